@@ -1,7 +1,7 @@
 """The one list of checks: a laptop and CI run the same words.
 
 `nox` runs lint, types, layers and tests; `nox -s NAME` one session; `nox -s tests -P 3.12` another Python.
-What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`.
+What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`. `-R` installs nothing anew.
 """
 
 import os
@@ -60,9 +60,12 @@ def layers(session: nox.Session) -> None:
 
 @nox.session
 def tests(session: nox.Session) -> None:
-    """Run the tests and the examples of the docstrings."""
+    """Run the tests and the examples of the docstrings.
+
+    A selection by `-k` runs in one process: each further one would collect all tests for itself first.
+    """
     install(session, "test")
-    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("pytest", *([] if "-k" in session.posargs else ["-n", "auto"]), *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12"])  # NumPy 2.0 has no wheels for later ones
@@ -108,7 +111,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def peers(session: nox.Session) -> None:
-    """Run the tests with PyTorch installed, then the benchmarks against it."""
+    """Run the tests with PyTorch, JAX and Numba installed, without which many are skipped; then the benchmarks."""
     install(session, "test", "bench", "peers")
     session.run("pytest", "-n", "auto", *session.posargs)
     session.run("python", "-m", "tests.benchmarks")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import runpy
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report import drift
-from dispatchkit.report.commands import AUDIT, CHECK, COVERAGE, Command
+from dispatchkit.report.commands import COMMANDS
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,14 +24,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="dispatchkit",
         description="Show what array types cover, find mistakes in their rules, and run the tour of the library.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS if command.example),
+        epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS),
     )
     parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}")
     words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
-        example = f"example: {command.example}" if command.example else None
+        example = f"example: {command.example}"
         part = words.add_parser(command.name, help=command.help, description=f"Show {command.help}.", epilog=example)
-        command.configure(part)
+        for name, settings in command.options.items():
+            part.add_argument(name, **settings)
         part.set_defaults(run=command.run)
     given = list(sys.argv[1:] if argv is None else argv)
     if not given:
@@ -52,36 +51,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
-
-def _tour(options: argparse.Namespace) -> int:
-    runpy.run_module("dispatchkit.tour", run_name="__main__")
-    sys.stdout.flush()
-    return 0
-
-
-def _no_options(parser: argparse.ArgumentParser) -> None:
-    """Add nothing."""
-
-
-COMMANDS = (
-    Command(
-        "tour",
-        "a custom type in a ridge regression on real data, start to finish",
-        _no_options,
-        _tour,
-        "dispatchkit tour",
-    ),
-    COVERAGE,
-    AUDIT,
-    CHECK,
-    Command(
-        "drift",
-        "handlers written against a signature that has changed",
-        drift.add_arguments,
-        drift.main,
-        "dispatchkit drift my_package --baseline drift.json",
-    ),
-)
 
 if __name__ == "__main__":
     assert tensor_protocol.types.base is not None

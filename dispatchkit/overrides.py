@@ -16,6 +16,18 @@ from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.resolution import ask_types
 from dispatchkit.tensor import Tensor
 
+__all__ = [
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_tensor_function",
+    "has_tensor_function",
+    "is_tensor_like",
+    "is_tensor_method_or_property",
+    "resolve_name",
+    "wrap_tensor_function",
+]
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

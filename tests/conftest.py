@@ -17,6 +17,11 @@ settings.register_profile("long", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while the tests are collected: nearly all that is made then stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Have garbage collections pass over what collecting the tests made: in a whole run a million objects each time."""
     # Hypothesis registers its generator at its first example, and asks the collector who refers to it: nobody, once
@@ -24,6 +29,7 @@ def pytest_collection_finish() -> None:
     given(st.none())(lambda _: None)()
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,7 +15,7 @@ import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["CALLS", "OPERATIONS", "differentiable_calls", "flat", "leaves", "marks_of"]
+__all__ = ["CALLS", "OPERATIONS", "by_operation", "differentiable_calls", "flat", "leaves", "marks_of"]
 
 OPERATIONS = {
     name: entry
@@ -35,6 +37,36 @@ CALLS = [
     for index, sample in enumerate(entry.samples)
 ]
 RANDOM = kinds.random
+
+
+def by_operation(names: tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Parametrize a test by operation: the cases of one are subtests of one item, each under its own id.
+
+    The id of a case is the operation's name, a hyphen and what tells it from the others. Collecting an item takes
+    longer than most cases.
+    """
+    groups: dict[str, list[Any]] = {}
+    for case in cases:
+        groups.setdefault(case.id.partition("-")[0], []).append(case)
+    items = [pytest.param(group, id=operation, marks=group[0].marks) for operation, group in groups.items()]
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        fixtures = [parameter for name, parameter in signature.parameters.items() if name not in names]
+        added = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("cases_of_one", "subtests")]
+        added += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in fixtures]
+
+        @functools.wraps(test)
+        def run(cases_of_one: list[Any], subtests: pytest.Subtests, **fixtures: Any) -> None:
+            for case in cases_of_one:
+                with subtests.test(case.id):
+                    test(**dict(zip(names, case.values, strict=True)), **fixtures)
+
+        vars(run)["__signature__"] = signature.replace(parameters=added)
+        parametrized: Callable[..., None] = pytest.mark.parametrize("cases_of_one", items)(run)
+        return parametrized
+
+    return decorate
 
 
 def flat(result: Any) -> list[Any]:

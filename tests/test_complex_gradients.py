@@ -12,7 +12,7 @@ import dispatchkit as dk
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
-from tests.declared import differentiable_calls, flat, leaves
+from tests.declared import by_operation, differentiable_calls, flat, leaves
 
 
 def complex_arguments(
@@ -53,7 +53,7 @@ def complex_calls() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("entry", "args", "kwargs"), complex_calls())
+@by_operation(("entry", "args", "kwargs"), complex_calls())
 def test_gradients_agree_with_differences(
     entry: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
@@ -84,7 +84,7 @@ def tangent_calls() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("entry", "sample", "argument"), tangent_calls())
+@by_operation(("entry", "sample", "argument"), tangent_calls())
 def test_tangents_agree_with_differences(entry: DeclaredOperation, sample: Sample, argument: str) -> None:
     args, kwargs = complex_arguments(entry, sample, PICKED["all"])
     parameter = next(p for p in entry.parameters.arrays if p.name == argument)

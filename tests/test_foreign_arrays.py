@@ -13,7 +13,7 @@ import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign, namespace_of
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
-from tests.declared import OPERATIONS, flat
+from tests.declared import OPERATIONS, by_operation, flat
 
 # What does not give an array of the library it was given, and why.
 GIVES_NUMPY = {
@@ -101,8 +101,9 @@ def agree(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-8, atol=1e-12)
 
 
-@pytest.mark.parametrize(("entry", "sample"), with_arrays())
+@by_operation(("entry", "sample"), with_arrays())
 def test_values_are_those_on_numpy_arrays(entry: DeclaredOperation, sample: Sample, make: Make) -> None:
+    foreign.clear()  # those of the case before
     wanted, _ = called(entry, sample, np.asarray, gradients=False)
     found, _ = called(entry, sample, make, gradients=False)
     library = np.ndarray if entry.name in GIVES_NUMPY else type(make(np.ones(1)))
@@ -124,9 +125,10 @@ def cotangents(outputs: list[dk.Tensor], make: Make) -> tuple[list[dk.Tensor], l
     return reached, [dk.Tensor(make(rng.uniform(-1, 1, size=y.shape).astype(y.dtype))) for y in reached]
 
 
-@pytest.mark.parametrize(("entry", "sample"), differentiable())
+@by_operation(("entry", "sample"), differentiable())
 def test_gradients_are_those_on_numpy_arrays(entry: DeclaredOperation, sample: Sample, make: Make) -> None:
     results = []
+    foreign.clear()  # those of the case before
     for maker in (np.asarray, make):
         outputs, leaves = called(entry, sample, maker, gradients=True)
         if not leaves:

@@ -15,10 +15,10 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.rules import Rule
 from dispatchkit.declare.samples import Sample
-from tests.declared import CALLS, OPERATIONS, differentiable_calls, flat, leaves
+from tests.declared import CALLS, OPERATIONS, by_operation, differentiable_calls, flat, leaves
 
 
-@pytest.mark.parametrize(("entry", "sample"), CALLS)
+@by_operation(("entry", "sample"), CALLS)
 def test_memory_that_a_result_shares_is_known(entry: DeclaredOperation, sample: Sample) -> None:
     args, kwargs = sample.make(np.random.default_rng(1))
     args, kwargs = entry.parameters.replace(args, kwargs, lambda name, value: as_tensor(value))
@@ -32,7 +32,7 @@ def test_memory_that_a_result_shares_is_known(entry: DeclaredOperation, sample: 
 
 
 @pytest.mark.parametrize("tracked", [True, False])
-@pytest.mark.parametrize(("entry", "sample"), CALLS)
+@by_operation(("entry", "sample"), CALLS)
 def test_a_result_is_none_of_the_arguments(entry: DeclaredOperation, sample: Sample, tracked: bool) -> None:
     def as_argument(value: Any) -> Any:
         if not isinstance(value, np.ndarray):
@@ -78,7 +78,7 @@ def as_tensor(value: Any) -> Any:
     return dk.asarray(value) if isinstance(value, np.ndarray) else value
 
 
-@pytest.mark.parametrize(("entry", "sample"), differentiable_calls())
+@by_operation(("entry", "sample"), differentiable_calls())
 def test_gradients_agree_with_differences(entry: DeclaredOperation, sample: Sample) -> None:
     function, inputs = leaves(entry, *sample.make(np.random.default_rng(2)))
     if not inputs:
@@ -89,7 +89,7 @@ def test_gradients_agree_with_differences(entry: DeclaredOperation, sample: Samp
     assert dk.autograd.gradcheck(function, inputs)
 
 
-@pytest.mark.parametrize(("entry", "sample"), differentiable_calls())
+@by_operation(("entry", "sample"), differentiable_calls())
 def test_second_derivatives_agree_with_differences(entry: DeclaredOperation, sample: Sample) -> None:
     function, inputs = leaves(entry, *sample.make(np.random.default_rng(2)))
     if not inputs or sum(x.size for x in inputs) > 24:
@@ -107,7 +107,7 @@ def tangent_calls() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("entry", "sample", "argument"), tangent_calls())
+@by_operation(("entry", "sample", "argument"), tangent_calls())
 def test_tangents_agree_with_differences(entry: DeclaredOperation, sample: Sample, argument: str) -> None:
     args, kwargs = sample.make(np.random.default_rng(3))
     parameter = next(p for p in entry.parameters.arrays if p.name == argument)

@@ -39,7 +39,7 @@ class _Recorded:
     def __get__(self, instance: Any, owner: Any) -> FunctionRecord:
         if self._made is None:
             self._made = FunctionRecord(owner, Function)
-            tensor_protocol.operations.adopt(self._made)
+            tensor_protocol.operations.make_public(self._made)
         return self._made
 
     def __reduce__(self) -> Any:

@@ -14,7 +14,7 @@ from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import CallNode, Differentiable, Node, Output
+from dispatchkit.graph.node import CallNode, Differentiable, Node, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
@@ -254,8 +254,8 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
     AutogradError : if what `backward` returns does not fit the inputs
     """
     ctx = node.context
-    found = backward(ctx, *_cotangents(node, g, ctx.materialize_grads, live))
-    grads: Sequence[Any] = found if isinstance(found, (tuple, list)) else (found,)
+    returned = backward(ctx, *_cotangents(node, g, ctx.materialize_grads, live))
+    grads: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
     count = len(node.inputs)
     if len(grads) < count or any(grad is not None for grad in grads[count:]):
         raise AutogradError(
@@ -276,9 +276,9 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
     if not is_grad_enabled():
         return result
     if live and getattr(backward, "once_differentiable", False):
-        return [None if one is None else _refusing(one, node, g, TWICE) for one in result]
+        return [None if grad is None else _refusing(grad, node, g, TWICE) for grad in result]
     if live:
-        return [_refusing(one, node, g, OUTSIDE) if isinstance(one, np.ndarray) else one for one in result]
+        return [_refusing(grad, node, g, OUTSIDE) if isinstance(grad, np.ndarray) else grad for grad in result]
     return result
 
 
@@ -287,19 +287,19 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
     if node.results is None:
         return [g if live else wrapped(Tensor, g)]
     assert node.outputs is not None
-    arrived = next(one for one in g if one is not None)
+    arrived = next(part for part in g if part is not None)
     xp = tensor_namespace if live else namespace_of(arrived)
     flat: list[Any] = []
-    for one, (shape, dtype) in zip(g, node.outputs, strict=True):
-        if one is None and materialize:
-            one = xp.zeros(shape, dtype=dtype, device=getattr(arrived, "device", None))
-        flat.append(one if one is None or live else wrapped(Tensor, one))
+    for part, (shape, dtype) in zip(g, node.outputs, strict=True):
+        if part is None and materialize:
+            part = xp.zeros(shape, dtype=dtype, device=getattr(arrived, "device", None))
+        flat.append(part if part is None or live else wrapped(Tensor, part))
     rest = iter(flat)
-    found: list[Any] = []
-    for parts, emptied in node.results:
-        own = [next(rest) for _ in parts.paths]
-        found.append(None if all(one is None for one in own) else parts.put(emptied, own))
-    return found
+    cotangents: list[Any] = []
+    for leaves, emptied in node.results:
+        parts = [next(rest) for _ in leaves.paths]
+        cotangents.append(None if all(part is None for part in parts) else leaves.put(emptied, parts))
+    return cotangents
 
 
 def _parts_of_gradient(node: FunctionNode, index: int, parts: TensorLeaves, grad: Any) -> list[Any]:
@@ -325,15 +325,14 @@ def _checked(node: FunctionNode, index: int, grad: Any, edge: Vertex, live: bool
             f"function {node.name} returned a gradient at index {index} that is no tensor: expected a tensor, a NumPy "
             f"array or None (got {type(grad).__name__})"
         )
-    tensor = isinstance(grad, Storage)
-    found: Any = grad if tensor else np.asarray(grad)
-    shape = tuple(found.shape)
+    tensor: Any = grad if isinstance(grad, Storage) else np.asarray(grad)
+    shape = tuple(tensor.shape)
     if shape != edge.shape and not stretches_to(edge.shape, shape):
         raise AutogradError(
             f"Function {node.name} returned an invalid gradient at index {index} - got {list(shape)} but "
             f"expected shape compatible with {list(edge.shape)}"
         )
-    return found if live or not tensor else found.array
+    return tensor if live or not isinstance(grad, Storage) else tensor.array
 
 
 def stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -368,10 +367,7 @@ class _Refusal:
 def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     """Return a gradient that raises when it is differentiated, by an input of the function or a cotangent of it."""
     array = grad.array if isinstance(grad, Storage) else grad
-    refusal = Node()
-    refusal.operation = _Refusal(text.format(name=node.name))
     cotangents = g if isinstance(g, list) else [g]
-    refusal.edges = (*node.edges, *(vertex_of(one) for one in cotangents if one is not None))
-    refusal.saved = ()
-    refusal.shape, refusal.dtype, refusal.extras = array.shape, array.dtype, None
+    edges = (*node.edges, *(vertex_of(cotangent) for cotangent in cotangents if cotangent is not None))
+    refusal = make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)
     return wrapped(Tensor, array, refusal)

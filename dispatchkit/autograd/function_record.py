@@ -53,15 +53,15 @@ def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
     if not record.separate and any(isinstance(x, Tracer) for x in values):
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
-    found = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
-    outputs, several = _members(output)
-    tangents = list(found) if isinstance(found, (tuple, list)) else [found]
+    pushed_tangents = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
+    outputs = _members(output)
+    tangents = list(pushed_tangents) if isinstance(pushed_tangents, (tuple, list)) else [pushed_tangents]
     if len(tangents) != len(outputs):
         raise AutogradError(
             f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
         )
-    paired = [_paired(record, index, y, t, level) for index, (y, t) in enumerate(zip(outputs, tangents, strict=True))]
-    return with_members(output, paired) if several else paired[0]
+    pairs = enumerate(zip(outputs, tangents, strict=True))
+    return _with_members(output, [_dual(record, index, y, t, level) for index, (y, t) in pairs])
 
 
 def _tangent_of(arg: Any, level: int) -> Any:
@@ -73,7 +73,8 @@ def _tangent_of(arg: Any, level: int) -> Any:
     return parts.put(arg, tangents)
 
 
-def _paired(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
+def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
+    """Return an output with its tangent."""
     if t is None or not isinstance(y, Tensor):
         return y
     if not isinstance(t, Tensor) or t.shape != y.shape:
@@ -85,9 +86,18 @@ def _paired(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> A
     return Dual(y, t, level)
 
 
-def _members(output: Any) -> tuple[list[Any], bool]:
-    several = isinstance(output, (tuple, list)) and tensor_leaves(output) is NO_LEAVES
-    return (list(output), True) if several else ([output], False)
+def _is_several(output: Any) -> bool:
+    return isinstance(output, (tuple, list)) and tensor_leaves(output) is NO_LEAVES
+
+
+def _members(output: Any) -> list[Any]:
+    """Return the outputs that `forward` returned, one or several."""
+    return list(output) if _is_several(output) else [output]
+
+
+def _with_members(output: Any, members: list[Any]) -> Any:
+    """Return an output with others in the place of its members."""
+    return with_members(output, members) if _is_several(output) else members[0]
 
 
 @dataclass
@@ -108,21 +118,20 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     """
     level, size = top.level, top.value.shape[0]
     rule = record.vmap_rule()
-    inside = [mapped(arg, lambda x: x.value if _in_batch(x, level) else x) for arg in args]
+    inside = [_inside(arg, level) for arg in args]
+    batched = [_batched_parts(arg, level) for arg in args]
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        tensors = [tensor_leaves(arg).take(arg) for arg in args]
-        differing = [[_in_batch(x, level) for x in own] for own in tensors]
-        call = _Call(level, size, differing, [[tuple(x.shape) for x in own] for own in tensors])
-        output = record.vmapped.apply(call, *inside)
-        return call.entered(output)
-    dims = tuple([0 if any(_in_batch(x, level) for x in tensor_leaves(arg).take(arg)) else None for arg in args])
-    found = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
-    if not isinstance(found, tuple) or len(found) != 2:
+        shapes = [[tuple(x.shape) for x in tensor_leaves(arg).take(arg)] for arg in args]
+        call = _Call(level, size, batched, shapes)
+        return call.with_batches(record.vmapped.apply(call, *inside))
+    dims = tuple([0 if any(parts) else None for parts in batched])
+    result = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
+    if not isinstance(result, tuple) or len(result) != 2:
         raise AutogradError(f"{record.name}.vmap must return a pair (output, out_dims)")
-    output, out_dims = found
-    outputs, several = _members(output)
+    output, out_dims = result
+    outputs = _members(output)
     axes = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outputs)
     if len(axes) != len(outputs):
         raise AutogradError(f"{record.name}.vmap returned {len(outputs)} outputs and {len(axes)} out_dims")
@@ -130,11 +139,21 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
         y if axis is None or not isinstance(y, Tensor) else Batched(tensor_namespace.moveaxis(y, axis, 0), level)
         for y, axis in zip(outputs, axes, strict=True)
     ]
-    return with_members(output, placed) if several else placed[0]
+    return _with_members(output, placed)
 
 
 def _in_batch(x: Any, level: int) -> bool:
     return isinstance(x, Batched) and x.level == level
+
+
+def _inside(value: Any, level: int) -> Any:
+    """Return a value with the arrays inside the batches of a level."""
+    return mapped(value, lambda x: x.value if _in_batch(x, level) else x)
+
+
+def _batched_parts(value: Any, level: int) -> list[bool]:
+    """Return for each tensor in a value whether it is in a batch of a level."""
+    return [_in_batch(x, level) for x in tensor_leaves(value).take(value)]
 
 
 @dataclass
@@ -146,7 +165,6 @@ class _Call:
     level, size : of the batch
     inputs, outputs : for the tensors of each input and output whether it differs within the batch
     shapes : of the tensors of each input, without the batch
-    several : whether there are several outputs
     """
 
     level: int
@@ -154,31 +172,26 @@ class _Call:
     inputs: list[list[bool]]
     shapes: list[list[tuple[int, ...]]]
     outputs: list[list[bool]] = field(default_factory=list)
-    several: bool = False
 
-    def wrapped(self, values: Sequence[Any], places: Sequence[Sequence[bool]]) -> list[Any]:
+    def wrapped(self, values: Sequence[Any], batched: Sequence[Sequence[bool]]) -> list[Any]:
         """Return values with batches where the tensors differ."""
-        made = []
-        for value, own in zip(values, places, strict=True):
+        result = []
+        for value, differing in zip(values, batched, strict=True):
             parts = tensor_leaves(value)
-            tensors = [
-                Batched(x, self.level) if differs else x for x, differs in zip(parts.take(value), own, strict=False)
-            ]
-            made.append(value if parts is NO_LEAVES else parts.put(value, tensors))
-        return made
+            pairs = zip(parts.take(value), differing, strict=False)
+            tensors = [Batched(x, self.level) if differs else x for x, differs in pairs]
+            result.append(value if parts is NO_LEAVES else parts.put(value, tensors))
+        return result
 
-    def left(self, output: Any) -> Any:
+    def without_batches(self, output: Any) -> Any:
         """Return an output with the arrays inside its batches, and note where the batches are."""
-        outputs, self.several = _members(output)
-        self.outputs = [[_in_batch(x, self.level) for x in tensor_leaves(y).take(y)] for y in outputs]
-        inside = [mapped(y, lambda x: x.value if _in_batch(x, self.level) else x) for y in outputs]
-        return with_members(output, inside) if self.several else inside[0]
+        outputs = _members(output)
+        self.outputs = [_batched_parts(y, self.level) for y in outputs]
+        return _with_members(output, [_inside(y, self.level) for y in outputs])
 
-    def entered(self, output: Any) -> Any:
+    def with_batches(self, output: Any) -> Any:
         """Return an output with its batches again."""
-        outputs, several = _members(output)
-        made = self.wrapped(outputs, self.outputs)
-        return with_members(output, made) if several else made[0]
+        return _with_members(output, self.wrapped(_members(output), self.outputs))
 
 
 class _Context:
@@ -204,17 +217,14 @@ class _Context:
         return needs
 
     def _inside(self, values: Sequence[Any]) -> list[Any]:
-        level = self._call.level
-        return [mapped(value, lambda x: x.value if _in_batch(x, level) else x) for value in values]
+        return [_inside(value, self._call.level) for value in values]
 
     def save_for_backward(self, *tensors: Any) -> None:
-        level = self._call.level
-        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in tensor_leaves(t).take(t)] for t in tensors]
+        self._ctx.saved_in_batches = [_batched_parts(t, self._call.level) for t in tensors]
         self._ctx.save_for_backward(*self._inside(tensors))
 
     def save_for_forward(self, *tensors: Any) -> None:
-        level = self._call.level
-        self._ctx.saved_in_batches = [[_in_batch(x, level) for x in tensor_leaves(t).take(t)] for t in tensors]
+        self._ctx.saved_in_batches = [_batched_parts(t, self._call.level) for t in tensors]
         self._ctx.save_for_forward(*self._inside(tensors))
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
@@ -238,54 +248,50 @@ def vmapped(cls: Any, base: Any) -> Any:
     """
 
     def forward(call: _Call, *args: Any) -> Any:
-        return call.left(cls.forward(*call.wrapped(args, call.inputs)))
+        return call.without_batches(cls.forward(*call.wrapped(args, call.inputs)))
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call, *args = inputs
         ctx.call, ctx.attributes = call, {}
-        cls.setup_context(_Context(ctx, call), tuple(call.wrapped(args, call.inputs)), call.entered(output))
+        cls.setup_context(_Context(ctx, call), tuple(call.wrapped(args, call.inputs)), call.with_batches(output))
 
     def backward(ctx: Any, *cotangents: Any) -> Any:
         call = ctx.call
         with reopened(call.level):
-            found = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
-        grads = list(found) if isinstance(found, (tuple, list)) else [found]
+            result = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
+        grads = list(result) if isinstance(result, (tuple, list)) else [result]
         places = zip(grads, call.inputs, call.shapes, strict=False)
-        return None, *(_returned(call, g, own, shapes) for g, own, shapes in places)
+        return None, *(_unbatched_gradient(call, g, batched, shapes) for g, batched, shapes in places)
 
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         call = ctx.call
-        found = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrapped(tangents, call.inputs))
-        ts, several = _members(found)
-        made = [mapped(t, lambda x: x.value if _in_batch(x, call.level) else x) for t in ts]
-        return tuple(made) if several else made[0]
+        result = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrapped(tangents, call.inputs))
+        return _with_members(result, [_inside(t, call.level) for t in _members(result)])
 
     rules = (forward, setup_context, backward, jvp)
     methods = {rule.__name__: staticmethod(rule) for rule in rules}
     return type(cls.__name__, (base,), {**methods, "generate_vmap_rule": True, "__module__": cls.__module__})
 
 
-def _returned(call: _Call, g: Any, own: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
+def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
     parts = tensor_leaves(g)
     if parts is NO_LEAVES:
         return g
-    made = []
-    for x, differs, shape in zip(parts.take(g), own, shapes, strict=False):
+    grads = []
+    for x, differs, shape in zip(parts.take(g), batched, shapes, strict=False):
         if tuple(x.shape) != shape and stretches_to(shape, tuple(x.shape)):
             # Summed here, without the batch: with it in front, another axis could be taken for it.
             x = project(tensor_namespace, x, shape, x.dtype)
-        if differs and _in_batch(x, call.level):
-            made.append(x.value)
-        elif _in_batch(x, call.level):
-            made.append(tensor_namespace.sum(x.value, axis=0))
+        if _in_batch(x, call.level):
+            x = x.value if differs else tensor_namespace.sum(x.value, axis=0)
         elif differs:
-            made.append(tensor_namespace.broadcast_to(x, (call.size, *x.shape)))
-        else:
-            made.append(x)
-    return parts.put(g, made)
+            x = tensor_namespace.broadcast_to(x, (call.size, *x.shape))
+        grads.append(x)
+    return parts.put(g, grads)
 
 
+BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 APPLY = """Apply {name} to arguments, and record it in the graph where one of them requires a gradient.
 
@@ -313,31 +319,9 @@ MISSING = {
 }
 OLD_FORM = """\
 Legacy autograd function with non-static forward method: the methods of a Function are static, and it has no instances.
-In place of
-
-    class {name}(Function):
-        def forward(self, x):
-            self.save_for_backward(x)
-            ...
-        def backward(self, grad_output):
-            ...
-
-    y = {name}()(x)
-
-write
-
-    class {name}(Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            ...
-        @staticmethod
-        def backward(ctx, grad_output):
-            ...
-
-    y = {name}.apply(x)
-
-and pass what the constructor took to apply, too, with a gradient of None for it."""
+Write @staticmethod above def forward(ctx, x): and above def backward(ctx, grad_output):, let ctx be what self was, and
+y = {name}.apply(x) in place of y = {name}()(x); pass what the constructor took to apply, too, with a gradient of None.\
+"""
 
 
 class FunctionRecord(Overridable):
@@ -364,8 +348,7 @@ class FunctionRecord(Overridable):
         self.separate = self.defines("setup_context")
         signature = self._signature()
         super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, Parameters(signature), None)
-        own = signature.parameters.values()
-        self._full = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in own) if self.separate else 0
+        self._full = sum(p.kind in BY_PLACE for p in signature.parameters.values()) if self.separate else 0
 
     def _signature(self) -> inspect.Signature:
         """Return the signature of `apply`: that of `forward` without its context."""
@@ -374,15 +357,7 @@ class FunctionRecord(Overridable):
         except ValueError:  # a function written in C that does not tell
             signature = inspect.signature(self.base.forward)
         parameters = list(signature.parameters.values())
-        if (
-            not self.separate
-            and parameters
-            and parameters[0].kind
-            in (
-                inspect.Parameter.POSITIONAL_ONLY,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            )
-        ):
+        if not self.separate and parameters and parameters[0].kind in BY_PLACE:
             parameters = parameters[1:]
         return signature.replace(parameters=parameters)
 
@@ -399,8 +374,8 @@ class FunctionRecord(Overridable):
         """
         if not self.defines(name):
             raise NotImplementedError(f"{self.cls.__name__}: {MISSING[name]}")
-        found: Callable[..., Any] = getattr(self.cls, name)
-        return found
+        method: Callable[..., Any] = getattr(self.cls, name)
+        return method
 
     @override
     def make_function(self) -> Callable[..., Any]:

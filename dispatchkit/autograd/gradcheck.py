@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.autograd.functional import grad
-from dispatchkit.autograd.jacobians import (
-    Directions,
-    Every,
-    Matrices,
-    One,
-    Point,
-    array_like,
-    by_backward,
-    by_batched_backward,
-    by_differences,
-    by_forward,
-    gradients,
-)
+from dispatchkit.autograd.jacobians import Directions, Jacobians, Matrices, Point, array_like, gradients
 from dispatchkit.errors import GradcheckError
 from dispatchkit.progress import Progress
 from dispatchkit.tensor import Tensor
@@ -56,9 +44,14 @@ class Options:
     check_undefined_grad: bool
     check_grad_dtypes: bool
     check_batched_grad: bool
-    check_batched_forward_grad: bool
-    check_forward_ad: bool
-    check_backward_ad: bool
+    check_batched_forward_grad: bool = False
+    check_forward_ad: bool = False
+    check_backward_ad: bool = True
+
+    @staticmethod
+    def among(arguments: Mapping[str, Any]) -> Options:
+        """Return the options among the arguments of a check."""
+        return Options(**{name: value for name, value in arguments.items() if name in Options.__dataclass_fields__})
 
     def __post_init__(self) -> None:
         if not (self.check_forward_ad or self.check_backward_ad):
@@ -83,12 +76,9 @@ class Check:
         self.name = name
         self.point = point
         self.options = options
-        rng = np.random.default_rng(0)
-        self.inputs: dict[int, Directions] = {i: self._directions(x, rng) for i, x in point.leaves.items()}
-        self.outputs: dict[int, Directions] = {o: self._directions(y, rng) for o, y in point.outputs.items()}
-
-    def _directions(self, tensor: Any, rng: np.random.Generator) -> Directions:
-        return One(tensor, rng) if self.options.fast_mode else Every(tensor)
+        rng = np.random.default_rng(0) if options.fast_mode else None
+        self.inputs = {i: Directions(x, rng) for i, x in point.leaves.items()}
+        self.outputs = {o: Directions(y, rng) for o, y in point.outputs.items()}
 
     def run(self) -> None:
         """Run every part that the options ask for.
@@ -97,13 +87,14 @@ class Check:
         ------
         GradcheckError : from the first that fails
         """
-        options, point = self.options, self.point
+        options = self.options
         with Progress(self.name, self._count()) as progress:
-            numerical = by_differences(point, self.inputs, self.outputs, options.eps, progress.advance)
+            jacobians = Jacobians(self.point, self.inputs, self.outputs, progress.advance)
+            numerical = jacobians.by_differences(options.eps)
             if options.check_forward_ad:
-                self.forward(numerical, progress)
+                self.forward(numerical, jacobians)
             if options.check_backward_ad:
-                self.backward(numerical, progress)
+                self.backward(numerical, jacobians)
             if options.check_undefined_grad and options.check_backward_ad:
                 self.undefined()
 
@@ -115,88 +106,80 @@ class Check:
         count += len(self.outputs) * options.check_batched_grad
         return count + len(self.inputs) * options.check_batched_forward_grad
 
-    def forward(self, numerical: Matrices, progress: Progress) -> None:
+    def forward(self, numerical: Matrices, jacobians: Jacobians) -> None:
         """Compare forward mode."""
-        found = by_forward(self.point, self.inputs, self.outputs, progress.advance)
-        self.compare(FORWARD, numerical, found, by_forward)
+        pushed = jacobians.by_forward()
+        self.compare(FORWARD, numerical, pushed, Jacobians.by_forward)
         if self.options.check_batched_forward_grad:
-            batched = by_forward(self.point, self.inputs, self.outputs, progress.advance, batched=True)
-            self.compare(BATCHED.replace("{mode}", "forward"), found, batched, None)
+            self.compare(BATCHED.replace("{mode}", "forward"), pushed, jacobians.by_forward(batched=True), None)
 
-    def backward(self, numerical: Matrices, progress: Progress) -> None:
+    def backward(self, numerical: Matrices, jacobians: Jacobians) -> None:
         """Compare backward passes with the differences and with each other."""
-        options, point = self.options, self.point
-        found = by_backward(point, self.inputs, self.outputs, progress.advance)
-        self.compare(BACKWARD, numerical, found, by_backward)
-        again = by_backward(point, self.inputs, self.outputs, progress.advance)
-        for (o, i), matrix in found.items():
+        options = self.options
+        pulled = jacobians.by_backward()
+        self.compare(BACKWARD, numerical, pulled, Jacobians.by_backward)
+        again = jacobians.by_backward()
+        for (o, i), matrix in pulled.items():
             apart = np.abs(matrix - again[o, i]).max(initial=0.0)
             if not apart <= options.nondet_tol:
-                raise GradcheckError(
-                    REENTRANT.format(bound=options.nondet_tol),
-                    notes=[f"output {o}, input {i}: values differ by up to {apart:.6g}", *self._subject()],
-                )
+                difference = f"output {o}, input {i}: values differ by up to {apart:.6g}"
+                raise self.failure(REENTRANT.format(bound=options.nondet_tol), difference)
         if options.check_batched_grad:
-            batched = by_batched_backward(point, self.inputs, self.outputs, progress.advance)
-            self.compare(BATCHED.replace("{mode}", "reverse"), found, batched, None)
+            self.compare(BATCHED.replace("{mode}", "reverse"), pulled, jacobians.by_batched_backward(), None)
         if options.check_grad_dtypes:
             self.dtypes()
 
+    def failure(self, headline: str, *notes: str) -> GradcheckError:
+        """Return the error of a failed check."""
+        return GradcheckError(headline, notes=[*notes, f"checked: {name_of(self.point.func)}"])
+
     def compare(
-        self, headline: str, expected: Matrices, found: Matrices, slowly: Callable[..., Matrices] | None
+        self, headline: str, expected: Matrices, computed: Matrices, slowly: Callable[..., Matrices] | None
     ) -> None:
         """Raise if two matrices differ; in fast mode, `slowly` computes the whole matrix for the message."""
-        for (o, i), matrix in expected.items():
-            atol = self._atol(o, i)
-            if not np.allclose(found[o, i], matrix, rtol=self.options.rtol, atol=atol):
-                notes: list[str] = []
-                numerical, analytical = matrix, found[o, i]
-                if self.options.fast_mode and slowly is not None:
-                    notes.append(f"found in fast mode, in one direction: {_one(numerical)} and {_one(analytical)}")
-                    numerical, analytical = self._whole(o, i, slowly)
-                if not self.options.fast_mode or slowly is not None:
-                    notes.append(self._worst(o, i, numerical, analytical))
-                text = headline.format(o=o, i=i)
-                raise GradcheckError(text, str(numerical), str(analytical), [*notes, *self._subject()])
-
-    def _atol(self, o: int, i: int) -> float:
-        """Return the absolute bound for a pair: that of each element, added up in fast mode."""
-        seen, along = self.outputs[o], self.inputs[i]
-        if isinstance(seen, One) and isinstance(along, One):
-            return self.options.atol * max(1.0, seen.spread * along.spread)
-        return self.options.atol
+        for (o, i), numerical in expected.items():
+            analytical = computed[o, i]
+            atol = self.options.atol * max(1.0, self.outputs[o].spread * self.inputs[i].spread)
+            if np.allclose(analytical, numerical, rtol=self.options.rtol, atol=atol):
+                continue
+            notes: list[str] = []
+            if self.options.fast_mode and slowly is not None:
+                values = [f"{float(matrix[0, 0]):.6g}" for matrix in (numerical, analytical)]
+                notes.append(f"found in fast mode, in one direction: {' and '.join(values)}")
+                numerical, analytical = self._whole(o, i, slowly)
+            if not self.options.fast_mode or slowly is not None:
+                notes.append(self._worst(o, i, numerical, analytical))
+            error = self.failure(headline.format(o=o, i=i), *notes)
+            error.numerical, error.analytical = str(numerical), str(analytical)
+            raise error
 
     def _whole(self, o: int, i: int, slowly: Callable[..., Matrices]) -> tuple[Any, Any]:
-        inputs: dict[int, Directions] = {i: Every(self.point.leaves[i])}
-        outputs: dict[int, Directions] = {o: Every(self.point.outputs[o])}
-        numerical = by_differences(self.point, inputs, outputs, self.options.eps, _nothing)
-        return numerical[o, i], slowly(self.point, inputs, outputs, _nothing)[o, i]
+        """Return the numerical and the analytical matrix of a pair in all directions."""
+        inputs, outputs = {i: Directions(self.point.leaves[i])}, {o: Directions(self.point.outputs[o])}
+        jacobians = Jacobians(self.point, inputs, outputs, lambda: None)
+        return jacobians.by_differences(self.options.eps)[o, i], slowly(jacobians)[o, i]
 
     def _worst(self, o: int, i: int, numerical: Any, analytical: Any) -> str:
         """Describe the entry that is farthest out of bounds."""
         apart = np.abs(analytical - numerical)
         excess = apart - self.options.rtol * np.abs(numerical)
         row, column = np.unravel_index(np.argmax(np.where(np.isnan(excess), np.inf, excess)), excess.shape)
-        source = Every(self.point.leaves[i]).named(int(row))
-        target = Every(self.point.outputs[o]).named(int(column))
+        source = Directions(self.point.leaves[i]).place_of(int(row))
+        target = Directions(self.point.outputs[o]).place_of(int(column))
         n, a, d = numerical[row, column], analytical[row, column], apart[row, column]
         return (
             f"worst entry: [{row}, {column}], output {o}{target} with respect to input {i}{source}: numerical {n:.6g}, "
             f"analytical {a:.6g}, difference {d:.6g}"
         )
 
-    def _subject(self) -> list[str]:
-        return [f"checked: {name_of(self.point.func)}"]
-
     def dtypes(self) -> None:
         """Raise if a gradient has not the dtype of its input."""
         for o, y in self.point.outputs.items():
             for i, g in gradients(self.point, {o: np.ones(y.shape, y.dtype)}).items():
                 if g.dtype != self.point.leaves[i].dtype:
-                    raise GradcheckError(
+                    raise self.failure(
                         f"the gradient of output {o} with respect to input {i} is {g.dtype}, the input "
-                        f"{self.point.leaves[i].dtype}",
-                        notes=self._subject(),
+                        f"{self.point.leaves[i].dtype}"
                     )
 
     def undefined(self) -> None:
@@ -206,27 +189,16 @@ class Check:
         zeros = {o: np.zeros(y.shape, y.dtype) for o, y in outputs.items()}
         for i, g in gradients(self.point, zeros).items():
             if np.any(g):
-                raise GradcheckError(ZERO.format(i=i), notes=[f"found: {g}", *self._subject()])
+                raise self.failure(ZERO.format(i=i), f"found: {g}")
         if len(outputs) < 2:
             return
         cotangents = {o: random_like(rng, y) for o, y in outputs.items()}
         for o in outputs:
             expected = gradients(self.point, {**cotangents, o: zeros[o]})
-            found = gradients(self.point, {k: v for k, v in cotangents.items() if k != o})
-            for i, g in found.items():
+            without = gradients(self.point, {k: v for k, v in cotangents.items() if k != o})
+            for i, g in without.items():
                 if not np.allclose(g, expected[i], rtol=1e-8, atol=1e-12):
-                    raise GradcheckError(
-                        UNDEFINED.format(o=o, i=i),
-                        notes=[f"with zeros: {expected[i]}", f"found: {g}", *self._subject()],
-                    )
-
-
-def _one(matrix: Any) -> str:
-    return f"{float(matrix[0, 0]):.6g}"
-
-
-def _nothing() -> None:
-    """Do not count a step."""
+                    raise self.failure(UNDEFINED.format(o=o, i=i), f"with zeros: {expected[i]}", f"found: {g}")
 
 
 def random_like(rng: np.random.Generator, x: Any) -> Any:
@@ -314,20 +286,7 @@ def gradcheck(
     >>> dk.autograd.gradcheck(dk.exp, (x,), check_forward_ad=True)
     True
     """
-    options = Options(
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        nondet_tol=nondet_tol,
-        fast_mode=fast_mode,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_batched_forward_grad=check_batched_forward_grad,
-        check_forward_ad=check_forward_ad,
-        check_backward_ad=check_backward_ad,
-    )
-    return _checked("gradcheck", func, inputs, options, raise_exception)
+    return _passes("gradcheck", func, inputs, Options.among(locals()), raise_exception)
 
 
 def gradgradcheck(
@@ -375,6 +334,7 @@ def gradgradcheck(
     >>> dk.autograd.gradgradcheck(dk.exp, (x,))
     True
     """
+    options = Options.among(locals())
     point = _point("gradgradcheck", func, inputs)
     if grad_outputs is None:
         rng = np.random.default_rng(seed)
@@ -385,29 +345,15 @@ def gradgradcheck(
     count = len(point.arguments)
 
     def first(*values: Any) -> Any:
-        own, vs = values[:count], values[count:]
-        wanted = [own[i] for i in point.checked]
-        result = func(*own)
-        several = list(result) if isinstance(result, (list, tuple)) else [result]
-        ys = [y for y in several if isinstance(y, Tensor) and y.requires_grad]
-        found = grad(ys, wanted, vs, create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None)
+        arguments, vs = values[:count], values[count:]
+        result = func(*arguments)
+        outputs = result if isinstance(result, (list, tuple)) else [result]
+        ys = [y for y in outputs if isinstance(y, Tensor) and y.requires_grad]
+        grads = grad(ys, [arguments[i] for i in point.checked], vs, create_graph=True, allow_unused=True)
+        return tuple(g for g in grads if g is not None)
 
-    options = Options(
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        nondet_tol=nondet_tol,
-        fast_mode=fast_mode,
-        check_undefined_grad=check_undefined_grad,
-        check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad,
-        check_batched_forward_grad=False,
-        check_forward_ad=False,
-        check_backward_ad=True,
-    )
     first.__qualname__ = f"the gradient of {name_of(func)}"
-    return _checked("gradgradcheck", first, [*point.arguments, *cotangents], options, raise_exception)
+    return _passes("gradgradcheck", first, [*point.arguments, *cotangents], options, raise_exception)
 
 
 def _point(name: str, func: Function, inputs: Any) -> Point:
@@ -417,7 +363,8 @@ def _point(name: str, func: Function, inputs: Any) -> Point:
     return point
 
 
-def _checked(name: str, func: Function, inputs: Any, options: Options, raise_exception: bool) -> bool:
+def _passes(name: str, func: Function, inputs: Any, options: Options, raise_exception: bool) -> bool:
+    """Return whether a function passes a check, or raise where it does not."""
     point = _point(name, func, inputs)
     for i, x in point.leaves.items():
         if x.dtype not in (np.float64, np.complex128):

@@ -20,6 +20,11 @@ from dispatchkit.tree import container_items, leaves, map_leaves
 if TYPE_CHECKING:
     from dispatchkit.protocol.overridable import Overridable
 
+__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+
+
+__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+
 
 class Packing(Observer):
     """Packs the saved values of the nodes of each call by a hook.

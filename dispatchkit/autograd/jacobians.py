@@ -7,56 +7,52 @@ direction of the output: all of them, or one drawn at random.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dispatchkit.autograd.functional import grad
 from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
-from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.errors import GradcheckError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.dual import tangent_at
 from dispatchkit.transforms.tracer import Tracer, new_level
 
 Matrices: TypeAlias = dict[tuple[int, int], Any]
-Advance: TypeAlias = Callable[[], None]
 
 
-class Directions(Protocol):
-    """In which directions a tensor moves, or is looked at."""
-
-    @property
-    def count(self) -> int:
-        """How many there are."""
-
-    def steps(self) -> Iterator[Any]:
-        """Yield the directions, NumPy arrays of the tensor's shape and dtype."""
-
-    def components(self, array: Any) -> Any:
-        """Return how far an array goes in each direction."""
-
-
-class Every:
-    """All directions of a tensor: one for each real number in it.
+class Directions:
+    """In which directions a tensor moves, or is looked at: one for each real number in it, or one drawn at random.
 
     Parameters
     ----------
     tensor : whose directions they are
+    rng : draws one direction, of length 1; all are there by default
     """
 
-    def __init__(self, tensor: Any) -> None:
+    def __init__(self, tensor: Any, rng: np.random.Generator | None = None) -> None:
         self.shape, self.dtype = tensor.shape, tensor.dtype
         self.units = (1.0, 1j) if tensor.dtype.kind == "c" else (1.0,)
-        self.count = tensor.size * len(self.units)
+        self.count = tensor.size * len(self.units) if rng is None else 1
+        self.drawn: Any = None
+        if rng is not None:
+            parts = [unit * rng.standard_normal(tensor.shape) for unit in self.units]
+            step = sum(parts[1:], parts[0])
+            self.drawn = np.asarray(step / max(float(np.linalg.norm(step)), 1e-300), dtype=tensor.dtype)
 
     def steps(self) -> Iterator[Any]:
-        """Yield the unit steps."""
+        """Yield the directions, NumPy arrays of the tensor's shape and dtype."""
+        if self.drawn is not None:
+            yield self.drawn
+            return
         for index in np.ndindex(self.shape):
             for unit in self.units:
                 step = np.zeros(self.shape, dtype=self.dtype)
@@ -64,45 +60,19 @@ class Every:
                 yield step
 
     def components(self, array: Any) -> Any:
-        """Return the real numbers of an array."""
-        return reals(array)
-
-    def named(self, number: int) -> str:
-        """Return where a direction is in the array, such as ``[1, 0].imag``."""
-        place, part = divmod(number, len(self.units))
-        index = ", ".join(str(int(i)) for i in np.unravel_index(place, self.shape))
-        return (f"[{index}]" if index else "") + ("" if len(self.units) == 1 else (".real", ".imag")[part])
-
-
-class One:
-    """One direction of a tensor, of length 1, drawn at random.
-
-    Parameters
-    ----------
-    tensor : whose direction it is
-    rng : draws it
-    """
-
-    count = 1
-
-    def __init__(self, tensor: Any, rng: np.random.Generator) -> None:
-        step = rng.standard_normal(tensor.shape)
-        if tensor.dtype.kind == "c":
-            step = step + 1j * rng.standard_normal(tensor.shape)
-        self.step = np.asarray(step / max(float(np.linalg.norm(step)), 1e-300), dtype=tensor.dtype)
-
-    def steps(self) -> Iterator[Any]:
-        """Yield the direction."""
-        yield self.step
-
-    def components(self, array: Any) -> Any:
-        """Return the product of an array with the direction."""
-        return np.array([reals(array) @ reals(self.step)])
+        """Return how far an array goes in each direction."""
+        return reals(array) if self.drawn is None else np.array([reals(array) @ reals(self.drawn)])
 
     @property
     def spread(self) -> float:
-        """How much an error of the same size in each element adds up to."""
-        return float(np.abs(reals(self.step)).sum())
+        """How much an error of the same size in each element adds up to in one component."""
+        return 1.0 if self.drawn is None else float(np.abs(reals(self.drawn)).sum())
+
+    def place_of(self, number: int) -> str:
+        """Return where one of all directions is in the array, such as ``[1, 0].imag``."""
+        place, part = divmod(number, len(self.units))
+        index = ", ".join(str(int(i)) for i in np.unravel_index(place, self.shape))
+        return (f"[{index}]" if index else "") + ("" if len(self.units) == 1 else (".real", ".imag")[part])
 
 
 class Point:
@@ -167,10 +137,10 @@ def array_like(x: Any, values: Any) -> Any:
 
 def _leaf(like: Any, values: Any) -> Any:
     """Return a leaf of the class of a tensor."""
-    made = twin(like)
-    made.array = array_like(like, values)
-    made._node = make_leaf(made.array)
-    return made
+    leaf = twin(like)
+    leaf.array = array_like(like, values)
+    leaf._node = make_leaf(leaf.array)
+    return leaf
 
 
 def reals(array: Any) -> Any:
@@ -179,120 +149,113 @@ def reals(array: Any) -> Any:
     return np.stack([flat.real, flat.imag], axis=1).ravel() if flat.dtype.kind == "c" else flat
 
 
-def _matrix(rows: Sequence[Any], width: int) -> Any:
-    return np.array(rows, dtype=np.result_type(float, *rows)).reshape(len(rows), width)
-
-
-def by_differences(
-    point: Point, inputs: Mapping[int, Directions], outputs: Mapping[int, Directions], eps: float, advance: Advance
-) -> Matrices:
-    """Return the matrices of central differences, by output and input.
-
-    Parameters
-    ----------
-    point : the function and where
-    inputs, outputs : directions of each
-    eps : length of the steps
-    advance : called after each step
-    """
-    found: Matrices = {}
-    for i, along in inputs.items():
-        rows: dict[int, list[Any]] = {o: [] for o in outputs}
-        for step in along.steps():
-            ahead, behind = point.moved(i, eps * step), point.moved(i, -eps * step)
-            for o, seen in outputs.items():
-                rows[o].append(seen.components((values_of(ahead[o]) - values_of(behind[o])) / (2 * eps)))
-            advance()
-        for o, seen in outputs.items():
-            found[o, i] = _matrix(rows[o], seen.count)
-    return found
-
-
 def gradients(point: Point, cotangents: Mapping[int, Any]) -> dict[int, Any]:
     """Return the gradients of the checked arguments for cotangents of some outputs, NumPy's; zeros for none."""
     roots = [(point.outputs[o], v) for o, v in cotangents.items() if point.outputs[o].requires_grad]
-    found: Sequence[Any] = [None] * len(point.leaves)
+    grads: Sequence[Any] = [None] * len(point.leaves)
     if roots:
         ys, vs = [y for y, _ in roots], [Tensor(array_like(y, v)) for y, v in roots]
-        found = grad(ys, list(point.leaves.values()), vs, retain_graph=True, allow_unused=True)
+        grads = grad(ys, list(point.leaves.values()), vs, retain_graph=True, allow_unused=True)
     return {
         i: np.zeros(x.shape, x.dtype) if g is None else values_of(g)
-        for (i, x), g in zip(point.leaves.items(), found, strict=True)
+        for (i, x), g in zip(point.leaves.items(), grads, strict=True)
     }
 
 
-def by_backward(
-    point: Point, inputs: Mapping[int, Directions], outputs: Mapping[int, Directions], advance: Advance
-) -> Matrices:
-    """Return the matrices computed by backward passes, one for each direction of the outputs."""
-    found: Matrices = {}
-    for o, along in outputs.items():
-        columns: dict[int, list[Any]] = {i: [] for i in inputs}
-        for step in along.steps():
-            grads = gradients(point, {o: step})
-            for i, seen in inputs.items():
-                columns[i].append(seen.components(grads[i]))
-            advance()
-        for i, seen in inputs.items():
-            found[o, i] = _matrix(columns[i], seen.count).T
-    return found
+@dataclass(frozen=True)
+class Jacobians:
+    """Matrices of derivatives at a point, by the positions of output and input.
 
+    Attributes
+    ----------
+    point : the function and where
+    inputs, outputs : directions of the arguments and the outputs that are looked at
+    advance : called after each step
+    """
 
-def by_batched_backward(
-    point: Point, inputs: Mapping[int, Directions], outputs: Mapping[int, Directions], advance: Advance
-) -> Matrices:
-    """Return the matrices computed by one backward pass for each output, on a batch of all its directions."""
-    found: Matrices = {}
-    for o, along in outputs.items():
-        steps = list(along.steps())
-        grads: Mapping[Any, Any] = {}
-        if steps and (vertex := vertex_of(point.outputs[o])) is not None:
-            level = new_level()
-            roots = [(vertex, Batched(Tensor(array_like(point.outputs[o], np.stack(steps))), level))]
-            targets = [x._node for x in point.leaves.values()]
-            with no_grad():
-                grads = sweep(roots, _plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
-        for i, seen in inputs.items():
-            g = _members(grads.get(point.leaves[i]._node), len(steps), point.leaves[i])
-            columns = [seen.components(one) for one in g]
-            found[o, i] = _matrix(columns, seen.count).T
-        advance()
-    return found
+    point: Point
+    inputs: Mapping[int, Directions]
+    outputs: Mapping[int, Directions]
+    advance: Callable[[], None]
 
+    def by_differences(self, eps: float) -> Matrices:
+        """Return the matrices of central differences, by steps of this length."""
 
-def by_forward(
-    point: Point,
-    inputs: Mapping[int, Directions],
-    outputs: Mapping[int, Directions],
-    advance: Advance,
-    *,
-    batched: bool = False,
-) -> Matrices:
-    """Return the matrices computed by forward mode: a pass for each direction of the inputs, or one on a batch."""
-    found: Matrices = {}
-    for i, along in inputs.items():
-        steps = list(along.steps())
-        rows: dict[int, list[Any]] = {o: [] for o in outputs}
-        chunks = [np.stack(steps)] if batched and steps else steps
-        for chunk in chunks:
-            tangents = _pushed(point, i, chunk, batched)
-            for o, seen in outputs.items():
-                count = len(steps) if batched else 1
-                rows[o] += [seen.components(one) for one in _members(tangents.get(o), count, point.outputs[o])]
-            advance()
-        for o, seen in outputs.items():
-            found[o, i] = _matrix(rows[o], seen.count)
-    return found
+        def slopes(i: int, step: Any) -> dict[int, Any]:
+            ahead, behind = self.point.moved(i, eps * step), self.point.moved(i, -eps * step)
+            return {o: [(values_of(ahead[o]) - values_of(behind[o])) / (2 * eps)] for o in self.outputs}
 
+        return self._by_inputs(slopes)
 
-def _pushed(point: Point, position: int, tangent: Any, batched: bool) -> dict[int, Any]:
-    """Return the tangents of the outputs for the tangent, or a batch of tangents, of one argument."""
-    batch, level = new_level(), new_level()
-    t: Any = Tensor(array_like(point.leaves[position], tangent))
-    t = Batched(t, batch) if batched else t
-    values = {i: x.detach().clone() for i, x in point.leaves.items()}
-    ys = point.at({**values, position: Dual(values[position], t, level)})
-    return {o: tangent_at(y, level) for o, y in ys.items()}
+    def by_forward(self, *, batched: bool = False) -> Matrices:
+        """Return the matrices computed by forward mode: a pass for each direction of the inputs, or one on a batch."""
+        point = self.point
+
+        def pushed(i: int, tangent: Any) -> dict[int, Any]:
+            batch, level = new_level(), new_level()
+            t: Any = Tensor(array_like(point.leaves[i], tangent))
+            values = {position: x.detach().clone() for position, x in point.leaves.items()}
+            ys = point.at({**values, i: Dual(values[i], Batched(t, batch) if batched else t, level)})
+            count = len(tangent) if batched else 1
+            return {o: _members(tangent_at(ys[o], level), count, point.outputs[o]) for o in self.outputs}
+
+        return self._by_inputs(pushed, batched)
+
+    def by_backward(self) -> Matrices:
+        """Return the matrices computed by backward passes, one for each direction of the outputs."""
+        return self._by_outputs(lambda o, step: {i: [g] for i, g in gradients(self.point, {o: step}).items()})
+
+    def by_batched_backward(self) -> Matrices:
+        """Return the matrices computed by one backward pass for each output, on a batch of all its directions."""
+        point = self.point
+
+        def pulled(o: int, steps: Any) -> dict[int, Any]:
+            grads: Mapping[Any, Any] = {}
+            if (vertex := vertex_of(point.outputs[o])) is not None:
+                roots = [(vertex, Batched(Tensor(array_like(point.outputs[o], steps)), new_level()))]
+                targets = [x._node for x in point.leaves.values()]
+                with no_grad():
+                    grads = sweep(roots, plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
+            return {i: _members(grads.get(x._node), len(steps), x) for i, x in point.leaves.items()}
+
+        return self._by_outputs(pulled, batched=True)
+
+    def _by_inputs(self, derive: Callable[[int, Any], dict[int, Any]], batched: bool = False) -> Matrices:
+        rows = self._rows(self.inputs, self.outputs, derive, batched)
+        return {(o, i): matrix for (i, o), matrix in rows.items()}
+
+    def _by_outputs(self, derive: Callable[[int, Any], dict[int, Any]], batched: bool = False) -> Matrices:
+        rows = self._rows(self.outputs, self.inputs, derive, batched)
+        return {key: matrix.T for key, matrix in rows.items()}
+
+    def _rows(
+        self,
+        sources: Mapping[int, Directions],
+        targets: Mapping[int, Directions],
+        derive: Callable[[int, Any], dict[int, Any]],
+        batched: bool,
+    ) -> Matrices:
+        """Return for each source and target a matrix with a row for each direction of the source.
+
+        Parameters
+        ----------
+        sources, targets : directions of what is moved, and of what is looked at
+        derive : gives the arrays at each target for a source and a direction of it, or a batch of all
+        batched : whether `derive` is given all directions of a source at once
+        """
+        matrices: Matrices = {}
+        for source, along in sources.items():
+            steps = list(along.steps())
+            rows: dict[int, list[Any]] = {target: [] for target in targets}
+            for step in [np.stack(steps)] if batched and steps else steps:
+                arrays = derive(source, step)
+                for target, seen in targets.items():
+                    rows[target] += map(seen.components, arrays[target])
+                self.advance()
+            for target, seen in targets.items():
+                dtype = np.result_type(float, *rows[target])
+                matrices[source, target] = np.array(rows[target], dtype=dtype).reshape(len(steps), seen.count)
+        return matrices
 
 
 def _members(value: Any, count: int, like: Any) -> list[Any]:
@@ -302,7 +265,3 @@ def _members(value: Any, count: int, like: Any) -> list[Any]:
     if isinstance(value, Tracer):
         return list(values_of(value.value))
     return [values_of(value)] * count
-
-
-def _plain(array: Any) -> Any:
-    return wrapped(Tensor, array)

@@ -126,18 +126,18 @@ def _container(items: list[Any], place: str) -> Any:
     first = items[0]
     columns = _columns(items, place)
     if isinstance(first, (list, tuple, Mapping)):
-        made = [(key, _collated(column, f"{place}[{key!r}]")) for key, column in columns]
-        return [part for _, part in made] if type(first) is tuple else rebuilt(first, made)
-    made = rebuilt(first, [(name, _field(column, f"{place}.{name}")) for name, column in columns])
+        result = [(key, _collated(column, f"{place}[{key!r}]")) for key, column in columns]
+        return [part for _, part in result] if type(first) is tuple else rebuilt(first, result)
+    result = rebuilt(first, [(name, _field(column, f"{place}.{name}")) for name, column in columns])
     shape = _shape_of(first)
-    if shape is not None and _shape_of(made) != (len(items), *shape):
+    if shape is not None and _shape_of(result) != (len(items), *shape):
         cls = type(first).__name__
         raise TypeError(
             f"default_collate: a {cls} of shape {shape} whose fields are batches is none of shape "
             f"{(len(items), *shape)}{_at(place)}; give a collate_fn, such as list for the items themselves, or have "
             f"the data set give x.to_dense()"
         )
-    return made
+    return result
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:

@@ -136,8 +136,8 @@ class TensorDataset(Dataset[tuple[Any, ...]]):
 
 def has_plain_rows(dataset: Any) -> bool:
     """Return whether the items of a data set are rows of tensors, which no subclass changes."""
-    own = isinstance(dataset, TensorDataset) and type(dataset).__getitem__ is TensorDataset.__getitem__
-    return own and not hasattr(dataset, "__getitems__") and all(type(x) is Tensor for x in dataset.tensors)
+    is_plain = isinstance(dataset, TensorDataset) and type(dataset).__getitem__ is TensorDataset.__getitem__
+    return is_plain and not hasattr(dataset, "__getitems__") and all(type(x) is Tensor for x in dataset.tensors)
 
 
 class Subset(Dataset[T_co]):
@@ -270,7 +270,7 @@ class Blocks(IterableDataset[Any]):
     """The blocks of collections, as `blocks` gives them."""
 
     def __init__(self, collections: tuple[Any, ...]) -> None:
-        self._columns = [_delayed(one) for one in collections]
+        self._columns = [_delayed(collection) for collection in collections]
         counts = {len(column) for column in self._columns}
         if len(counts) > 1:
             raise ValueError(f"blocks: the collections have {', '.join(map(str, sorted(counts)))} blocks; rechunk them")
@@ -282,8 +282,8 @@ class Blocks(IterableDataset[Any]):
     @override
     def __iter__(self) -> Iterator[Any]:
         for parts in zip(*self._columns, strict=True):
-            found = tuple(tensor_namespace.asarray(np.asarray(part.compute())) for part in parts)
-            yield found[0] if len(found) == 1 else found
+            tensors = tuple(tensor_namespace.asarray(np.asarray(part.compute())) for part in parts)
+            yield tensors[0] if len(tensors) == 1 else tensors
 
 
 def _delayed(collection: Any) -> list[Any]:
@@ -296,13 +296,13 @@ def _delayed(collection: Any) -> list[Any]:
     """
     if not hasattr(collection, "to_delayed"):
         raise TypeError(f"blocks: expected a Dask array or data frame, found a {type(collection).__name__}")
-    found = collection.to_delayed()
-    if isinstance(found, np.ndarray) and found.size != len(found):
+    delayed = collection.to_delayed()
+    if isinstance(delayed, np.ndarray) and delayed.size != len(delayed):
         raise ValueError(
             f"blocks: the array is divided along several axes, {collection.numblocks} blocks; rechunk it along the "
             f"first one: x.rechunk({{axis: -1 for axis in range(1, x.ndim)}})"
         )
-    return list(np.asarray(found, dtype=object).reshape(-1)) if isinstance(found, np.ndarray) else list(found)
+    return list(np.asarray(delayed, dtype=object).reshape(-1)) if isinstance(delayed, np.ndarray) else list(delayed)
 
 
 def blocks(*collections: Any) -> Blocks:

@@ -100,9 +100,9 @@ class DataLoader:
                     f"DataLoader: {option} must be False, since workers end with an iteration; found {wanted!r}"
                 )
         stream = isinstance(dataset, IterableDataset)
-        given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+        options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
-            for name, value in given.items():
+            for name, value in options.items():
                 if value is not None:
                     raise ValueError(
                         f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value!r}"
@@ -154,15 +154,15 @@ class DataLoader:
 
     def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
         context = context_of(self.multiprocessing_context, self.num_workers)
-        made: Any = source if context is None else Processes(context, source)
+        maker: Any = source if context is None else Processes(context, source)
         batches = prefetched(
-            made.drawn,
+            maker.drawn,
             tasks,
             workers=1 if isinstance(source, Stream) else self.num_workers,
             ahead=self.num_workers * (self.prefetch_factor or 1),
             timeout=self.timeout or None,
-            begin=made.begin,
-            stop=source.stop.set if context is None else made.stop,
+            begin=maker.begin,
+            stop=source.stop.set if context is None else maker.stop,
         )
         try:
             yield from batches

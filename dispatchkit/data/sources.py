@@ -189,8 +189,8 @@ class Progress:
         self.starts: list[State] | None = None
         self.given, self.done = 0, False
         if state is not None:
-            for one, start in zip(self.own, state["samplers"], strict=False):
-                one.set_state(start)
+            for sampler_generator, start in zip(self.own, state["samplers"], strict=False):
+                sampler_generator.set_state(start)
             # Where the samplers have drawn already, the state of the default generator at that time is there as well.
             self.starts = state["samplers"] if len(state["samplers"]) > len(self.own) else None
             self.given = state["batches"]
@@ -210,7 +210,7 @@ class Progress:
         """
         generator = current_generator()
         if self.starts is None:
-            self.starts = [one.get_state() for one in (*self.own, generator)]
+            self.starts = [source.get_state() for source in (*self.own, generator)]
         else:
             generator = Generator(0).set_state(self.starts[-1])
         drawn = itertools.repeat(None) if indices is None else iter(indices)
@@ -236,7 +236,7 @@ class Progress:
 
     def state(self) -> State:
         """Return the parts of a state that are the iteration's."""
-        now = [one.get_state() for one in self.own]
+        now = [source.get_state() for source in self.own]
         if self.done:
             return {"batches": 0, "generator": None, "samplers": now}
         generator = self.source.generator.get_state()
@@ -247,19 +247,19 @@ def state_of(loader: Any, progress: Progress | None) -> State:
     """Return the state of a loader, whose latest iteration is `progress`."""
     if progress is not None:
         return {**progress.state(), "loader": layout(loader)}
-    samplers = [one.get_state() for one in _generators_of(loader)]
+    samplers = [generator.get_state() for generator in _generators_of(loader)]
     return {"batches": 0, "generator": None, "samplers": samplers, "loader": layout(loader)}
 
 
 def _generators_of(loader: Any) -> list[Generator]:
     """Return the generators that samplers keep."""
     samplers = (loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None))
-    found: list[Generator] = []
+    generators: list[Generator] = []
     for sampler in samplers:
         generator = getattr(sampler, "generator", None)
-        if isinstance(generator, Generator) and not any(generator is other for other in found):
-            found.append(generator)
-    return found
+        if isinstance(generator, Generator) and not any(generator is other for other in generators):
+            generators.append(generator)
+    return generators
 
 
 def layout(loader: Any) -> State:
@@ -284,12 +284,12 @@ def checked(loader: Any, state: Any) -> State:
     missing = [key for key in KEYS if not isinstance(state, Mapping) or key not in state]
     if missing:
         raise ValueError(f"loaded state dict has no {' and no '.join(map(repr, missing))} (DataLoader)")
-    found = {key: state[key] for key in KEYS}
+    parts = {key: state[key] for key in KEYS}
     for name, value in layout(loader).items():
-        if not isinstance(found["loader"], Mapping) or found["loader"].get(name) != value:
-            other = found["loader"].get(name) if isinstance(found["loader"], Mapping) else None
+        if not isinstance(parts["loader"], Mapping) or parts["loader"].get(name) != value:
+            other = parts["loader"].get(name) if isinstance(parts["loader"], Mapping) else None
             raise ValueError(f"the loaded state is of a DataLoader with {name}: {other!r}, this one has {value!r}")
-    batches, generator, samplers = found["batches"], found["generator"], found["samplers"]
+    batches, generator, samplers = parts["batches"], parts["generator"], parts["samplers"]
     sized = hasattr(loader.dataset, "__len__")
     most = len(loader) if sized else float("inf")
     if not isinstance(batches, int) or not 0 <= batches <= most:
@@ -300,6 +300,6 @@ def checked(loader: Any, state: Any) -> State:
     numbers = {least} if generator is None else {least + 1} if batches else {least, least + 1}
     if not isinstance(samplers, list) or len(samplers) not in numbers:
         raise ValueError(f"the loaded state does not have the {least} generators of samplers of this DataLoader")
-    for one in samplers if generator is None else [generator, *samplers]:
-        Generator(0).set_state(one)
-    return found
+    for generator_state in samplers if generator is None else [generator, *samplers]:
+        Generator(0).set_state(generator_state)
+    return parts

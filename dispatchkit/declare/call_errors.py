@@ -74,9 +74,9 @@ def raise_with_context(
         add_context(error, operation.qualified_name, fault or f"called with {called}")
         raise error
     text = fault or (f"{reason}\n  called with {called}" if called else reason)
-    made = restated(error, f"{operation.qualified_name}: {text}")
-    setattr(made, REASON, reason)
-    raise made from error
+    explained = restated(error, f"{operation.qualified_name}: {text}")
+    setattr(explained, REASON, reason)
+    raise explained from error
 
 
 def in_plain_words(reason: str) -> str:
@@ -101,11 +101,11 @@ def _fault(operation: Declared, reason: str, given: Mapping[str, Any]) -> str:
 def dtype_fault(dtype: Any) -> str:
     """Say why a dtype cannot be that of an array of numbers; "" where it can."""
     try:
-        found = np.dtype(dtype)
+        known = np.dtype(dtype)
     except TypeError:
         near = get_close_matches(dtype, DTYPES, n=1) if isinstance(dtype, str) else []
         return f"{dtype!r} is no dtype; " + (f"did you mean {near[0]!r}?" if near else "one is 'float64'")
-    return "" if found.kind in NUMBERS else f"dtype must be of numbers or booleans, found {found}"
+    return "" if known.kind in NUMBERS else f"dtype must be of numbers or booleans, found {known}"
 
 
 def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> str:
@@ -167,11 +167,11 @@ def restated(error: Exception, text: str) -> Exception:
         if cls.__module__.startswith("numpy._core"):
             continue  # private, and made of a universal function
         try:
-            made: Exception = cls(text)
+            exception: Exception = cls(text)
         except TypeError:
             continue  # such as UnicodeDecodeError, which is made of five values
-        if str(made) == text:
-            return made
+        if str(exception) == text:
+            return exception
     raise AssertionError("Exception itself is made of a text")
 
 

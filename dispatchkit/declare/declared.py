@@ -23,7 +23,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
-from dispatchkit.protocol.types.declaration import stamp
+from dispatchkit.protocol.types.declaration import new_version
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
 WhenNone: TypeAlias = Callable[[str, tuple[int, ...]], Any]
@@ -123,13 +123,13 @@ class Implementation:
         """Return what computes arrays of a namespace."""
         if xp is numpy_namespace:
             return self.on_numpy
-        found = self.by_library.get(xp)
-        if found is None:
-            found = self._passed_to(xp) or partial(self.body, xp)
+        compute = self.by_library.get(xp)
+        if compute is None:
+            compute = self._passed_to(xp) or partial(self.body, xp)
             if self._copies and getattr(xp, "mutable", True):  # what cannot be changed may be one array
-                found = partial(_in_new_memory, xp, found)
-            self.by_library[xp] = found
-        return found
+                compute = partial(_in_new_memory, xp, compute)
+            self.by_library[xp] = compute
+        return compute
 
     def _passed_to(self, xp: Any) -> Function | None:
         """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
@@ -150,9 +150,9 @@ class Implementation:
 
 def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
     """Return what a call may pass by place, in order, and what by name alone, with the defaults."""
-    found = [(p.name, p.kind, p.default) for p in signature.parameters.values()]
-    named = {one for one in found if one[1] is inspect.Parameter.KEYWORD_ONLY}
-    return [one for one in found if one not in named], named
+    parameters = signature.parameters.values()
+    named = {(p.name, p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    return [(p.name, p.kind, p.default) for p in parameters if p.kind is not p.KEYWORD_ONLY], named
 
 
 def _takes(function: Function, signature: inspect.Signature) -> bool:
@@ -278,7 +278,7 @@ class Declared(Overridable):
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
-        self.changed = stamp()
+        self.changed = new_version()
         self.refresh()
         self.clear()
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from types import SimpleNamespace
-from typing import Any, Concatenate, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Axes
@@ -54,17 +54,18 @@ def array_forms(body: Callable[..., Any], signature: Signature, arrays: Collecti
     ------
     RegistrationError : if an annotation cannot be resolved, or there is no parameter of a name
     """
-    own = signature.parameters
-    unknown = [name for name in arrays or () if name not in own]
+    parameters = signature.parameters
+    unknown = [name for name in arrays or () if name not in parameters]
     if unknown:
         raise RegistrationError(
-            f"operation: {body.__name__} has no parameter '{unknown[0]}'; it has {', '.join(own) or 'none'}"
+            f"operation: {body.__name__} has no parameter '{unknown[0]}'; it has {', '.join(parameters) or 'none'}"
         )
-    if arrays is None:
-        hints = resolved_hints(body, [name for name in body.__annotations__ if name not in own], INSTEAD)
-        forms = {name: _form_of_parameter(p, hints.get(name, Any)) for name, p in own.items()}
-        return {name: form for name, form in forms.items() if form is not None}
-    return {name: _form_of_parameter(p, _hint(body, name)) or Form.ONE for name, p in own.items() if name in arrays}
+    if arrays is not None:
+        asked = [(name, p) for name, p in parameters.items() if name in arrays]
+        return {name: _form_of_parameter(p, _hint(body, name)) or Form.ONE for name, p in asked}
+    hints = resolved_hints(body, [name for name in body.__annotations__ if name not in parameters], INSTEAD)
+    forms = {name: _form_of_parameter(p, hints.get(name, Any)) for name, p in parameters.items()}
+    return {name: form for name, form in forms.items() if form is not None}
 
 
 def _hint(body: Callable[..., Any], name: str) -> Any:
@@ -79,16 +80,16 @@ def _hint(body: Callable[..., Any], name: str) -> Any:
 
 def _form_of_parameter(p: Parameter, hint: Any) -> Form | None:
     if hint is Any:
-        found = Form.ONE if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) else None
+        form = Form.ONE if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) else None
     else:
-        found = _form_of(hint)
-    return Form.STAR if found is not None and p.kind is p.VAR_POSITIONAL else found
+        form = _form_of(hint)
+    return Form.STAR if form is not None and p.kind is p.VAR_POSITIONAL else form
 
 
 def _form_of(hint: Any) -> Form | None:
     """Return which arrays a parameter of this annotation takes, None where it takes none."""
-    found = [_form_of_one(one) for one in alternatives(hint)]
-    return found[0] if len(found) == 1 else next((form for form in WIDEST if form in found), None)
+    forms = [_form_of_one(part) for part in alternatives(hint)]
+    return forms[0] if len(forms) == 1 else next((form for form in WIDEST if form in forms), None)
 
 
 def _form_of_one(hint: Any) -> Form | None:
@@ -109,7 +110,7 @@ def _form_of_one(hint: Any) -> Form | None:
 def gives_several(body: Callable[..., Any]) -> bool:
     """Return whether a body may give several arrays: whether its annotation says other than one."""
     hint = _hint(body, "return")
-    return not all(one in (Any, None, type(None)) or _form_of_one(one) is Form.ONE for one in alternatives(hint))
+    return not all(part in (Any, None, type(None)) or _form_of_one(part) is Form.ONE for part in alternatives(hint))
 
 
 # The kinds whose operations compute along `axis`.
@@ -119,30 +120,34 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Options(TypedDict, total=False):
+    """What the declaration of an operation of some kind may say; see `operation`."""
+
+    arrays: Sequence[str] | None
+    operator: str | None
+    methods: Sequence[str]
+    properties: Sequence[str]
+    varargs: str | None
+    differentiable: bool
+    namespace: str | None
+    axis: str | Axes | None
+    domain: tuple[float, float]
+    content: Content
+    samples: Sequence[Sample] | None
+    record: type[DeclaredOperation]
+    decomposes: bool
+    passthrough: bool
+    real: bool
+    takes: str | None
+    gives: Gives | None
+    special: str
+
+
 @overload
 def operation(body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
 @overload
 def operation(
-    *,
-    kind: Kind = ...,
-    arrays: Sequence[str] | None = ...,
-    operator: str | None = ...,
-    methods: Sequence[str] | None = ...,
-    properties: Sequence[str] = ...,
-    varargs: str | None = ...,
-    differentiable: bool = ...,
-    namespace: str | None = ...,
-    axis: str | Axes | None = ...,
-    domain: tuple[float, float] = ...,
-    content: Content = ...,
-    samples: Sequence[Sample] | None = ...,
-    record: type[DeclaredOperation] = ...,
-    decomposes: bool = ...,
-    passthrough: bool = ...,
-    real: bool = ...,
-    takes: str | None = ...,
-    gives: Gives | None = ...,
-    special: str = ...,
+    *, kind: Kind = ..., **options: Unpack[Options]
 ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
 def operation(
     body: Callable[..., Any] | None = None,
@@ -212,18 +217,18 @@ def operation(
 
     def make(fn: Callable[..., Any]) -> Any:
         signature = _public_signature(fn, kind)
-        found = {"forms": array_forms(fn, signature, arrays), "several": gives_several(fn)}
-        return _declared(fn, signature, options, record.__new__(record), found)
+        annotated = {"forms": array_forms(fn, signature, arrays), "several": gives_several(fn)}
+        return _declare(fn, signature, options, record.__new__(record), annotated)
 
     return make if body is None else make(body)
 
 
-def _declared(
+def _declare(
     fn: Callable[..., Any],
     signature: inspect.Signature,
     options: dict[str, Any],
     entry: DeclaredOperation,
-    found: Mapping[str, Any],
+    annotated: Mapping[str, Any],
 ) -> Any:
     """Fill the record of an operation, and enter it; return the public function.
 
@@ -232,11 +237,11 @@ def _declared(
     fn, options : as of `operation`
     signature : of the public function
     entry : the empty record
-    found : what the annotations say, the forms of the arrays and whether there are several results; what came with the
-        record from another process also has the public function
+    annotated : what the annotations say, the forms of the arrays and whether there are several results; what came with
+        the record from another process also has the public function
     """
     its = SimpleNamespace(**options)
-    parameters = Parameters(signature, found["forms"])
+    parameters = Parameters(signature, annotated["forms"])
     place = its.namespace or fn.__module__.partition(".")[0]
     entry.__init__(  # type: ignore[misc]  # of an empty record
         tensor_protocol,
@@ -246,7 +251,7 @@ def _declared(
         parameters,
         fn,
         differentiable=its.differentiable,
-        several=found["several"],
+        several=annotated["several"],
         passthrough=its.passthrough,
     )
     entry.declared_by = _rebuild, options
@@ -254,18 +259,27 @@ def _declared(
     entry.decomposes = its.decomposes and not its.passthrough and not parameters.nullary
     entry.samples = list(its.samples) if its.samples is not None else _samples(entry, its.domain, its.content)
     entry.facts = Facts(its.real, its.takes or HELD.get(its.content or "real", "numbers"), its.gives, its.special)
-    _dress(tensor_protocol.operations.add(entry, found.get("function")), fn, signature, entry)
-    _enter_names(entry, its.operator, its.methods or (), its.properties, its.varargs)
-    return entry.function
+    function = tensor_protocol.operations.add(entry, annotated.get("function"))
+    _describe(function, fn, signature, entry)
+    surface = tensor_protocol.surface
+    if place.partition(".")[0] == "dispatchkit":
+        enter(entry.qualified_name.partition(".")[2], function)
+    if its.operator is not None:
+        surface.add_operator(its.operator, entry)
+    for name in its.methods or ():
+        surface.add_method(name, entry, its.varargs)
+    for name in its.properties:
+        surface.add_property(name, entry)
+    return function
 
 
 def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
     """Declare an operation that arrives from another process; one that is known takes the rules that are new."""
-    if not entry.has_arrived:
+    if not entry.is_complete:
         _, options = state["declared_by"]
-        _declared(state["body"], _public_signature(state["body"], options["kind"]), options, entry, state)
+        _declare(state["body"], _public_signature(state["body"], options["kind"]), options, entry, state)
         entry.changed = None
-    if not tensor_protocol.operations.renew(entry, state):
+    if not tensor_protocol.operations.update_from(entry, state):
         return
     changed = entry.changed
     for kind, rules in state["rules"].items():
@@ -285,13 +299,13 @@ def _axes(entry: DeclaredOperation, axis: str | Axes | None) -> Axes | None:
     known = entry.parameters.signature.parameters
     if axis is None:
         return Axes(("axis",)) if entry.kind.family in ALONG_AXES and "axis" in known else None
-    found = Axes((axis,)) if isinstance(axis, str) else axis
-    unknown = [name for name in found.parameters if name not in known]
+    axes = Axes((axis,)) if isinstance(axis, str) else axis
+    unknown = [name for name in axes.parameters if name not in known]
     if unknown:
         raise RegistrationError(
             f"operation: {entry.name} has no parameter '{unknown[0]}' to count axes; it has {', '.join(known)}"
         )
-    return found
+    return axes
 
 
 def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
@@ -309,29 +323,26 @@ def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
     """
     signature = signature_of(fn, "operation")
     parameters = list(signature.parameters.values())
-    if not parameters or parameters[0].kind not in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    ):
+    if not parameters or parameters[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
         raise RegistrationError(
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
-    own, by_name = parameters[1:], inspect.Parameter.KEYWORD_ONLY
+    public = parameters[1:]
     if kind in CREATING:
-        names = [p.name for p in own]
+        names = [p.name for p in public]
         if "device" in names and names[0] != "x":
-            own.append(inspect.Parameter(LIKE, by_name, default=None, annotation="Any"))
-        own.append(inspect.Parameter(LEAF, by_name, default=False, annotation="bool"))
-    return signature.replace(parameters=own)
+            public.append(Parameter(LIKE, Parameter.KEYWORD_ONLY, default=None, annotation="Any"))
+        public.append(Parameter(LEAF, Parameter.KEYWORD_ONLY, default=False, annotation="bool"))
+    return signature.replace(parameters=public)
 
 
-def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entry: DeclaredOperation) -> None:
+def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entry: DeclaredOperation) -> None:
     """Give the public function of an operation its name, its docstring and what declares rules."""
     call.__name__ = fn.__name__
     call.__qualname__ = fn.__qualname__
     call.__module__ = fn.__module__
-    own = fn.__doc__ and fn.__module__.startswith("dispatchkit.")
-    call.__doc__ = composed(fn.__doc__ or "", signature, entry.kind, entry.facts) if own else fn.__doc__
+    composes = fn.__doc__ and fn.__module__.startswith("dispatchkit.")
+    call.__doc__ = composed(fn.__doc__ or "", signature, entry.kind, entry.facts) if composes else fn.__doc__
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):
@@ -342,24 +353,6 @@ def _dress(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entr
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:
     """Return what computes NumPy arrays by the body, for a fast path that leaves some calls to it."""
     return partial(tensor_protocol.operation(function).source, numpy_namespace)
-
-
-def _enter_names(
-    entry: DeclaredOperation,
-    operator: str | None,
-    methods: Sequence[str],
-    properties: Sequence[str],
-    varargs: str | None,
-) -> None:
-    surface = tensor_protocol.surface
-    if entry.namespace.partition(".")[0] == "dispatchkit":
-        enter(entry.qualified_name.partition(".")[2], entry.function)
-    if operator is not None:
-        surface.add_operator(operator, entry)
-    for name in methods:
-        surface.add_method(name, entry, varargs)
-    for name in properties:
-        surface.add_property(name, entry)
 
 
 def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Operation[P, R]:
@@ -384,28 +377,7 @@ class _Declarer:
     @overload
     def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
     @overload
-    def __call__(
-        self,
-        *,
-        arrays: Sequence[str] | None = ...,
-        operator: str | None = ...,
-        methods: Sequence[str] = ...,
-        properties: Sequence[str] = ...,
-        varargs: str | None = ...,
-        differentiable: bool = ...,
-        namespace: str = ...,
-        axis: str | Axes | None = ...,
-        domain: tuple[float, float] = ...,
-        content: Content = ...,
-        samples: Sequence[Sample] = ...,
-        record: type[DeclaredOperation] = ...,
-        decomposes: bool = ...,
-        passthrough: bool = ...,
-        real: bool = ...,
-        takes: str | None = ...,
-        gives: Gives | None = ...,
-        special: str = ...,
-    ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+    def __call__(self, **options: Unpack[Options]) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
         self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any
     ) -> Any:

@@ -61,11 +61,11 @@ class VjpPlan:
     def needs(self, tracked: Sequence[bool]) -> tuple[bool, ...]:
         """Return for each array argument whether it is read where gradients flow to the tracked ones alone."""
         asked = tuple(tracked)
-        found = self._needs.get(asked)
-        if found is None:
+        needs = self._needs.get(asked)
+        if needs is None:
             reads = [rule for rule, wanted in zip(self.reads, asked, strict=True) if wanted]
-            found = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
-        return found
+            needs = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
+        return needs
 
     @cached_property
     def pull_raw(self) -> PullNode:
@@ -118,19 +118,19 @@ class VjpPlan:
         if self._of_all is not None:
             by_name = dict(zip(self._of_all.of, self._of_all.pull(xp, g, y, *saved, **kwargs), strict=True))
             return [by_name[p.name] for p in arrays]
-        found: list[Any] = []
+        cotangents: list[Any] = []
         for p, pull in zip(arrays, self.pulls, strict=True):
             if p.form is Form.INDEX:
                 continue
             value = p.find(saved, kwargs)
             count = 1 if p.form is Form.ONE else len(list(p.members(value)))
-            if all(edge is None for edge in node.edges[len(found) : len(found) + count]):
-                found += [None] * count
+            if all(edge is None for edge in node.edges[len(cotangents) : len(cotangents) + count]):
+                cotangents += [None] * count
                 continue
             grads = pull(xp, g, y, *saved, **kwargs)
             several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
-            found += grads if several else [grads]
-        return found
+            cotangents += grads if several else [grads]
+        return cotangents
 
 
 def _without_rule(operation: str, name: str) -> Pull:

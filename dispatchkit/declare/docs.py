@@ -84,7 +84,7 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
     """
     head, sections = split_sections(text)
     result = str(signature.return_annotation)
-    made = {
+    composed_sections = {
         "Parameters": _parameters(entries(sections.pop("Parameters", "")), signature, kind, facts),
         "Returns": _returns(sections.pop("Returns", ""), result, signature, kind, facts),
         "Raises": _raises(sections.pop("Raises", ""), facts),
@@ -92,7 +92,7 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
     examples = sections.get("Examples")
     if examples is not None and EXAMPLES_IMPORT not in examples + "\n":
         sections["Examples"] = EXAMPLES_IMPORT + examples
-    return join_sections(head, made | sections)
+    return join_sections(head, composed_sections | sections)
 
 
 def split_sections(text: str) -> tuple[str, dict[str, str]]:
@@ -109,14 +109,14 @@ def join_sections(head: str, sections: dict[str, str]) -> str:
 
 def entries(section: str) -> dict[str, str]:
     """Return the texts in a section of the source by name; a continuation line is indented."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     if not section:
-        return found
+        return texts
     for entry in ENTRIES.split(section.strip()):
         names, colon, text = entry.partition(" : ")
         if colon:
-            found.update(dict.fromkeys(names.replace("*", "").split(", "), text))
-    return found
+            texts.update(dict.fromkeys(names.replace("*", "").split(", "), text))
+    return texts
 
 
 def _parameters(texts: dict[str, str], signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
@@ -161,10 +161,8 @@ def _returns(text: str, result: str, signature: inspect.Signature, kind: Kind, f
 
 
 def _raises(text: str, facts: Facts) -> str:
-    found = entries(text)
-    if facts.real:
-        found = {"TypeError": "for complex numbers"} | found
-    return "\n".join(f"{name}\n{_sentence(part)}" for name, part in found.items())
+    errors = ({"TypeError": "for complex numbers"} if facts.real else {}) | entries(text)
+    return "\n".join(f"{name}\n{_sentence(part)}" for name, part in errors.items())
 
 
 def _sentence(text: str, name: str = "") -> str:

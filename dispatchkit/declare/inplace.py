@@ -16,7 +16,7 @@ from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.errors import AutogradError
-from dispatchkit.graph.node import Node
+from dispatchkit.graph.node import Node, make_node
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Layout, Memory, Storage, Vertex, extras_of, memory_of, shared_elements, vertex_of
 from dispatchkit.protocol.blocks import state_variable
@@ -148,13 +148,13 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
     behind = [Behind(source.layout_of(one)) for one in views]
     if whole is None:
         return [(one, None) for one in (x, *memory.relatives(x))]
-    return _noted(memory, source, [(root, whole), *zip(views, behind, strict=True)])
+    changes = [(root, whole), *zip(views, behind, strict=True)]
 
+    def with_source() -> Iterator[Change]:
+        memory.source = source  # what the views are recomputed from
+        yield from changes
 
-def _noted(memory: Memory, source: _Source, changes: list[Change]) -> Iterator[Change]:
-    """Note what the views are recomputed from, then yield the changes."""
-    memory.source = source
-    yield from changes
+    return with_source()
 
 
 def _without_root(name: str, x: Storage, changed: Vertex | None, memory: Memory) -> list[Change]:
@@ -225,14 +225,7 @@ class _Source:
 
 def _overlaid(tensor: Storage, before: Vertex | None, source: Vertex | None, saved: Any) -> Node:
     """Return the node of a tensor overlaid with a source."""
-    node = Node()
-    node.operation = OVERLAY
-    node.edges = (before, source)
-    node.saved = saved
-    node.extras = None
-    node.shape = tensor.array.shape
-    node.dtype = tensor.array.dtype
-    return node
+    return make_node(Node, OVERLAY, (before, source), saved, tensor.array.shape, tensor.array.dtype)
 
 
 def _layout_of(tensor: Storage) -> Layout:
@@ -388,14 +381,14 @@ def write_back(name: str, x: Storage, result: Any) -> None:
 def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
     """Collect the tensors that changes in place put into the graph inside a `with` block, for those around it, too."""
     outer = _changed.get()
-    found: dict[int, ref[Storage]] = {}
+    tensors: dict[int, ref[Storage]] = {}
     try:
-        _changed.set(found)
-        yield found
+        _changed.set(tensors)
+        yield tensors
     finally:
         _changed.set(outer)
         if outer is not None:
-            outer.update(found)
+            outer.update(tensors)
 
 
 def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:

@@ -48,11 +48,11 @@ def apply_jvp(
     for p, t in tangents:
         part = _from_argument(operation, call, xp, y, args, kwargs, p, t)
         if several:
-            total = [_added(before, one) for before, one in zip(total, part or [None] * len(y), strict=True)]
+            total = [_added(before, t) for before, t in zip(total, part or [None] * len(y), strict=True)]
         else:
             total = _added(total, part)
     if several:
-        return [_like(xp, t, one) for t, one in zip(total, y, strict=True)]
+        return [_like(xp, t, output) for t, output in zip(total, y, strict=True)]
     return _like(xp, total, y)
 
 
@@ -94,9 +94,10 @@ def _from_argument(
     if name in rules.transposes:
         if p.form is not Form.ONE:
             members = p.members(p.find(args, kwargs))
-            t = [xp.zeros_like(xp.asarray(x)) if one is None else one for x, one in zip(members, t, strict=True)]
-        own, keywords = _replaced(p, args, kwargs, t)
-        return call(*own, **keywords)
+            pairs = zip(members, t, strict=True)
+            t = [xp.zeros_like(xp.asarray(x)) if tangent is None else tangent for x, tangent in pairs]
+        arguments, keywords = _replaced(p, args, kwargs, t)
+        return call(*arguments, **keywords)
     raise TransformError(
         f"jvp: {operation.qualified_name} has no rule for tangents of '{name}'; declare one with def_jvp"
     )

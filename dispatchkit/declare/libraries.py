@@ -6,7 +6,7 @@ A program that holds NumPy's arrays alone never comes here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -34,19 +34,19 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
     ------
     MixedArraysError : if they belong to several libraries, or are on several devices
     """
-    found: Any = None
+    common: Any = None
     for value in values:
         array = value._innermost().array if issubclass(type(value), Storage) else value
         if array is value and not isinstance(value, np.ndarray) and type(value) not in foreign:
             continue
-        own = namespace_of(array)
-        if found is None:
-            found = own
-        elif own is not found:
-            if not _mixes(found, own):
-                raise MixedArraysError(name, _described(found), _described(own))
-            found = own if own.device is None else found
-    return found
+        xp = namespace_of(array)
+        if common is None:
+            common = xp
+        elif xp is not common:
+            if not _mixes(common, xp):
+                raise MixedArraysError(name, _described(common), _described(xp))
+            common = xp if xp.device is None else common
+    return common
 
 
 def same_library(first: Any, *others: Any) -> Any:
@@ -60,10 +60,10 @@ def same_library(first: Any, *others: Any) -> Any:
     return xp
 
 
-def _mixes(found: Any, own: Any) -> bool:
+def _mixes(first: Any, second: Any) -> bool:
     """Return whether two namespaces are of one library, of which one does not say where its arrays are."""
-    libraries = [getattr(xp, "library", None) for xp in (found, own)]
-    return libraries[0] is libraries[1] and (found.device is None or own.device is None)
+    same = getattr(first, "library", None) is getattr(second, "library", None)
+    return same and (first.device is None or second.device is None)
 
 
 def _described(xp: Any) -> str:
@@ -113,9 +113,9 @@ def library_of_call(
             return brought_to(xp, value) if is_raw(value) and not isinstance(value, np.generic) else as_python(value)
 
         return xp, *operation.parameters.replace(args, kwargs, bring)
-    given = (*args, *kwargs.values()) if kwargs else args
-    arrays = [value for value in given if isinstance(value, Storage)]
-    if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in given):
+    arguments = (*args, *kwargs.values()) if kwargs else args
+    arrays = [value for value in arguments if isinstance(value, Storage)]
+    if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in arguments):
         return common_library(operation.qualified_name, arrays), args, kwargs
     parameters = operation.parameters
     values = parameters.values(args, kwargs)
@@ -152,10 +152,7 @@ def making_for(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[st
     """
     parameters = operation.parameters
     xp = common_library(operation.qualified_name, (value for _, value in parameters.values(args, kwargs)))
-    if xp is None:
-        yield
-        return
-    with making_with(xp):
+    with nullcontext() if xp is None else making_with(xp):
         yield
 
 

@@ -80,16 +80,16 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
 
 def _long_axes(operation: Overridable, arguments: Any) -> list[int]:
     """Return the lengths of axes that are too long, and such integers where an array is made."""
-    found: dict[int, None] = {}
+    lengths: dict[int, None] = {}
 
     def note(value: Any) -> None:
         if isinstance(value, ARRAYS):
-            found.update((length, None) for length in value.shape or () if length > LONGEST)
+            lengths.update((length, None) for length in value.shape or () if length > LONGEST)
         elif operation.kind is kinds.creation and type(value) is int and value > LONGEST:
-            found[value] = None
+            lengths[value] = None
 
     map_members(arguments, note)
-    return list(found)
+    return list(lengths)
 
 
 def _described(value: Any, back: Mapping[int, int]) -> Any:
@@ -109,11 +109,11 @@ def _array(shape: list[int], dtype: Any) -> Any:
     """Return an array that most operations take: matrices are positive definite, integers are indices."""
     if dtype.kind in "biu":
         return np.zeros(shape, dtype) if dtype.kind != "b" else np.ones(shape, dtype)
-    made = np.full(shape, 0.5, dtype)
+    array = np.full(shape, 0.5, dtype)
     if len(shape) > 1:
-        count = min(shape[-2:])
-        made[..., np.arange(count), np.arange(count)] += shape[-1]
-    return made
+        diagonal = np.arange(min(shape[-2:]))
+        array[..., diagonal, diagonal] += shape[-1]
+    return array
 
 
 class DeclaredOperation(Declared):
@@ -137,15 +137,14 @@ class DeclaredOperation(Declared):
         cls = result if result is not None else self.protocol.types.base
         assert cls is not None
         tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
-        return default_implementation(self, key, cls) if tracer is None else self._by_tracer(tracer)
+        if tracer is None:
+            return default_implementation(self, key, cls)
 
-    def _by_tracer(self, cls: Any) -> Callable[..., Any]:
-        """Return what lets a type answer whose instances have no raw array."""
+        def by_tracer(*args: Any, **kwargs: Any) -> Any:
+            """Let a type answer whose instances have no raw array."""
+            return tracer.__tensor_function__(self.function, (tracer,), args, kwargs)
 
-        def handler(*args: Any, **kwargs: Any) -> Any:
-            return cls.__tensor_function__(self.function, (cls,), args, kwargs)
-
-        return handler
+        return by_tracer
 
     @override
     def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -160,7 +159,7 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
     """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each."""
     names = [p.name for p in entry.parameters.arrays]
     if isinstance(rule, str):
-        return partial(store, entry, kind, _named(entry, kind, (rule, *others)))
+        return partial(store, entry, kind, _check_names(entry, kind, (rule, *others)))
     if not names:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
@@ -176,7 +175,7 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
     return store(entry, kind, (names[0],), rule)
 
 
-def _named(entry: Declared, kind: RuleKind, given: tuple[Any, ...]) -> tuple[str, ...]:
+def _check_names(entry: Declared, kind: RuleKind, given: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the names of the arguments that a rule is for: one, or all for a rule that gives all cotangents."""
     names = [p.name for p in entry.parameters.arrays]
     unknown = next((name for name in given if name not in names), None)

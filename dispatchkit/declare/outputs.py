@@ -122,9 +122,9 @@ def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]
     for p in operation.parameters.arrays:
         value = p.find(args, kwargs)
         members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
-        own = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
-        edges += own
-        tracked.append(any(edge is not None for edge in own))
+        vertices = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
+        edges += vertices
+        tracked.append(any(vertex is not None for vertex in vertices))
     n.edges = tuple(edges)
     n.saved, n.keywords = operation.derivative.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None

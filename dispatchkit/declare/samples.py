@@ -73,12 +73,50 @@ class Sample:
 
 
 def draw(*shape: int, low: float = -2.0, high: float = 2.0, content: Content = "real") -> Draw:
-    """Describe an array to be drawn: ``draw(2, 3, low=0)``."""
+    """Describe an array that samples are to be drawn for.
+
+    Parameters
+    ----------
+    *shape : of the array
+    low, high : bounds of its elements
+    content : what the elements are, such as ``"real"``, ``"integer"`` or ``"boolean"``, see `Draw`
+
+    Returns
+    -------
+    Draw
+        The description, which stands for the array in a `sample`.
+
+    Examples
+    --------
+    >>> from dispatchkit.testing import draw
+    >>> draw(2, 3, low=0.0).shape
+    (2, 3)
+    """
     return Draw(shape, low, high, content)
 
 
 def sample(*args: Any, differentiable: bool = True, **kwargs: Any) -> Sample:
-    """Describe a call: ``sample(draw(2, 3), axis=0)``."""
+    """Describe a valid call of an operation, for its declaration.
+
+    Parameters
+    ----------
+    *args : positional arguments, a `draw` in the place of each array
+    differentiable : whether gradients are to be checked at such arrays
+    **kwargs : keyword arguments
+
+    Returns
+    -------
+    Sample
+        The description, which ``dk.operation(samples=[...])`` takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dispatchkit.testing import draw, sample
+    >>> args, kwargs = sample(draw(2, 3), axis=0).make(np.random.default_rng(0))
+    >>> args[0].shape, kwargs
+    ((2, 3), {'axis': 0})
+    """
     return Sample(args, kwargs, differentiable)
 
 

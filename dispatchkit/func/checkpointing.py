@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 from weakref import ref
@@ -14,7 +15,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.func.containers import arrays_of, as_array, mapped
 from dispatchkit.func.reverse import Recording
-from dispatchkit.graph.node import CallNode, Output, snapshot_versions
+from dispatchkit.graph.node import CallNode, Output, make_node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, version_of, vertex_of
 from dispatchkit.graph.sweep import follower_of
@@ -145,10 +146,11 @@ class _Replaced(Mode):
                 raise InplaceError(_Again.node_name, tuple(x.array.shape), str(x.array.dtype), version, version_of(x))
         if not any(id(x) in self.places for _, x in operation.parameters.values(args, kwargs)):
             return NotImplemented
-        own, keywords = operation.parameters.replace(args, kwargs, lambda _, x: self.places.get(id(x), x))
-        return operation.function(*own, **keywords)
+        values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: self.places.get(id(x), x))
+        return operation.function(*values, **keywords)
 
 
+@dataclass(eq=False)
 class _Again:
     """The operation of a checkpoint's node: it calls the function again, recorded, and goes back through that graph.
 
@@ -164,19 +166,12 @@ class _Again:
     keeps_output = False
     trusted = False
 
-    def __init__(
-        self,
-        func: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        random_state: Any,
-        wanted: list[bool],
-        constants: dict[int, tuple[ref[Storage], int]],
-    ) -> None:
-        self.func, self.args, self.kwargs = func, args, kwargs
-        self.random_state = random_state
-        self.wanted = wanted
-        self.constants = constants
+    func: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    random_state: Any
+    wanted: list[bool]
+    constants: dict[int, tuple[ref[Storage], int]]
 
     def record(self, seen: Sequence[tuple[Any, Any]], outputs: Sequence[Any]) -> None:
         """Make the node of the call, and outputs out of its results.
@@ -186,20 +181,14 @@ class _Again:
         seen : tensors that the function uses, and what stands for them
         outputs : results whose gradients come from here
         """
-        self.used = [x for x, _ in seen]
-        sources = [x for _, x in seen]
-        n = CallNode()
-        n.operation = self
-        n.edges = tuple([vertex_of(x) for x in sources])
+        self.used, sources = [x for x, _ in seen], [x for _, x in seen]
+        node = make_node(CallNode, self, list(map(vertex_of, sources)), tuple(sources), (), None)
+        node.keywords, node.outputs = {}, [(tuple(y.array.shape), y.dtype) for y in outputs]
         # The second call is made once what differentiates the first has ended.
-        self.follower = next(filter(None, map(follower_of, n.edges)), "")
-        n.saved, n.keywords = tuple(sources), {}
-        n.extras = None
-        n.shape, n.dtype = (), None
-        n.outputs = [(tuple(y.array.shape), y.dtype) for y in outputs]
-        snapshot_versions(n)
+        self.follower = next(filter(None, map(follower_of, node.edges)), "")
+        snapshot_versions(node)
         for index, y in enumerate(outputs):
-            y._node = Output(n, index, tuple(y.array.shape), y.array.dtype)
+            y._node = Output(node, index, tuple(y.array.shape), y.array.dtype)
 
     def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the sources, tensors."""
@@ -207,20 +196,20 @@ class _Again:
         again = functools.partial(self._called, node.saved)
         recording = Recording("checkpoint", again, node.saved, follower=self.follower)
         outputs = list(arrays_of(recording.output))
-        found = [(tuple(y.shape), y.dtype) for y in outputs]
-        if found != node.outputs:
+        described = [(tuple(y.shape), y.dtype) for y in outputs]
+        if described != node.outputs:
             raise AutogradError(
                 f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_listed(node.outputs)} first and "
-                f"{_listed(found)} when it was called again; it must do the same both times"
+                f"{_listed(described)} when it was called again; it must do the same both times"
             )
-        cts = [tensor_namespace.zeros_like(y) if one is None else one for y, one in zip(outputs, g, strict=True)]
+        cts = [tensor_namespace.zeros_like(y) if ct is None else ct for y, ct in zip(outputs, g, strict=True)]
         return list(recording.pull(tuple(cts), retain=False))
 
     def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the sources, raw arrays."""
         with no_grad():
-            wrapped = [None if one is None else tensor_namespace.asarray(one) for one in g]
-            return [one.array for one in self.pull_live(node, wrapped)]
+            tensors = [None if ct is None else tensor_namespace.asarray(ct) for ct in g]
+            return [grad.array for grad in self.pull_live(node, tensors)]
 
     def _called(self, sources: Sequence[Any], *values: Any) -> tuple[Any, ...]:
         """Call the function with other tensors in the place of the sources."""

@@ -20,7 +20,7 @@ from dispatchkit.declare.variables import (
 )
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import container_items, leaves, map_leaves, rebuilt
+from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
 from dispatchkit.wording import class_name
 
 Leaf = Callable[[Any], Any]
@@ -59,9 +59,14 @@ def with_constants(change: Leaf, value: Any) -> Any:
     if items is None:
         return value
     constants = constants_in(value)
-    made = [(key, (mapped if key in constants else with_constants)(change, part)) for key, part in items]
-    same = all(new is part for (_, new), (_, part) in zip(made, items, strict=True))
-    return value if same else rebuilt(value, made)
+    parts = [(key, (mapped if key in constants else with_constants)(change, part)) for key, part in items]
+    return _rebuilt(value, items, parts)
+
+
+def _rebuilt(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
+    """Return a container with other parts, itself where all are the same."""
+    same = all(new is part for (_, new), (_, part) in zip(parts, items, strict=True))
+    return value if same else rebuilt(value, parts)
 
 
 def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
@@ -98,28 +103,24 @@ def with_gradient_fields(gradient: Any, output: Any) -> Any:
     if items is None:
         return gradient
     rules = {} if container_items(gradient) is not None else tensor_protocol.types.field_rules(type(gradient))
-    made = []
+    parts = []
     for key, part in items:
         rule = rules.get(key)
         if rule is not None and callable(rule.grad):
-            found = rule.grad(part, [_field_of(one, key) for one in leaves(container_items, output)])
+            part = rule.grad(part, [_field_of(leaf, key) for leaf in leaves(container_items, output)])
         else:
-            found = with_gradient_fields(part, output)
-        made.append((key, found))
-    return (
-        rebuilt(gradient, made)
-        if any(new is not part for (_, new), (_, part) in zip(made, items, strict=True))
-        else gradient
-    )
+            part = with_gradient_fields(part, output)
+        parts.append((key, part))
+    return _rebuilt(gradient, items, parts)
 
 
 def _field_of(value: Any, name: str) -> Any:
     """Return a field of an instance, or of one in its fields; None where there is none."""
     items = None if value is None or is_array(value) else tensor_protocol.types.items_of(value, strict=False)
-    found = dict(items or ())
-    if name in found:
-        return found[name]
-    return next((inner for part in found.values() if (inner := _field_of(part, name)) is not None), None)
+    fields = dict(items or ())
+    if name in fields:
+        return fields[name]
+    return next((inner for part in fields.values() if (inner := _field_of(part, name)) is not None), None)
 
 
 def with_floats(value: Any) -> Any:
@@ -173,20 +174,20 @@ def zipped(
     constants = constants_in(value) if variables else ()
     others: list[Any] = [other] * len(items)
     if not (other is None or isinstance(other, int) or is_array(other)):
-        found = items_of(other)
-        if found is None or [key for key, _ in found] != [key for key, _ in items]:
+        other_items = items_of(other)
+        if other_items is None or [key for key, _ in other_items] != [key for key, _ in items]:
             if not any(True for _ in arrays_of(value)):
                 return value
             raise ValueError(
                 f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
                 f"{described(other)}"
             )
-        others = [own for _, own in found]
-    made = [
-        (key, part if key in constants else zipped(change, part, own, what, f"{path}[{key!r}]", variables=variables))
-        for (key, part), own in zip(items, others, strict=True)
+        others = [part for _, part in other_items]
+    parts = [
+        (key, part if key in constants else zipped(change, part, other, what, f"{path}[{key!r}]", variables=variables))
+        for (key, part), other in zip(items, others, strict=True)
     ]
-    return rebuilt(value, made)
+    return rebuilt(value, parts)
 
 
 def described(value: Any) -> str:
@@ -214,11 +215,10 @@ def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int
     TypeError : if `argnums` is neither an integer nor a tuple of them, or an argument holds nothing to differentiate by
     ValueError : if there is no such argument, or it is chosen twice
     """
-    chosen = argnums if isinstance(argnums, tuple) else (argnums,)
-    found: list[tuple[int, Any]] = []
-    for one in chosen:
+    chosen: list[tuple[int, Any]] = []
+    for argnum in argnums if isinstance(argnums, tuple) else (argnums,):
         try:
-            index = operator.index(one)
+            index = operator.index(argnum)
         except TypeError:
             raise TypeError(f"{name}: argnums must be an integer or a tuple of integers, not {argnums!r}") from None
         if not -len(args) <= index < len(args):
@@ -229,15 +229,21 @@ def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int
                 f"{name}: argument {index % len(args)} holds no floating-point array to differentiate by; found "
                 f"{described(argument)}{beside_fields(argument)}"
             )
-        found.append((index % len(args), argument))
-    if len({index for index, _ in found}) != len(found):
+        chosen.append((index % len(args), argument))
+    if len({index for index, _ in chosen}) != len(chosen):
         raise ValueError(f"{name}: argnums={argnums} names an argument twice")
-    return found
+    return chosen
 
 
-def replaced(args: tuple[Any, ...], chosen: list[tuple[int, Any]], values: Sequence[Any]) -> list[Any]:
-    """Return the arguments with those chosen replaced."""
-    made = list(args)
-    for (index, _), value in zip(chosen, values, strict=True):
-        made[index] = value
-    return made
+def of_chosen(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], chosen: list[tuple[int, Any]]
+) -> Callable[..., Any]:
+    """Return the function of the arguments chosen that has the other arguments of a call."""
+
+    def of_these(*values: Any) -> Any:
+        arguments = list(args)
+        for (index, _), value in zip(chosen, values, strict=True):
+            arguments[index] = value
+        return func(*arguments, **kwargs)
+
+    return of_these

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.backends.arrays import is_complex
-from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.variables import is_array, variables_in
 from dispatchkit.errors import TransformError
 from dispatchkit.func.batches import Randomness, vmap
@@ -19,8 +19,8 @@ from dispatchkit.func.containers import (
     described,
     fitted,
     mapped,
+    of_chosen,
     picked,
-    replaced,
     with_floats,
     with_gradient_fields,
     with_numbers,
@@ -107,18 +107,15 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        wanted = picked("grad", args, argnums)
-
-        def of_wanted(*values: Any) -> Any:
-            return func(*replaced(args, wanted, values), **kwargs)
-
-        recording = Recording("grad", of_wanted, tuple(argument for _, argument in wanted), has_aux=has_aux)
+        chosen = picked("grad", args, argnums)
+        function = of_chosen(func, args, kwargs, chosen)
+        recording = Recording("grad", function, tuple(argument for _, argument in chosen), has_aux=has_aux)
         y = recording.output
         if not _is_scalar(y):
             raise ValueError(
                 f"grad: the function must return a single real number, a scalar tensor; found {described(y)}"
             )
-        grads = recording.pull(mapped(tensor_namespace.ones_like, y), retain=False)
+        grads = recording.pull(mapped(xp.ones_like, y), retain=False)
         value = (y, recording.aux) if has_aux else y
         return value, grads if isinstance(argnums, tuple) else grads[0]
 
@@ -130,7 +127,7 @@ def _is_scalar(y: Any) -> bool:
     if not is_array(y) and (isinstance(y, (list, tuple, Mapping)) or not hasattr(y, "shape")):
         return False
     inside = list(variables_in(y))
-    return tuple(y.shape) == () and len(inside) == 1 and tensor_namespace.isdtype(inside[0].dtype, "real floating")
+    return tuple(y.shape) == () and len(inside) == 1 and xp.isdtype(inside[0].dtype, "real floating")
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
@@ -211,13 +208,12 @@ def jvp(
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
     primals, tangents = with_floats(primals), with_floats(tangents)
     level = new_level()
+
+    def dual(x: Any, t: Any) -> Any:
+        return Dual(x, fitted("jvp", "argument", "tangent", x, t), level)
+
     try:
-        return _pushed(
-            func,
-            zipped(lambda x, t: _dual(x, t, level), primals, tangents, "jvp: tangents", variables=True),
-            level,
-            has_aux,
-        )
+        return _pushed(func, zipped(dual, primals, tangents, "jvp: tangents", variables=True), level, has_aux)
     finally:
         level.ended = True
 
@@ -231,18 +227,13 @@ def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> 
     result = with_numbers(result)
     if not any(True for _ in arrays_of(result)):
         raise TypeError(f"jvp: the function must return tensors, found {described(result)}")
-    y = mapped(lambda one: value_at(one, level), result)
-    t = mapped(lambda one: _tangent(one, level), result)
-    return (y, t, mapped(lambda one: value_at(one, level), aux)) if has_aux else (y, t)
 
+    def tangent(y: Any) -> Any:
+        t = tangent_at(y, level)
+        return xp.zeros_like(value_at(y, level)) if t is None else t
 
-def _dual(x: Any, t: Any, level: int) -> Any:
-    return Dual(x, fitted("jvp", "argument", "tangent", x, t), level)
-
-
-def _tangent(y: Any, level: int) -> Any:
-    t = tangent_at(y, level)
-    return tensor_namespace.zeros_like(value_at(y, level)) if t is None else t
+    y, t = mapped(lambda x: value_at(x, level), result), mapped(tangent, result)
+    return (y, t, mapped(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -281,7 +272,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return recording.pull(cotangents, retain=True)
 
     # The pull is linear, so the pull of the pull is the push, at whatever cotangent it is recorded.
-    zeros = mapped(tensor_namespace.zeros_like, recording.output)
+    zeros = mapped(xp.zeros_like, recording.output)
     transposed = Recording("linearize", pulled, (zeros,))
 
     def push(*tangents: Any) -> Any:
@@ -332,12 +323,9 @@ def jacrev(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        wanted = picked("jacrev", args, argnums)
-
-        def of_wanted(*values: Any) -> Any:
-            return func(*replaced(args, wanted, values), **kwargs)
-
-        output, pull, *aux = vjp(of_wanted, *[argument for _, argument in wanted], has_aux=has_aux)
+        chosen = picked("jacrev", args, argnums)
+        function = of_chosen(func, args, kwargs, chosen)
+        output, pull, *aux = vjp(function, *[argument for _, argument in chosen], has_aux=has_aux)
         outputs = list(arrays_of(output))
         if any(is_complex(y.dtype) for y in outputs):
             raise TransformError("jacrev: the output is complex; jacfwd gives the derivative of a holomorphic function")
@@ -345,8 +333,8 @@ def jacrev(
         rows = rows if isinstance(argnums, tuple) else rows[0]
         lengths = [y.size for y in outputs]
         parts = iter([mapped(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)])
-        found = mapped(lambda _: next(parts), with_gradient_fields(output, output))
-        return (found, aux[0]) if has_aux else found
+        matrix = mapped(lambda _: next(parts), with_gradient_fields(output, output))
+        return (matrix, aux[0]) if has_aux else matrix
 
     return jacobian
 
@@ -391,18 +379,16 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        wanted = picked("jacfwd", args, argnums)
-        primals = mapped(as_array, tuple(argument for _, argument in wanted))
+        chosen = picked("jacfwd", args, argnums)
+        function = of_chosen(func, args, kwargs, chosen)
+        primals = mapped(as_array, tuple(argument for _, argument in chosen))
         inputs = list(variables_in(primals))
         kept: list[Any] = []
 
-        def of_wanted(*values: Any) -> Any:
-            return func(*replaced(args, wanted, values), **kwargs)
-
         def pushed(basis: list[Any]) -> Any:
-            given = iter(basis)
-            tangents = with_variables(lambda x: next(given), primals)
-            output, t, *aux = jvp(of_wanted, primals, tangents, has_aux=has_aux)
+            steps = iter(basis)
+            tangents = with_variables(lambda x: next(steps), primals)
+            output, t, *aux = jvp(function, primals, tangents, has_aux=has_aux)
             kept[:] = [output, *aux]
             return t
 
@@ -410,12 +396,13 @@ def jacfwd(
         slices = _slices([x.size for x in inputs])
 
         def per_input(t: Any) -> Any:
-            parts = iter([_columns(t, part, x) for x, part in zip(inputs, slices, strict=True)])
-            made = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
-            return made if isinstance(argnums, tuple) else made[0]
+            shapes = [(*t.shape[:-1], *x.shape) for x in inputs]
+            parts = iter([xp.reshape(t[..., part], shape) for part, shape in zip(slices, shapes, strict=True)])
+            blocks = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
+            return blocks if isinstance(argnums, tuple) else blocks[0]
 
-        found = mapped(per_input, with_gradient_fields(columns, columns))
-        return (found, kept[1]) if has_aux else found
+        matrix = mapped(per_input, with_gradient_fields(columns, columns))
+        return (matrix, kept[1]) if has_aux else matrix
 
     return jacobian
 
@@ -455,11 +442,11 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 def _bases(arrays: list[Any]) -> list[Any]:
     """Return for each array the unit steps of all arrays in turn, along a first axis."""
     total = sum(x.size for x in arrays)
-    made = []
+    bases = []
     for x, part in zip(arrays, _slices([x.size for x in arrays]), strict=True):
-        unit = tensor_namespace.eye(total, x.size, k=-part.start, dtype=x.dtype, device=x.device)
-        made.append(tensor_namespace.reshape(unit, (total, *x.shape)))
-    return made
+        unit = xp.eye(total, x.size, k=-part.start, dtype=x.dtype, device=x.device)
+        bases.append(xp.reshape(unit, (total, *x.shape)))
+    return bases
 
 
 def _slices(lengths: list[int]) -> list[slice]:
@@ -469,13 +456,9 @@ def _slices(lengths: list[int]) -> list[slice]:
 
 def _like(output: Any, arrays: list[Any]) -> Any:
     """Return a container like an output with other arrays."""
-    given = iter(arrays)
-    return mapped(lambda _: next(given), output)
+    rest = iter(arrays)
+    return mapped(lambda _: next(rest), output)
 
 
 def _rows(part: slice, y: Any, g: Any) -> Any:
-    return tensor_namespace.reshape(g[part], (*y.shape, *g.shape[1:]))
-
-
-def _columns(t: Any, part: slice, x: Any) -> Any:
-    return tensor_namespace.reshape(t[..., part], (*t.shape[:-1], *x.shape))
+    return xp.reshape(g[part], (*y.shape, *g.shape[1:]))

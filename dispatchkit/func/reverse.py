@@ -79,7 +79,7 @@ class Recording:
         self.name = name
         self._follower = name if follower is None else follower
         outer = is_grad_enabled()
-        self._primals = with_variables(_entered, with_floats(primals))
+        self._primals = with_variables(lambda x: _as_leaf(batched_everywhere(as_array(x))), with_floats(primals))
         # The function may change its arguments in place; the gradients are those of what they were.
         self._inputs = [_as_given(x) for x in variables_in(self._primals)]
         with changes_noted() as changed:
@@ -162,7 +162,7 @@ class Recording:
         self, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
     ) -> list[Any]:
         level, size = top.level, top.value.shape[0]
-        if any(x.level != level for x in inputs if isinstance(x, Tracer)) or not all(map(_is_tracer, inputs)):
+        if any(not isinstance(x, Tracer) or x.level != level for x in inputs):
             raise TransformError(f"{self.name}: a batch has left the vmap it belongs to")
         # An output outside the batch does not depend on the inputs, which are all inside.
         pairs = [
@@ -208,25 +208,17 @@ class Recording:
         return [None if (g := found.get(x._node)) is None else _of_class(g if live else plain(g), x) for x in inputs]
 
 
-def _is_tracer(x: Any) -> bool:
-    return isinstance(x, Tracer)
-
-
 def _of_class(g: Any, x: Any) -> Any:
     """Return the gradient of an instance of a subclass as an instance of it."""
     if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
         return g
-    made = wrapped(type(x), g.array, vertex_of(g))
-    made.__tensor_finalize__(None, (x,))
-    return made
-
-
-def _entered(x: Any) -> Any:
-    """Return an array as a new leaf; one that has a graph already gets a new vertex in it."""
-    return _as_leaf(batched_everywhere(as_array(x)))
+    gradient = wrapped(type(x), g.array, vertex_of(g))
+    gradient.__tensor_finalize__(None, (x,))
+    return gradient
 
 
 def _as_leaf(x: Any) -> Any:
+    """Return a tensor as a new leaf; one that has a graph already gets a new vertex in it."""
     if isinstance(x, Tracer):
         return x.mapped(_as_leaf)
     if x._node is None or not is_grad_enabled():

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError, InplaceError
@@ -42,6 +42,9 @@ class Differentiable(Protocol):
     @property
     def pull_live(self) -> Callable[[Any, Any], Sequence[Any]]:
         """Gives one tensor for each edge, so that the cotangents are differentiable again."""
+
+
+AnyNode = TypeVar("AnyNode", bound="Node")
 
 
 class Node(Vertex):
@@ -104,6 +107,16 @@ class Node(Vertex):
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
         raise InplaceError(self.name, tuple(array.shape), str(array.dtype), expected, found)
+
+
+def make_node(
+    cls: type[AnyNode], operation: Any, edges: Sequence[Vertex | None], saved: Any, shape: tuple[int, ...], dtype: Any
+) -> AnyNode:
+    """Return a node of a class; its output, and what the class has besides, are left to set."""
+    node = cls()
+    node.operation, node.edges, node.saved = operation, tuple(edges), saved
+    node.shape, node.dtype, node.extras = shape, dtype, None
+    return node
 
 
 class CallNode(Node):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
-from itertools import starmap
 from typing import Any, ClassVar
 from weakref import ref
 
@@ -86,7 +84,7 @@ class Memory:
 
         The others move to `behind`, so that each is visited once however many changes follow.
         """
-        found: list[Storage] = []
+        tensors: list[Storage] = []
         views: list[ref[Storage]] = []
         for view in self.views:
             tensor = self._member(view)
@@ -95,12 +93,12 @@ class Memory:
             if tensor._node is not None and tensor._node.behind:
                 self.behind[id(tensor)] = view
             else:
-                found.append(tensor)
+                tensors.append(tensor)
                 views.append(view)
         self.views = views
         if len(self.behind) >= self.full:
             self.forget_dead()
-        return found
+        return tensors
 
     def relatives(self, of: Storage) -> list[Storage]:
         """Return the other living tensors of the family, without those that were given other contents."""
@@ -281,7 +279,7 @@ class Layout:
     __slots__ = ("address", "array", "high", "itemsize", "low", "shape", "size", "strides")
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        self.array = weakref.ref(array)
+        self.array = ref(array)
         self.shape = array.shape
         self.strides = array.strides
         self.itemsize = array.itemsize
@@ -301,7 +299,7 @@ class Layout:
         So it is for every array that owns its memory, and for what indexing and reordering axes make of such an array.
         """
         reach = self.itemsize - 1
-        for stride, n in sorted(starmap(_ascending, zip(self.strides, self.shape, strict=True))):
+        for stride, n in sorted(zip(map(abs, self.strides), self.shape, strict=True)):
             if n > 1:
                 if stride <= reach:
                     return False
@@ -325,19 +323,15 @@ class Layout:
 
     def _in_step(self, other: Layout) -> bool:
         """Return whether the elements of another array lie at whole numbers of elements from those of this one."""
-        itemsize = self.itemsize
-        for stride in other.strides:
-            if stride % itemsize:
-                return False
-        return bool((other.low - self.low) % itemsize == 0)
+        return not any(step % self.itemsize for step in (other.low - self.low, *other.strides))
 
     def addresses(self) -> Indices:
         """Return the address of each element, in the order of a flattened array."""
-        found = np.full((1,) * len(self.shape), self.address, dtype=np.int64)
+        addresses = np.full((1,) * len(self.shape), self.address, dtype=np.int64)
         for axis, (n, stride) in enumerate(zip(self.shape, self.strides, strict=True)):
             steps = np.arange(n, dtype=np.int64) * stride
-            found = found + steps.reshape((-1,) + (1,) * (len(self.shape) - 1 - axis))
-        return found.reshape(-1)
+            addresses = addresses + steps.reshape((-1,) + (1,) * (len(self.shape) - 1 - axis))
+        return addresses.reshape(-1)
 
     def find(self, addresses: Indices) -> Indices:
         """Return the index, in the flattened array, of the element at each address; -1 where there is none."""
@@ -356,10 +350,6 @@ class Layout:
         return np.where(inside & (rest == 0), flat, -1)
 
 
-def _ascending(stride: int, n: int) -> tuple[int, int]:
-    return abs(stride), n
-
-
 def shared_elements(one: Layout, other: Layout) -> tuple[Indices, Indices]:
     """Return the indices, in the flattened arrays, of the elements that two arrays have in common.
 
@@ -375,6 +365,6 @@ def shared_elements(one: Layout, other: Layout) -> tuple[Indices, Indices]:
 
 def _elements_in(whole: Layout, part: Layout) -> tuple[Indices, Indices]:
     """Return the indices of common elements: in `part`, then in `whole`, which is decodable."""
-    found = whole.find(part.addresses())
-    inside = np.flatnonzero(found >= 0)
-    return inside, found[inside]
+    places = whole.find(part.addresses())
+    inside = np.flatnonzero(places >= 0)
+    return inside, places[inside]

@@ -68,8 +68,10 @@ def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
     """Clone the gradients, which are tensors, that share memory with another one or with a tensor outside."""
     taken = {key for one in outside for key in _keys(one)}
     for vertex, g in found.items():
-        if not g.is_tracer and (not taken.isdisjoint(_keys(g)) or _is_read_only(g.array)):
-            found[vertex] = g.clone()
+        if not g.is_tracer:
+            read_only = isinstance(g.array, ndarray) and not g.array.flags.writeable
+            if read_only or not taken.isdisjoint(_keys(g)):
+                found[vertex] = g.clone()
         taken.update(_keys(g))
 
 
@@ -103,21 +105,12 @@ def _memory_key(array: Any) -> int:
 
 def _looked_at(key: int, pending: Mapping[Vertex, Any]) -> bool:
     """Return whether a pending gradient uses the memory that a key stands for."""
-    return any(_memory_key(part) == key for one in pending.values() for part in _parts(one))
-
-
-def _parts(g: Any) -> Sequence[Any]:
-    """Return what a vertex has as its gradient: one for each of several outputs."""
-    return g if type(g) is list else (g,)
+    return any(_memory_key(part) == key for g in pending.values() for part in (g if type(g) is list else (g,)))
 
 
 def _keys(tensor: Storage) -> set[int]:
     """Return keys that two tensors share if they are the same or use the same memory."""
     return {id(tensor)} if tensor._memory is None else {id(tensor), id(tensor._memory.version)}
-
-
-def _is_read_only(array: Any) -> bool:
-    return isinstance(array, ndarray) and not array.flags.writeable
 
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.

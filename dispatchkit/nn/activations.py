@@ -36,19 +36,17 @@ class Activation(Declared):
         ------
         AutogradError : with `inplace`, for a leaf that requires a gradient
         """
-        own = self.__dict__
-        kwargs = {name: own[name] for name in self.options if name != "inplace"}
-        if not own.get("inplace"):
-            return self.function(x, **kwargs)
+        options = self._values()
+        if not options.pop("inplace", False):
+            return self.function(x, **options)
         operation = tensor_protocol.operation(self.function)
         assert isinstance(operation, DeclaredOperation)
-        return apply_in_place(operation, x, (), kwargs)
+        return apply_in_place(operation, x, (), options)
 
     @override
     def extra_repr(self) -> str:
         """Return the options, as PyTorch shows them."""
-        shown = {name: getattr(self, name) for name in self.options}
-        return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
+        return ", ".join(f"{k}={v!r}" for k, v in self._values().items() if k != "inplace" or v)
 
 
 @declared(functional.relu)

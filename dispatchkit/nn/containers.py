@@ -74,8 +74,8 @@ class Listing(Holder):
         self._renumber([(name, self.__dict__[name]) for name in names if name not in gone])
 
     def __iter__(self) -> Iterator[Any]:
-        own = self.__dict__
-        return iter([own[name] for name in self._names])
+        attributes = self.__dict__
+        return iter([attributes[name] for name in self._names])
 
     def __iadd__(self, values: Iterable[Any]) -> Self:
         return self.extend(values)
@@ -116,9 +116,9 @@ class Listing(Holder):
 
     def pop(self, index: int | slice) -> Any:
         """Take out the one at an index, and return it."""
-        found = self[index]
+        value = self[index]
         del self[index]
-        return found
+        return value
 
     def _name(self, index: Any) -> str:
         """Return the name of the member at an index.
@@ -182,9 +182,9 @@ class Dictionary(Holder):
 
     def pop(self, key: str) -> Any:
         """Take out one, and return it."""
-        found = self[key]
+        value = self[key]
         del self[key]
-        return found
+        return value
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
         """Add members, or replace those of the same names.
@@ -202,8 +202,8 @@ class Dictionary(Holder):
             raise TypeError(
                 f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
             )
-        given: Any = values.items() if isinstance(values, (Mapping, Dictionary)) else values
-        for number, pair in enumerate(given):
+        pairs: Any = values.items() if isinstance(values, (Mapping, Dictionary)) else values
+        for number, pair in enumerate(pairs):
             if not isinstance(pair, (tuple, list)):
                 raise TypeError(f"{name} update sequence element #{number} should be a pair; is {type(pair).__name__}")
             if len(pair) != 2:
@@ -258,9 +258,9 @@ class Sequential(Listing):
         Array
             What the last module gives.
         """
-        own = self.__dict__
+        attributes = self.__dict__
         for name in self._module_names:
-            x = own[name](x)
+            x = attributes[name](x)
         return x
 
     @override

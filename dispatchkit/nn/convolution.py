@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
 from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
-from dispatchkit.nn.functional.shared import Padding, Pair, Single, pair, single
-from dispatchkit.nn.linear import start_uniform
-from dispatchkit.nn.module import Module
-from dispatchkit.nn.parameter import Parameter
+from dispatchkit.nn.functional.shared import Pair, pair, single
+from dispatchkit.nn.linear import register_zeros, start_uniform
+from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.ops.shared import integer
 
+# A number for each axis that windows move along.
+Sizes = TypeVar("Sizes", bound=tuple[int, ...])
 # What PyTorch's modes of padding are called by `dispatchkit.pad`.
 PADDING_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-class _Convolution(Module):
+class _Convolution(Module, Generic[Sizes]):
     """What layers of convolutions share: their sizes, weight and bias."""
 
     weight: Any
@@ -36,15 +37,15 @@ class _Convolution(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: Any,
-        stride: Any,
-        padding: Any,
-        dilation: Any,
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any,
-        dtype: Any,
+        kernel_size: int | Sizes,
+        stride: int | Sizes = 1,
+        padding: int | Sizes | Literal["valid", "same"] = 0,
+        dilation: int | Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         cls = type(self)
@@ -63,12 +64,8 @@ class _Convolution(Module):
         self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, least=0)
         self.padding_mode = padding_mode
         self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
-        made = {"device": device, "dtype": dtype}
         shape = *self._channels(), *self.kernel_size
-        self.weight = Parameter(tensor_namespace.zeros(shape, **made))
-        self.register_parameter(
-            "bias", Parameter(tensor_namespace.zeros((self.out_channels,), **made)) if bias else None
-        )
+        register_zeros(self, device, dtype, weight=shape, bias=(self.out_channels,) if bias else None)
         self.reset_parameters()
 
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
@@ -125,7 +122,7 @@ class _Convolution(Module):
         return ", ".join(parts)
 
 
-class Conv1d(_Convolution):
+class Conv1d(_Convolution[tuple[int]]):
     """A layer that convolves sequences with filters.
 
     Parameters
@@ -168,30 +165,12 @@ class Conv1d(_Convolution):
 
     _operation = staticmethod(conv1d)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Single,
-        stride: Single = 1,
-        padding: Single | Literal["valid", "same"] = 0,
-        dilation: Single = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
-
     @override
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
         return (single(type(self), name, value, least=least),)
 
 
-class Conv2d(_Convolution):
+class Conv2d(_Convolution[tuple[int, int]]):
     """A layer that convolves images with filters.
 
     Parameters
@@ -234,26 +213,8 @@ class Conv2d(_Convolution):
 
     _operation = staticmethod(conv2d)
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Pair,
-        stride: Pair = 1,
-        padding: Padding = 0,
-        dilation: Pair = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
 
-
-class ConvTranspose2d(_Convolution):
+class ConvTranspose2d(_Convolution[tuple[int, int]]):
     """A layer that spreads images by filters, which makes them larger where windows are apart.
 
     Parameters
@@ -366,153 +327,104 @@ class ConvTranspose2d(_Convolution):
         return more
 
 
-class MaxPool2d(Module):
+class Pooling(Declared):
+    """What layers that make images smaller share; by default their windows lie side by side."""
+
+    @override
+    def _set_options(self, options: dict[str, Any]) -> None:
+        if options.get("stride", 0) is None:
+            options["stride"] = options["kernel_size"]
+        super()._set_options(options)
+
+    def forward(self, x: Any) -> Any:
+        """Apply the functional.
+
+        Parameters
+        ----------
+        x : images, array of shape (..., H, W)
+
+        Returns
+        -------
+        Array
+            Array of shape (..., H_out, W_out).
+        """
+        return self.function(x, **self._values())
+
+    @override
+    def extra_repr(self) -> str:
+        """Return the options, as PyTorch shows them."""
+        return ", ".join(f"{name}={value!r}" for name, value in self._values().items())
+
+
+@declared(max_pool2d)
+class MaxPool2d(Pooling):
     """A layer that finds the largest element of each window of images.
 
     Parameters
     ----------
-    kernel_size, stride, padding, dilation, ceil_mode : as for `nn.functional.max_pool2d`
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.MaxPool2d`.
+    kernel_size : of the windows, a number for both axes or a pair
+    stride : from a window to the next, `kernel_size` if None
+    padding : elements added at both ends of the axes
+    dilation : from an element of a window to the next
+    ceil_mode : whether a last window that reaches beyond the end counts
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.MaxPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
     tensor([[4., 7.]])
     """
 
-    def __init__(
-        self,
-        kernel_size: Pair,
-        stride: Pair | None = None,
-        padding: Pair = 0,
-        dilation: Pair = 1,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation, self.ceil_mode = padding, dilation, ceil_mode
-
-    def forward(self, x: Any) -> Any:
-        """Find the largest elements.
-
-        Parameters
-        ----------
-        x : images, array of shape (..., H, W)
-
-        Returns
-        -------
-        Array
-            Array of shape (..., H_out, W_out).
-        """
-        return max_pool2d(x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode)
-
-    @override
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
+    kernel_size: Pair
+    stride: Pair | None = None
+    padding: Pair = 0
+    dilation: Pair = 1
+    ceil_mode: bool = False
 
 
-class AvgPool2d(Module):
+@declared(avg_pool2d)
+class AvgPool2d(Pooling):
     """A layer that averages the elements of each window of images.
 
     Parameters
     ----------
-    kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override : as for `nn.functional.avg_pool2d`
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.AvgPool2d`.
+    kernel_size : of the windows, a number for both axes or a pair
+    stride : from a window to the next, `kernel_size` if None
+    padding : zeros added at both ends of the axes
+    ceil_mode : whether a last window that reaches beyond the end counts
+    count_include_pad : whether the zeros count as elements
+    divisor_override : what sums are divided by, in place of the number of elements
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.AvgPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
     tensor([[2.5000, 4.5000]])
     """
 
-    def __init__(
-        self,
-        kernel_size: Pair,
-        stride: Pair | None = None,
-        padding: Pair = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
-
-    def forward(self, x: Any) -> Any:
-        """Average the elements.
-
-        Parameters
-        ----------
-        x : images, array of shape (..., H, W)
-
-        Returns
-        -------
-        Array
-            Array of shape (..., H_out, W_out).
-        """
-        return avg_pool2d(
-            x,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    kernel_size: Pair
+    stride: Pair | None = None
+    padding: Pair = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    divisor_override: int | None = None
 
     @override
     def extra_repr(self) -> str:
+        """Return the windows, as PyTorch shows them."""
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class AdaptiveAvgPool2d(Module):
+@declared(adaptive_avg_pool2d)
+class AdaptiveAvgPool2d(Pooling):
     """A layer that averages the elements of windows, chosen so that images of a given size come out.
 
     Parameters
     ----------
-    output_size : as for `nn.functional.adaptive_avg_pool2d`
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.AdaptiveAvgPool2d`.
+    output_size : of what comes out, a number for both axes or a pair; None in a pair keeps an axis as it is
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.AdaptiveAvgPool2d(1)(dk.asarray([[1.0, 2.0], [3.0, 6.0]]))
     tensor([[3.]])
     """
 
-    def __init__(self, output_size: Pair | tuple[int | None, int | None]) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, x: Any) -> Any:
-        """Average the elements.
-
-        Parameters
-        ----------
-        x : images, array of shape (..., H, W)
-
-        Returns
-        -------
-        Array
-            Array of shape (..., H_out, W_out).
-        """
-        return adaptive_avg_pool2d(x, self.output_size)
-
-    @override
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+    output_size: Pair | tuple[int | None, int | None]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Literal
+from typing import Literal
 
 from dispatchkit.backends.numpy import replace_kernels
 
 Engine = Literal["numpy", "numba"]
-# Where the kernels of an engine are that needs a library.
-PLACES = {"numba": "dispatchkit.nn.functional.compiled"}
+# One setting for all threads, as the default dtype.
+_engine: Engine = "numpy"
 
-
-class _Chosen:
-    """One setting for all threads, as the default dtype."""
-
-    engine: Engine = "numpy"
+# Loads Numba, which is optional.
+COMPILED = "dispatchkit.nn.functional.compiled"
 
 
 def get_engine() -> Engine:
@@ -33,7 +29,7 @@ def get_engine() -> Engine:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    return _Chosen.engine
+    return _engine
 
 
 def set_engine(engine: Engine, /) -> None:
@@ -60,25 +56,18 @@ def set_engine(engine: Engine, /) -> None:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    if engine not in ("numpy", *PLACES):
+    global _engine  # noqa: PLW0603  # one setting for all threads
+    kernels = {}
+    if engine == "numba":
+        try:
+            import_module("numba")
+            kernels = import_module(COMPILED).KERNELS
+        except ImportError as error:
+            raise ImportError(
+                "set_engine: the engine 'numba' needs a library of that name, which is not installed: "
+                'pip install "dispatchkit[numba]"'
+            ) from error
+    elif engine != "numpy":
         raise ValueError(f"set_engine: engine must be 'numpy' or 'numba', found {engine!r}")
-    replace_kernels(_kernels(engine) if engine in PLACES else {})
-    _Chosen.engine = engine
-
-
-def _kernels(engine: Engine) -> Mapping[Callable[..., Any], Callable[..., Any]]:
-    """Return what an engine replaces kernels by.
-
-    Raises
-    ------
-    ImportError : if its library is not installed
-    """
-    try:
-        import_module(engine)
-    except ImportError as error:
-        raise ImportError(
-            f"set_engine: the engine {engine!r} needs a library of that name, which is not installed: "
-            f'pip install "dispatchkit[{engine}]"'
-        ) from error
-    found: Mapping[Callable[..., Any], Callable[..., Any]] = import_module(PLACES[engine]).KERNELS
-    return found
+    replace_kernels(kernels)
+    _engine = engine

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -58,8 +58,8 @@ class Boundary:
             )
         several = isinstance(output, tuple)
         values = output if several else (output,)
-        made, _ = self._passed(values, self._at_outputs, [None] * len(values))
-        return made if several else made[0]
+        results, _ = self._passed(values, self._at_outputs, [None] * len(values))
+        return results if several else results[0]
 
     def _passed(
         self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Spec | None]
@@ -73,11 +73,11 @@ class Boundary:
                 f"{type(self.module).__name__}: backward hooks cannot see gradients inside vmap or jvp; remove the "
                 f"hooks, or call the module outside"
             )
-        made = list(values)
+        results = list(values)
         identity = Identity(self.module, tracked, act, missing)
         for i, y in zip(tracked, identity.over([values[i] for i in tracked]), strict=True):
-            made[i] = y
-        return with_members(values, made), True
+            results[i] = y
+        return with_members(values, results), True
 
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
@@ -88,11 +88,11 @@ class Boundary:
             return grads
         nothing = (None,) * self.inputs
         for hook in self.hooks:
-            found = hook.call(self.module, nothing, grads)
-            if found is not None and not (isinstance(found, tuple) and all(g is None for g in found)):
+            answer = hook.call(self.module, nothing, grads)
+            if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
                     f"{type(self.module).__name__}: a full backward hook of a module where no input requires a "
-                    f"gradient must return None, or None for all gradients; it returned a {type(found).__name__}"
+                    f"gradient must return None, or None for all gradients; it returned a {type(answer).__name__}"
                 )
         return grads
 
@@ -101,22 +101,22 @@ class Boundary:
         if self.grad_output is None:
             return grads
         for hook in self.hooks:
-            found = hook.call(self.module, grads, self.grad_output)
-            grads = _replaced(self.module, hook, found, grads, "grad_input")
+            answer = hook.call(self.module, grads, self.grad_output)
+            grads = _replaced(self.module, hook, answer, grads, "grad_input")
         self.grad_output = None
         return grads
 
 
-def _replaced(module: object, hook: Hook, found: Any, grads: Gradients, what: str) -> Gradients:
+def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: str) -> Gradients:
     """Return the gradients that a hook has given, the ones before where it gave None.
 
     Raises
     ------
     RuntimeError : if there are too few or too many
     """
-    if found is None:
+    if answer is None:
         return grads
-    gives = found if isinstance(found, (tuple, list)) else (found,)
+    gives = answer if isinstance(answer, (tuple, list)) else (answer,)
     if len(gives) != len(grads):
         raise RuntimeError(
             f"{type(module).__name__}: a {hook.kind.value} returned an invalid number of {what}, got {len(gives)}, but "
@@ -159,26 +159,26 @@ class Identity:
         n.shape, n.dtype = (), None
         self.specs = [_spec(x) for x in tensors]
         n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
-        made = []
+        results = []
         for index, x in enumerate(tensors):
             y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
             y._node = Output(n, index, *n.outputs[index])
-            made.append(y)
-        return made
+            results.append(y)
+        return results
 
     def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the gradients of the inputs, tensors, zeros where none arrived."""
-        arrived = dict(zip(self.places, g, strict=True))
-        grads = [_zeros(spec) if arrived.get(i) is None else arrived[i] for i, spec in enumerate(self.missing)]
-        found = self.act(tuple(grads))
-        return [self._checked(found[i], spec) for i, spec in zip(self.places, self.specs, strict=True)]
+        cotangents = dict(zip(self.places, g, strict=True))
+        grads = [_zeros(spec) if cotangents.get(i) is None else cotangents[i] for i, spec in enumerate(self.missing)]
+        replaced = self.act(tuple(grads))
+        return [self._checked(replaced[i], spec) for i, spec in zip(self.places, self.specs, strict=True)]
 
     def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the gradients of the inputs, raw arrays."""
         base = tensor_namespace.Tensor
         with no_grad():
-            found = self.pull_live(node, [None if one is None else wrapped(base, one) for one in g])
-        return [one.array for one in found]
+            tensors = self.pull_live(node, [None if x is None else wrapped(base, x) for x in g])
+        return [x.array for x in tensors]
 
     def _checked(self, g: Any, spec: Spec) -> Any:
         if g is None:
@@ -410,14 +410,7 @@ def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
     return _register(everywhere, Hook(Kind.BACKWARD, hook))
 
 
-class Hooked(Protocol):
-    """A module with hooks, as its call sees it."""
-
-    _call_hooks: Hooks
-    forward: Function
-
-
-def call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
     called: list[Hook] = []
     output = None
@@ -439,12 +432,12 @@ def call_with_hooks(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any
         raise
 
 
-def _of(module: Hooked, kind: Kind) -> list[Hook]:
-    own = module._call_hooks.values()
-    return [hook for hook in ([*everywhere.values(), *own] if everywhere else own) if hook.kind is kind]
+def _of(module: Any, kind: Kind) -> list[Hook]:
+    hooks = module._call_hooks.values()
+    return [hook for hook in ([*everywhere.values(), *hooks] if everywhere else hooks) if hook.kind is kind]
 
 
-def _before(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
     for hook in _of(module, Kind.FORWARD_PRE):
         if hook.with_kwargs:
@@ -464,13 +457,13 @@ def _before(module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
     return args, kwargs
 
 
-def _after(hook: Hook, module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+def _after(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
     """Return the output as a forward hook leaves it."""
     replaced = hook.call(module, args, kwargs, output) if hook.with_kwargs else hook.call(module, args, output)
     return output if replaced is None else replaced
 
 
-def _silenced(hook: Hook, module: Hooked, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+def _silenced(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
     """Run a hook after the call has raised; what the hook raises becomes a warning."""
     try:
         return _after(hook, module, args, kwargs, output)

@@ -12,7 +12,7 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.affine import embedding, linear
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_
-from dispatchkit.nn.module import Module
+from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
@@ -48,27 +48,27 @@ class Identity(Module):
         return x
 
 
-class Flatten(Module):
+@declared(tensor_namespace.flatten)
+class Flatten(Declared):
     """A layer that makes one axis of several.
 
     Parameters
     ----------
-    start_dim, end_dim : the first and the last of the axes
+    start_dim : the first of the axes
+    end_dim : the last of them
 
     Notes
     -----
-    Source: PyTorch, `torch.nn.Flatten`.
+    See `dispatchkit.flatten`. Source: PyTorch, `torch.nn.Flatten`.
 
     Examples
     --------
-    >>> import dispatchkit as dk
     >>> dk.nn.Flatten()(dk.ones((2, 3, 4))).shape
     (2, 12)
     """
 
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim, self.end_dim = start_dim, end_dim
+    start_dim: int = 1
+    end_dim: int = -1
 
     def forward(self, x: Any) -> Any:
         """Flatten the axes.
@@ -82,7 +82,7 @@ class Flatten(Module):
         Array
             Array with one axis in their place.
         """
-        return tensor_namespace.flatten(x, self.start_dim, self.end_dim)
+        return self.function(x, **self._values())
 
     @override
     def extra_repr(self) -> str:
@@ -132,11 +132,8 @@ class Linear(Module):
         super().__init__()
         self.in_features = integer(type(self), "in_features", in_features, least=0)
         self.out_features = integer(type(self), "out_features", out_features, least=0)
-        made = {"device": device, "dtype": dtype}
-        self.weight = Parameter(tensor_namespace.zeros((self.out_features, self.in_features), **made))
-        self.register_parameter(
-            "bias", Parameter(tensor_namespace.zeros((self.out_features,), **made)) if bias else None
-        )
+        shape = self.out_features, self.in_features
+        register_zeros(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -160,6 +157,13 @@ class Linear(Module):
     @override
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+def register_zeros(module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
+    """Give a module parameters of zeros by name, or None in the place of one that has no shape."""
+    for name, shape in shapes.items():
+        zeros = None if shape is None else Parameter(tensor_namespace.zeros(shape, device=device, dtype=dtype))
+        module.register_parameter(name, zeros)
 
 
 def start_uniform(weight: Any, bias: Any, inputs: int) -> None:
@@ -226,8 +230,7 @@ class Embedding(Module):
                     f"{type(self).__name__}: padding_idx must be within num_embeddings={num_embeddings}, found {row}"
                 )
             self.padding_idx = row % self.num_embeddings
-        shape = self.num_embeddings, self.embedding_dim
-        self.weight = Parameter(tensor_namespace.zeros(shape, device=device, dtype=dtype))
+        register_zeros(self, device, dtype, weight=(self.num_embeddings, self.embedding_dim))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -45,9 +45,7 @@ class Loss(Declared):
         Array
             The loss: one number, or with ``reduction="none"`` one for each element or row.
         """
-        options = {name: getattr(self, name) for name in self.options}
-        weight = [options.pop("weight")] if "weight" in options else []
-        return self.function(x, target, *weight, **options)
+        return self.function(x, target, **self._values())
 
 
 @declared(functional.mse_loss)

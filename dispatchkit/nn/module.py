@@ -186,9 +186,9 @@ class Module(HookMethods, StateMethods["Module"]):
             new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
             constants = {id(p): with_constants(fn, p) for m in self.modules() for p in m._parameters.values()}
             others = [
-                (module, name, made)
+                (module, name, converted)
                 for module in self.modules()
-                for name, made in (
+                for name, converted in (
                     *((name, mapped(fn, value)) for name, value in module._buffers.items()),
                     *((name, constants[id(p)]) for name, p in module._parameters.items()),
                 )
@@ -313,7 +313,7 @@ def _note_place(module: Module, error: Exception) -> None:
     notes: list[str] = getattr(error, "__notes__", [])
     before = next((note for note in notes if isinstance(note, _Place)), None)
     inner = module if before is None else before.module
-    path = next((name for name, found in module.named_modules() if found is inner), "")
+    path = next((name for name, part in module.named_modules() if part is inner), "")
     place = _Place(_described(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
     place.module = inner
     if before is None:
@@ -363,6 +363,10 @@ class Declared(Module):
         for name, value in options.items():
             setattr(self, name, value)
 
+    def _values(self) -> dict[str, Any]:
+        """Return the present values of the options."""
+        return {name: self.__dict__[name] for name in self.options}
+
 
 @dataclass_transform()
 def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:
@@ -386,17 +390,17 @@ def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:
 
 def _fields(cls: type) -> list[inspect.Parameter]:
     """Return the fields of a class as parameters, and take their defaults out of it: modules register attributes."""
-    found = []
+    fields = []
     named = False
     for name, annotation in inspect.get_annotations(cls).items():
         if name == "_":
             named = True
             continue
         default = cls.__dict__.get(name, EMPTY)
-        found.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
+        fields.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
         if name in cls.__dict__:
             delattr(cls, name)
-    return found
+    return fields
 
 
 def _constructor(cls: type[Declared], fields: list[inspect.Parameter]) -> Callable[..., None]:
@@ -422,12 +426,12 @@ def _constructor(cls: type[Declared], fields: list[inspect.Parameter]) -> Callab
 def _documented(cls: type[Declared], text: str) -> str:
     """Return the docstring of a class: what its source says, the standard texts, and where its function is."""
     head, sections = split_sections(text)
-    own = entries(sections.pop("Parameters", ""))
-    made = {
-        "Parameters": "\n".join(f"{name} : {own.get(name) or STANDARD[name]}" for name in cls.options),
+    texts = entries(sections.pop("Parameters", ""))
+    parts = {
+        "Parameters": "\n".join(f"{name} : {texts.get(name) or STANDARD[name]}" for name in cls.options),
         "Raises": cls.raised,
         "Notes": f"See `dispatchkit.nn.functional.{cls.function.__name__}`. "
         f"Source: PyTorch, `torch.nn.{cls.__name__}`.",
     } | sections
-    made["Examples"] = EXAMPLES_IMPORT + made["Examples"]
-    return join_sections(head, made)
+    parts["Examples"] = EXAMPLES_IMPORT + parts["Examples"]
+    return join_sections(head, parts)

@@ -10,13 +10,28 @@ from typing_extensions import override
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm
+from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
-from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 from dispatchkit.tensor import Tensor
 
 
-class BatchNorm(Module):
+class Affine(Module):
+    """What layers share that scale and move what they have normalized."""
+
+    weight: Any
+    bias: Any
+
+    def reset_parameters(self) -> None:
+        """Set the weight to ones and the bias to zeros."""
+        with no_grad():
+            for name, value in (("weight", 1.0), ("bias", 0.0)):
+                parameter = self._parameters.get(name)
+                if parameter is not None:
+                    parameter.fill_(value)
+
+
+class BatchNorm(Affine):
     """What batch normalization is for any number of axes.
 
     Parameters
@@ -36,8 +51,6 @@ class BatchNorm(Module):
     """
 
     axes: ClassVar[tuple[int, ...]] = ()
-    weight: Any
-    bias: Any
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -56,13 +69,13 @@ class BatchNorm(Module):
         self.num_features = integer(type(self), "num_features", num_features, least=0)
         self.eps, self.momentum = eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        own, made = (self.num_features,), {"device": device, "dtype": dtype}
-        _affine(self, own if affine else None, bias=affine, **made)
-        tracked = track_running_stats
-        self.register_buffer("running_mean", tensor_namespace.zeros(own, **made) if tracked else None)
-        self.register_buffer("running_var", tensor_namespace.ones(own, **made) if tracked else None)
-        count = tensor_namespace.zeros((), dtype="int64", device=device) if tracked else None
+        shape, place = (self.num_features,), {"device": device, "dtype": dtype}
+        register_zeros(self, **place, weight=shape if affine else None, bias=shape if affine else None)
+        for name in ("running_mean", "running_var"):
+            self.register_buffer(name, tensor_namespace.zeros(shape, **place) if track_running_stats else None)
+        count = tensor_namespace.zeros((), dtype="int64", device=device) if track_running_stats else None
         self.register_buffer("num_batches_tracked", count)
+        self.reset_parameters()
 
     def reset_running_stats(self) -> None:
         """Forget the running statistics."""
@@ -74,7 +87,7 @@ class BatchNorm(Module):
     def reset_parameters(self) -> None:
         """Forget the running statistics, and set the weight to ones and the bias to zeros."""
         self.reset_running_stats()
-        _start(self)
+        super().reset_parameters()
 
     def forward(self, x: Any) -> Any:
         """Normalize a batch, and in training take it into the running statistics.
@@ -111,11 +124,11 @@ class BatchNorm(Module):
         mean = tensor_namespace.mean(x, axis=axes)
         var = tensor_namespace.var(x, axis=axes, correction=1)
         # All is computed before anything is changed.
-        new = [old + share * (found - old) for old, found in ((self.running_mean, mean), (self.running_var, var))]
-        for buffer, value in zip(
-            (self.running_mean, self.running_var, self.num_batches_tracked), (*new, count), strict=True
-        ):
-            buffer.copy_(value)
+        mean = self.running_mean + share * (mean - self.running_mean)
+        var = self.running_var + share * (var - self.running_var)
+        self.running_mean.copy_(mean)
+        self.running_var.copy_(var)
+        self.num_batches_tracked.copy_(count)
 
     @override
     def extra_repr(self) -> str:
@@ -186,7 +199,7 @@ class BatchNorm2d(BatchNorm):
     axes = (4,)
 
 
-class LayerNorm(Module):
+class LayerNorm(Affine):
     """A layer that standardizes the last axes of an array, then scales and moves each of their elements.
 
     Parameters
@@ -215,9 +228,6 @@ class LayerNorm(Module):
     tensor([[-1.0000,  1.0000]])
     """
 
-    weight: Any
-    bias: Any
-
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -231,11 +241,8 @@ class LayerNorm(Module):
         self.normalized_shape = _lengths(self, normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
         shape = self.normalized_shape if elementwise_affine else None
-        _affine(self, shape, bias=bias, device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        _start(self)
+        register_zeros(self, device, dtype, weight=shape, bias=shape if bias else None)
+        self.reset_parameters()
 
     def forward(self, x: Any) -> Any:
         """Normalize the last axes.
@@ -256,7 +263,7 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class RMSNorm(Module):
+class RMSNorm(Affine):
     """A layer that divides the last axes of an array by the root of their mean square, then scales each element.
 
     Parameters
@@ -281,8 +288,6 @@ class RMSNorm(Module):
     tensor([[0.2000, 1.4000]])
     """
 
-    weight: Any
-
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -294,14 +299,8 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = _lengths(self, normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        made = tensor_namespace.ones(self.normalized_shape, device=device, dtype=dtype) if elementwise_affine else None
-        self.register_parameter("weight", None if made is None else Parameter(made))
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones."""
-        if self.weight is not None:
-            with no_grad():
-                self.weight.fill_(1.0)
+        register_zeros(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+        self.reset_parameters()
 
     def forward(self, x: Any) -> Any:
         """Normalize the last axes.
@@ -329,7 +328,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(Affine):
     """A layer that standardizes each group of channels, then scales and moves each channel.
 
     Parameters
@@ -358,9 +357,6 @@ class GroupNorm(Module):
     GroupNorm(2, 4, eps=1e-05, affine=True)
     """
 
-    weight: Any
-    bias: Any
-
     def __init__(
         self,
         num_groups: int,
@@ -378,11 +374,9 @@ class GroupNorm(Module):
                 f"{type(self).__name__}: num_channels={num_channels} must be divisible by num_groups={num_groups}"
             )
         self.eps, self.affine = eps, affine
-        _affine(self, (self.num_channels,) if affine else None, bias=affine, device=device, dtype=dtype)
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        _start(self)
+        shape = (self.num_channels,) if affine else None
+        register_zeros(self, device, dtype, weight=shape, bias=shape)
+        self.reset_parameters()
 
     def forward(self, x: Any) -> Any:
         """Normalize groups of channels.
@@ -405,21 +399,5 @@ class GroupNorm(Module):
 
 def _lengths(module: Module, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
     """Return the lengths of the last axes, over which a layer normalises."""
-    given = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
-    return tuple(integer(type(module), "normalized_shape", one, least=0) for one in given)
-
-
-def _affine(module: Any, shape: tuple[int, ...] | None, *, bias: bool, **made: Any) -> None:
-    """Give a module a weight of ones and a bias of zeros, or None in the place of either."""
-    weight = None if shape is None else Parameter(tensor_namespace.ones(shape, **made))
-    module.register_parameter("weight", weight)
-    offset = None if shape is None or not bias else Parameter(tensor_namespace.zeros(shape, **made))
-    module.register_parameter("bias", offset)
-
-
-def _start(module: Any) -> None:
-    with no_grad():
-        if module.weight is not None:
-            module.weight.fill_(1.0)
-        if module.bias is not None:
-            module.bias.zero_()
+    lengths = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+    return tuple(integer(type(module), "normalized_shape", length, least=0) for length in lengths)

@@ -28,8 +28,8 @@ class ParameterType(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The signature of the constructor, in place of that of `__call__`."""
-        made = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
-        return made.replace(parameters=list(made.parameters.values())[1:])
+        signature = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
+        return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a parameter of what `data` is."""
@@ -94,9 +94,9 @@ class Parameter(Tensor, metaclass=ParameterType):
 
     @override
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        made = super().__deepcopy__(memo)
-        made.grad = None
-        return made
+        result = super().__deepcopy__(memo)
+        result.grad = None
+        return result
 
 
 def is_declared(value: Any) -> bool:
@@ -118,9 +118,9 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
 
 def summary(value: Any) -> str:
     """Return an instance of an array type in a line: what its `extra_repr` says, else its fields, arrays by shapes."""
-    own = getattr(value, "extra_repr", None)
-    if own is not None:
-        return f"{type(value).__name__}({own()})"
+    extra_repr = getattr(value, "extra_repr", None)
+    if extra_repr is not None:
+        return f"{type(value).__name__}({extra_repr()})"
 
     def shown(part: Any) -> str:
         if is_declared(part):
@@ -138,13 +138,13 @@ def tensors_of(name: str, parameters: Any) -> list[Any]:
     TypeError : if one is neither, naming the function that takes them
     """
     single = isinstance(parameters, Storage) or is_declared(parameters)
-    found: list[Any] = []
+    tensors: list[Any] = []
     for value in [parameters] if single else parameters:
         inside = [value] if isinstance(value, Storage) else [x for x in variables_in(value) if isinstance(x, Storage)]
         if not inside:
             raise TypeError(f"{name}: a {type(value).__name__} is neither a tensor nor an array type that holds some")
-        found += inside
-    return found
+        tensors += inside
+    return tensors
 
 
 def _holds_parameters(value: Any) -> bool:
@@ -167,14 +167,14 @@ def _declared(data: Any, requires_grad: bool = True) -> Any:
     def as_constant(x: Any) -> Any:
         return x.detach() if isinstance(x, Tensor) and x.requires_grad else x
 
-    made = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
-    if not _holds_parameters(made):
+    result = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
+    if not _holds_parameters(result):
         fields = ", ".join(tensor_protocol.types.fields_of(data)) or "none"
         raise TypeError(
             f"Parameter: {type(data).__name__} holds no floating-point numbers in its fields ({fields}) to train"
             f"{beside_fields(data)}"
         )
-    return made
+    return result
 
 
 def _subclass(data: Any, requires_grad: bool = True) -> Any:
@@ -184,19 +184,19 @@ def _subclass(data: Any, requires_grad: bool = True) -> Any:
             f"Parameter: a tensor inside {data.transformation} cannot be one; make parameters outside, and use "
             f"functional_call to put such tensors in their places"
         )
-    made = data.detach().as_subclass(_parameter_class(type(data)))
-    return made.requires_grad_(requires_grad)
+    parameter = data.detach().as_subclass(_parameter_class(type(data)))
+    return parameter.requires_grad_(requires_grad)
 
 
 def _parameter_class(cls: Any) -> Any:
     """Return the class of parameters that are instances of a `Tensor` subclass, too; one for each class."""
     if issubclass(cls, Parameter):
         return cls
-    made = cls.__dict__.get("__parameter_class__")
-    if made is None:
+    parameter_class = cls.__dict__.get("__parameter_class__")
+    if parameter_class is None:
         body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
-        made = cls.__parameter_class__ = ParameterType(f"{cls.__name__}Parameter", (Parameter, cls), body)
-    return made
+        parameter_class = cls.__parameter_class__ = ParameterType(f"{cls.__name__}Parameter", (Parameter, cls), body)
+    return parameter_class
 
 
 def made_for(cls: Any) -> Any:

@@ -48,7 +48,7 @@ class Members(Generic[M]):
 
     @override
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self.__dict__
+        attributes = self.__dict__
         if isinstance(value, Parameter):
             self._check_started("parameters")
             self._check_parameter(name, value, replaces=True)
@@ -56,15 +56,15 @@ class Members(Generic[M]):
         elif isinstance(value, Members):
             self._check_started("module")
             self._enter("_module_names", name, value)
-        elif name in own.get("_parameter_names", ()):
+        elif name in attributes.get("_parameter_names", ()):
             self._check_none(name, value, "parameter", "Parameter")
-            own[name] = None
-        elif name in own.get("_module_names", ()):
+            attributes[name] = None
+        elif name in attributes.get("_module_names", ()):
             self._check_none(name, value, "child module", "Module")
-            own[name] = None
-        elif name in own.get("_buffer_names", ()):
+            attributes[name] = None
+        elif name in attributes.get("_buffer_names", ()):
             self._check_buffer(name, value)
-            own[name] = value
+            attributes[name] = value
         else:
             super().__setattr__(name, value)
 
@@ -148,12 +148,12 @@ class Members(Generic[M]):
 
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
         """Make a value an attribute of one kind, whatever it was before."""
-        own = self.__dict__
+        attributes = self.__dict__
         for other in TABLES:
             if other != table:
-                own[other].pop(name, None)
-        own[table][name] = note
-        own[name] = value
+                attributes[other].pop(name, None)
+        attributes[table][name] = note
+        attributes[name] = value
 
     def _check_started(self, what: str) -> None:
         if "_parameter_names" not in self.__dict__:
@@ -221,8 +221,8 @@ class Members(Generic[M]):
         return self._table(self._module_names)
 
     def _table(self, names: Mapping[str, Any]) -> Mapping[str, Any]:
-        own = self.__dict__
-        return MappingProxyType({name: own[name] for name in names})
+        attributes = self.__dict__
+        return MappingProxyType({name: attributes[name] for name in names})
 
     def named_modules(
         self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
@@ -241,9 +241,9 @@ class Members(Generic[M]):
         if remove_duplicate:
             memo.add(self)
         yield prefix, self  # type: ignore[misc]  # only modules are instances
-        own = self.__dict__
-        for name in own["_module_names"]:
-            module = own[name]
+        attributes = self.__dict__
+        for name in attributes["_module_names"]:
+            module = attributes[name]
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
@@ -319,14 +319,14 @@ class Members(Generic[M]):
         seen: set[int] = set()
         places: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in places if recurse else [(prefix, self)]:
-            own = module.__dict__
-            for name in own[table]:
-                value = own[name]
+            attributes = module.__dict__
+            for name in attributes[table]:
+                value = attributes[name]
                 key = f"{path}.{name}" if path else name
                 if value is None:
                     continue
-                found = [(key, value)] if isinstance(value, Storage) else tensors(key, value)
-                for full, tensor in found:
+                named = [(key, value)] if isinstance(value, Storage) else tensors(key, value)
+                for full, tensor in named:
                     if not (remove_duplicate and id(tensor) in seen):
                         seen.add(id(tensor))
                         yield full, tensor
@@ -342,12 +342,12 @@ class Members(Generic[M]):
         """
         module: Any = self
         for name in target.split(".") if target else ():
-            found = module._member(name)
-            if not isinstance(found, Members):
+            member = module._member(name)
+            if not isinstance(member, Members):
                 raise AttributeError(  # noqa: TRY004  # PyTorch's
                     f"{type(module).__name__}: `{name}` is not an nn.Module"
                 )
-            module = found
+            module = member
         return module  # type: ignore[no-any-return]  # as checked
 
     def get_parameter(self, target: str) -> Any:
@@ -380,13 +380,13 @@ class Members(Generic[M]):
         while rest and first in module._module_names:
             module = module._member(first)
             first, *rest = rest
-        found = module._member(first)
+        value = module._member(first)
         if first not in module.__dict__[table]:
             raise AttributeError(f"{type(module).__name__}: `{first}` is not {what}")
         for index, key in enumerate(rest):
-            parts = {str(name): part for name, part in (items_of(found) or ())}
+            parts = {str(name): part for name, part in (items_of(value) or ())}
             if key not in parts:
                 path = ".".join([first, *rest[:index]])
                 raise AttributeError(f"{type(module).__name__}: `{path}` has no part `{key}`")
-            found = parts[key]
-        return found
+            value = parts[key]
+        return value

@@ -12,9 +12,8 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.attention import dropout, scaled_dot_product_attention
 from dispatchkit.nn.init import uniform_, xavier_uniform_
-from dispatchkit.nn.linear import Linear
+from dispatchkit.nn.linear import Linear, register_zeros
 from dispatchkit.nn.module import Module
-from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
 
@@ -61,11 +60,13 @@ class Recurrent(Module):
         for layer in range(self.num_layers):
             for ending in self._endings(layer):
                 inputs = self.input_size if layer == 0 else self.hidden_size * (1 + bidirectional)
-                shapes: dict[str, tuple[int, ...]] = {"weight_ih": (inputs,), "weight_hh": (self.hidden_size,)}
-                shapes |= {"bias_ih": (), "bias_hh": ()} if bias else {}
-                for name, rest in shapes.items():
-                    made = xp.zeros((self.gates * self.hidden_size, *rest), device=device, dtype=dtype)
-                    self.register_parameter(f"{name}{ending}", Parameter(made))
+                outputs = self.gates * self.hidden_size
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (outputs, inputs),
+                    "weight_hh": (outputs, self.hidden_size),
+                }
+                shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)} if bias else {}
+                register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
         self.reset_parameters()
 
     def _endings(self, layer: int) -> list[str]:
@@ -82,7 +83,7 @@ class Recurrent(Module):
         """Return the state after a step: what is given first, then what is kept besides."""
         raise NotImplementedError
 
-    def _run(self, x: Any, given: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
+    def _run(self, x: Any, initial: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
         """Return outputs and last states of sequences (L, N, input_size), from states (layers, N, hidden_size)."""
         finals: list[tuple[Any, ...]] = []
         for layer in range(self.num_layers):
@@ -92,17 +93,17 @@ class Recurrent(Module):
                 bias_ih, bias_hh = (
                     getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh")
                 )
-                if given is None:
+                if initial is None:
                     nothing = xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype)
                     state: tuple[Any, ...] = (nothing,) * self.states
                 else:
-                    state = tuple(one[len(finals)] for one in given)
+                    state = tuple(part[len(finals)] for part in initial)
                 inputs = xp.unstack(linear(x, weight_ih, bias_ih))
-                found = []
-                for one in inputs[::-1] if direction else inputs:
-                    state = self._step(one, state, weight_hh, bias_hh)
-                    found.append(state[0])
-                outputs.append(xp.stack(found[::-1] if direction else found))
+                hidden = []
+                for inputs_at in inputs[::-1] if direction else inputs:
+                    state = self._step(inputs_at, state, weight_hh, bias_hh)
+                    hidden.append(state[0])
+                outputs.append(xp.stack(hidden[::-1] if direction else hidden))
                 finals.append(state)
             x = outputs[0] if len(outputs) == 1 else xp.concat(outputs, axis=-1)
             if self.dropout and layer < self.num_layers - 1:
@@ -134,15 +135,15 @@ class Recurrent(Module):
             )
         single, swapped = len(shape) == 2, self.batch_first and len(shape) == 3
         x = xp.expand_dims(x, axis=1) if single else xp.moveaxis(x, 0, 1) if swapped else x
-        given = hx if hx is None or self.states > 1 else (hx,)
-        if given is not None:
-            own = (self.num_layers * (1 + self.bidirectional), *(() if single else (x.shape[1],)), self.hidden_size)
-            if len(given) != self.states or any(tuple(one.shape) != own for one in given):
-                raise ValueError(f"{name}: hx must have {self.states} of shape {own} for x of shape {shape}")
-            given = tuple(xp.expand_dims(one, axis=1) if single else one for one in given)
-        y, states = self._run(x, given)
+        initial = hx if hx is None or self.states > 1 else (hx,)
+        if initial is not None:
+            wanted = (self.num_layers * (1 + self.bidirectional), *(() if single else (x.shape[1],)), self.hidden_size)
+            if len(initial) != self.states or any(tuple(state.shape) != wanted for state in initial):
+                raise ValueError(f"{name}: hx must have {self.states} of shape {wanted} for x of shape {shape}")
+            initial = tuple(xp.expand_dims(state, axis=1) if single else state for state in initial)
+        y, states = self._run(x, initial)
         if single:
-            y, states = xp.squeeze(y, axis=1), tuple(xp.squeeze(one, axis=1) for one in states)
+            y, states = xp.squeeze(y, axis=1), tuple(xp.squeeze(state, axis=1) for state in states)
         y = xp.moveaxis(y, 0, 1) if swapped else y
         return y, states if self.states > 1 else states[0]
 
@@ -267,6 +268,7 @@ class MultiheadAttention(Module):
     ((1, 3, 4), (1, 3, 3))
     """
 
+    in_proj_weight: Any
     in_proj_bias: Any
 
     def __init__(
@@ -286,10 +288,9 @@ class MultiheadAttention(Module):
         if self.embed_dim % self.num_heads:
             raise ValueError(f"{type(self).__name__}: embed_dim={embed_dim} must be divisible by num_heads={num_heads}")
         self.dropout, self.batch_first = dropout, batch_first
-        made = {"device": device, "dtype": dtype}
-        self.in_proj_weight: Any = Parameter(xp.zeros((3 * embed_dim, embed_dim), **made))
-        self.register_parameter("in_proj_bias", Parameter(xp.zeros((3 * embed_dim,), **made)) if bias else None)
-        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, **made)
+        shape = 3 * embed_dim, embed_dim
+        register_zeros(self, device, dtype, in_proj_weight=shape, in_proj_bias=shape[:1] if bias else None)
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -366,15 +367,15 @@ class MultiheadAttention(Module):
 
     def _mask(self, of_keys: Any, of_pairs: Any, q: Any, k: Any) -> Any:
         """Return what is added to the products (N, num_heads, L, S), None for nothing."""
-        found = None
+        mask = None
         if of_pairs is not None:
-            found = _added(of_pairs, q)
-            if len(found.shape) == 3:
-                found = xp.reshape(found, (*q.shape[:2], q.shape[-2], k.shape[-2]))
+            mask = _added(of_pairs, q)
+            if len(mask.shape) == 3:
+                mask = xp.reshape(mask, (*q.shape[:2], q.shape[-2], k.shape[-2]))
         if of_keys is not None:
-            own = _added(of_keys, q)[:, None, None, :]
-            found = own if found is None else found + own
-        return found
+            of_padding = _added(of_keys, q)[:, None, None, :]
+            mask = of_padding if mask is None else mask + of_padding
+        return mask
 
 
 def _added(mask: Any, like: Any) -> Any:

@@ -274,12 +274,12 @@ class _Loading:
                 continue
             try:
                 with no_grad():
-                    made = make(as_array_like(self.state[key], next(variables_in(like))), like)
+                    converted = make(as_array_like(self.state[key], next(variables_in(like))), like)
             except (TypeError, ValueError) as error:
                 self.messages.append(f'While converting "{key}" into a {class_name(type(like))}: {error}')
                 continue
             del self.state[key]
-            self.state.update(named_tensors(key, made))
+            self.state.update(named_tensors(key, converted))
 
     def _has(self, key: str) -> bool:
         self._expected.add(key)
@@ -308,8 +308,8 @@ class _Loading:
         places = {id(tensor): _in_place_of(tensor, value) for tensor, value in self._copies}
         for module in self._modules:
             for name in (*module._parameter_names, *module._buffer_names):
-                own = module.__dict__
-                own[name] = mapped(lambda x: places.get(id(x), x), own[name])
+                attributes = module.__dict__
+                attributes[name] = mapped(lambda x: places.get(id(x), x), attributes[name])
 
 
 def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:

@@ -117,11 +117,11 @@ class AveragedModel(Module):
         averages, values = _tensors(self.module), _tensors(model)
         shapes = [{name: x.shape for name, x in tensors.items()} for tensors in (averages, values)]
         for name in [*shapes[0], *shapes[1]]:
-            wanted, found = (str(each.get(name, "none")) for each in shapes)
-            if wanted != found:
+            expected, shape = (str(each.get(name, "none")) for each in shapes)
+            if expected != shape:
                 raise ValueError(
-                    f"AveragedModel.update_parameters: {name!r} of the model has shape {found}, that of the average is "
-                    f"{wanted}"
+                    f"AveragedModel.update_parameters: {name!r} of the model has shape {shape}, that of the average is "
+                    f"{expected}"
                 )
         averaged = [name for name, _ in self.module.named_parameters()]
         if self.use_buffers:
@@ -419,28 +419,30 @@ def functional_call(
     >>> dk.func.grad(loss)({"slope": dk.tensor(3.0)}, dk.tensor([1.0, 2.0]))
     {'slope': tensor(3.)}
     """
-    given = _joined(parameter_and_buffer_dicts)
+    replacements = _joined(parameter_and_buffer_dicts)
     known = dict(_known(module))
-    _check_names(module, known, given, strict)
-    change = _tied(known, given) if tie_weights else given.get
+    _check_names(module, known, replacements, strict)
+    change = _tied(known, replacements) if tie_weights else replacements.get
     before = _replace(module, change, once=tie_weights)
     try:
         return module(*_as_tuple(args), **(kwargs or {}))
     finally:
-        for own, name, value in before:
-            own[name] = value
+        for attributes, name, value in before:
+            attributes[name] = value
 
 
-def _joined(given: Any) -> dict[str, Any]:
+def _joined(dictionaries: Any) -> dict[str, Any]:
     """Return the tensors of all dictionaries in one."""
     joined: dict[str, Any] = {}
-    for one in given if isinstance(given, (list, tuple)) else [given]:
-        if not isinstance(one, Mapping):
-            raise TypeError(f"functional_call: expected dictionaries of tensors by name, found a {type(one).__name__}")
-        twice = sorted(joined.keys() & one.keys())
+    for dictionary in dictionaries if isinstance(dictionaries, (list, tuple)) else [dictionaries]:
+        if not isinstance(dictionary, Mapping):
+            raise TypeError(
+                f"functional_call: expected dictionaries of tensors by name, found a {type(dictionary).__name__}"
+            )
+        twice = sorted(joined.keys() & dictionary.keys())
         if twice:
             raise ValueError(f"functional_call: {', '.join(map(repr, twice))} appeared in multiple dictionaries")
-        joined.update(one)
+        joined.update(dictionary)
     return joined
 
 
@@ -465,11 +467,11 @@ def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from _nodes(f"{name}.{key}", part)
 
 
-def _check_names(module: Module, known: Mapping[str, Any], given: Mapping[str, Any], strict: bool) -> None:
-    unexpected = sorted(given.keys() - known.keys())
+def _check_names(module: Module, known: Mapping[str, Any], replacements: Mapping[str, Any], strict: bool) -> None:
+    unexpected = sorted(replacements.keys() - known.keys())
     if strict:
         needed = dict([*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)])
-        missing = sorted(name for name in needed if _given_as(name, given) is None)
+        missing = sorted(name for name in needed if _given_as(name, replacements) is None)
         if missing or unexpected:
             raise RuntimeError(
                 f"functional_call: the names do not match those of {type(module).__name__}: "
@@ -481,26 +483,26 @@ def _check_names(module: Module, known: Mapping[str, Any], given: Mapping[str, A
             f"{', '.join(map(repr, unexpected))}; what is given for it is not used",
             stacklevel=3,
         )
-    for name in given:
-        whole = _given_as(name.rpartition(".")[0], given)
+    for name in replacements:
+        whole = _given_as(name.rpartition(".")[0], replacements)
         if whole is not None and whole in known:
             raise ValueError(f"functional_call: {name!r} is a part of {whole!r}; give one of the two")
 
 
-def _given_as(name: str, given: Mapping[str, Any]) -> str | None:
+def _given_as(name: str, replacements: Mapping[str, Any]) -> str | None:
     """Return the name under which a tensor is given, its own or that of what it is a part of."""
-    while name and name not in given:
+    while name and name not in replacements:
         name = name.rpartition(".")[0]
     return name or None
 
 
-def _tied(known: Mapping[str, Any], given: Mapping[str, Any]) -> Callable[[str, Any], Any]:
+def _tied(known: Mapping[str, Any], replacements: Mapping[str, Any]) -> Callable[[str, Any], Any]:
     """Return what replaces a tensor, or an array type of the same tensors, wherever it stands."""
     places: dict[Any, tuple[str, Any]] = {}
     inside: dict[int, str] = {}
-    for name in filter(known.__contains__, given):
-        first, value = places.setdefault(_identity(known[name]), (name, given[name]))
-        if value is not given[name]:
+    for name in filter(known.__contains__, replacements):
+        first, value = places.setdefault(_identity(known[name]), (name, replacements[name]))
+        if value is not replacements[name]:
             raise _twice(first, name)
         if is_declared(known[name]):
             inside.update((id(part), name) for _, part in _nodes("", known[name]))
@@ -509,8 +511,8 @@ def _tied(known: Mapping[str, Any], given: Mapping[str, Any]) -> Callable[[str, 
             raise _twice(inside[key], name)
 
     def change(name: str, x: Any) -> Any:
-        found = places.get(_identity(x))
-        return x if found is None else found[1]
+        place = places.get(_identity(x))
+        return x if place is None else place[1]
 
     return change
 
@@ -537,13 +539,13 @@ def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -
     """
     before: list[tuple[dict[str, Any], str, Any]] = []
     for path, part in module.named_modules(remove_duplicate=once):
-        own = vars(part)
+        attributes = vars(part)
         for name, value in [*part._parameters.items(), *part._buffers.items()]:
             full = f"{path}.{name}" if path else name
-            made = _changed(change, full, value)
-            if made is not value:
-                before.append((own, name, value))
-                own[name] = made
+            result = _changed(change, full, value)
+            if result is not value:
+                before.append((attributes, name, value))
+                attributes[name] = result
     # A module in several places was changed several times: what was first is put back last.
     return before[::-1]
 
@@ -554,9 +556,9 @@ def _changed(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
         return change(name, value)
     if not is_declared(value):
         return value
-    made = change(name, value)
-    if made is not value:
-        return made
+    result = change(name, value)
+    if result is not value:
+        return result
     items = items_of(value) or []
     changed = [(key, _changed(change, f"{name}.{key}", part)) for key, part in items]
     same = all(new is part for (_, new), (_, part) in zip(changed, items, strict=True))

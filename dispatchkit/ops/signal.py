@@ -77,7 +77,7 @@ def _size(x: Any) -> float:
     return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
 
 
-_convolve_any = body_on_numpy(convolve)
+convolve_by_body = body_on_numpy(convolve)
 
 
 @convolve.def_numpy
@@ -87,7 +87,7 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
         longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
         if isfinite(_size(longer) * _size(shorter)):
             return np.correlate(longer, shorter[::-1].conj(), mode)  # what NumPy's function comes to
-    return _convolve_any(x1, x2, mode=mode)
+    return convolve_by_body(x1, x2, mode=mode)
 
 
 @convolve.def_transpose("x1")
@@ -250,7 +250,7 @@ def interp(
     return xp.reshape(y, shape)
 
 
-_interp_any = body_on_numpy(interp)
+interp_by_body = body_on_numpy(interp)
 
 
 @interp.def_numpy
@@ -272,7 +272,7 @@ def interp_numpy(
         if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
             inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
             return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
-    return _interp_any(x, points, values, left=left, right=right, period=period)
+    return interp_by_body(x, points, values, left=left, right=right, period=period)
 
 
 def _counted_points(points: Any, values: Any) -> int:

@@ -11,7 +11,7 @@ from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Group, Optimizer, Params, directed, factor, number, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Options, Params, directed, factor, number, update
 from dispatchkit.tensor import Tensor
 
 BUFFERS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
@@ -80,18 +80,6 @@ class Adam(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a state, also one saved before some of the options were there, or with steps as numbers."""
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("amsgrad", False)
-            group.setdefault("maximize", False)
-            group.setdefault("decoupled_weight_decay", False)
-            for p in group["params"]:
-                own = self.state.get(p)
-                if own and not isinstance(own["step"], Tensor):
-                    own["step"] = tensor_namespace.tensor(float(own["step"]))
-
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
         check_not_negative(options, where, lr="learning rate", eps="epsilon value", weight_decay="weight_decay value")
         betas = options["betas"]
@@ -112,17 +100,16 @@ class Adam(Optimizer):
 
     @override
     def _change(self, group: Group, parameters: list[Tensor]) -> None:
-        beta1, beta2 = map(float, group["betas"])
-        options = {name: number(group[name]) for name in ("lr", "eps", "weight_decay")}
-        options.update(beta1=beta1, beta2=beta2, maximize=group["maximize"])
-        options["decoupled"] = group["decoupled_weight_decay"]
+        numbers = {name: number(group[name]) for name in ("lr", "eps", "weight_decay")}
+        options = Options(**{**group, **numbers, "betas": [float(beta) for beta in group["betas"]]})
         for p in parameters:
             state = self._state_of(p, group)
             step = state["step"]
             step.array += 1
             touch(step)
             moments = [state[name] for name in (BUFFERS if group["amsgrad"] else BUFFERS[:2])]
-            update(adapt, p, moments, {**options, "step": number(step)})
+            options.step = number(step)
+            update(adapt, options, p, moments)
 
     def _state_of(self, p: Tensor, group: Group) -> dict[str, Any]:
         """Return what is kept for a parameter, made in its first step."""
@@ -185,60 +172,33 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-def adapt(
-    xp: Any,
-    p: Any,
-    g: Any,
-    mean: Any,
-    square: Any,
-    largest: Any = None,
-    *,
-    step: float,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    maximize: bool,
-    decoupled: bool,
-) -> tuple[Any, ...]:
+def adapt(xp: Any, options: Options, p: Any, g: Any, *moments: Any) -> tuple[Any, ...]:
     """Go a step along the running mean of the gradient, over the root of that of its square."""
-    if decoupled and weight_decay:
-        p *= factor(xp, 1 - lr * weight_decay, p)
+    weight_decay = options.weight_decay
+    if options.decoupled_weight_decay and weight_decay:
+        p *= factor(xp, 1 - options.lr * weight_decay, p)
         weight_decay = 0.0
-    g = directed(p, g, weight_decay, maximize)
-    if is_complex(p.dtype):
-        arrays = (p, g, mean, square) if largest is None else (p, g, mean, square, largest)
-        scaled = {"step": step, "lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}
-        re, im = (_moved(xp, *map(part, arrays), **scaled) for part in (xp.real, xp.imag))
-        return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
-    return _moved(xp, p, g, mean, square, largest, step=step, lr=lr, beta1=beta1, beta2=beta2, eps=eps)
+    g = directed(p, g, weight_decay, options.maximize)
+    if not is_complex(p.dtype):
+        return _adapt_real(xp, options, p, g, *moments)
+    re, im = (_adapt_real(xp, options, *map(part, (p, g, *moments))) for part in (xp.real, xp.imag))
+    return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
 
 
-def _moved(
-    xp: Any,
-    p: Any,
-    g: Any,
-    mean: Any,
-    square: Any,
-    largest: Any = None,
-    *,
-    step: float,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
+def _adapt_real(
+    xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, largest: Any = None
 ) -> tuple[Any, ...]:
     """Do what `adapt` does with real numbers; the corrections of the moments enter as factors of the whole step."""
+    beta1, beta2 = options.betas
     mean *= beta1
     mean += (1 - beta1) * g
     square *= beta2
     square += (1 - beta2) * g * g
     buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
-    root = (1 - beta2**step) ** 0.5
+    root = (1 - beta2**options.step) ** 0.5
     denominator = xp.sqrt(buffers[-1])
-    denominator += factor(xp, eps * root, p)
+    denominator += factor(xp, options.eps * root, p)
     change = mean / denominator
-    change *= factor(xp, lr * root / (1 - beta1**step), p)
+    change *= factor(xp, options.lr * root / (1 - beta1**options.step), p)
     p -= change
     return p, *buffers

@@ -68,14 +68,14 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
         )
     for index, entry in enumerate(entries):
         name, value = entry if named[index] else (f"parameter {index}", entry)
-        found = list(_opened(name, value, where))
-        for path, tensor in found:
+        parts = list(_opened(name, value, where))
+        for path, tensor in parts:
             if not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
-        for path, one in [(name, value)] if whole else found:
-            if any(one is other for other in tensors):
+        for path, parameter in [(name, value)] if whole else parts:
+            if any(parameter is other for other in tensors):
                 raise ValueError(f"some parameters appear more than once in a parameter group: {path} ({where})")
-            tensors.append(one)
+            tensors.append(parameter)
             names.append(path)
     return tensors, names if any(named) else None
 
@@ -85,19 +85,19 @@ def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
     if isinstance(value, Tensor):
         yield path, value
         return
-    found = []
+    parts = []
     if is_structured(value):
         inside = leaves_with_paths(variables_of, value, (path,))
-        found = [
+        parts = [
             (".".join(map(str, keys)), part) for keys, part in inside if isinstance(part, Tensor) and is_floating(part)
         ]
-    if not found:
+    if not parts:
         reason = f", which holds no floating-point tensor{beside_fields(value)}" if is_structured(value) else ""
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {class_name(type(value))}{reason}: {path} "
             f"({where})"
         )
-    yield from found
+    yield from parts
 
 
 def number_of(value: Any, what: str, where: str) -> float:
@@ -151,9 +151,9 @@ def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: s
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"the state of {where} is a {type(state).__name__}, not a dictionary")
-    made = {key: _fitted(p, value, f"{key!r} of {where}", key == "step") for key, value in state.items()}
+    result = {key: _fitted(p, value, f"{key!r} of {where}", key == "step") for key, value in state.items()}
     for name in buffers:
-        part = made.get(name)
+        part = result.get(name)
         if part is None:
             continue
         if not isinstance(part, Tensor):
@@ -162,7 +162,7 @@ def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: s
             raise TypeError(f"{name!r} of {where} is complex, {part.dtype}, the parameter {p.dtype}")
         if part.shape != p.shape:
             raise ValueError(f"{name!r} of {where} has shape {part.shape}, the parameter {p.shape}")
-    return made
+    return result
 
 
 def _fitted(p: Tensor, value: Any, what: str, counts: bool) -> Any:
@@ -174,6 +174,8 @@ def _fitted(p: Tensor, value: Any, what: str, counts: bool) -> Any:
             raise TypeError(f"{what} cannot be read: {error}") from error
         real = tensor.is_floating_point() and p.is_floating_point()
         return tensor if counts or not real else tensor_namespace.astype(tensor, p.dtype, copy=False)
+    if counts and isinstance(value, numbers.Real):
+        return tensor_namespace.tensor(float(value))
     if isinstance(value, dict):
         return {key: _fitted(p, part, f"{key!r} in {what}", key == "step") for key, part in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):

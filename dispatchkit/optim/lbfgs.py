@@ -111,17 +111,17 @@ def _apart(step: float, least: float, most: float, stuck: bool) -> tuple[float, 
     return (most - margin if abs(step - most) < abs(step - least) else least + margin), False
 
 
-def _least_of_cubic(one: Point, other: Point, least: float, most: float) -> float:
+def _least_of_cubic(end: Point, other: Point, least: float, most: float) -> float:
     """Return where the cubic through two points with their slopes is least, within bounds; else their middle."""
-    first, second = sorted((one, other), key=lambda point: point.step)
+    first, second = sorted((end, other), key=lambda point: point.step)
     if first.step != second.step:
         d1 = first.slope + second.slope - 3 * (first.loss - second.loss) / (first.step - second.step)
         square = d1 * d1 - first.slope * second.slope
         root = math.sqrt(square) if square >= 0 else math.nan
         divisor = second.slope - first.slope + 2 * root
         if math.isfinite(divisor) and divisor:
-            found = second.step - (second.step - first.step) * ((second.slope + root - d1) / divisor)
-            return min(max(found, least), most)
+            least_step = second.step - (second.step - first.step) * ((second.slope + root - d1) / divisor)
+            return min(max(least_step, least), most)
     return (least + most) / 2
 
 
@@ -231,8 +231,8 @@ class LBFGS(Optimizer):
         for name, parts in {**vectors, **{name: state[name] for name in HISTORY[:2]}}.items():
             for part in parts:
                 if not isinstance(part, Tensor) or part.shape != (size,):
-                    found = f"has shape {part.shape}" if isinstance(part, Tensor) else f"is a {type(part).__name__}"
-                    raise ValueError(f"{name!r} of {where} {found}, the parameters together have {size} elements")
+                    problem = f"has shape {part.shape}" if isinstance(part, Tensor) else f"is a {type(part).__name__}"
+                    raise ValueError(f"{name!r} of {where} {problem}, the parameters together have {size} elements")
 
     @override
     def step(self, closure: Closure | None = None) -> Any:
@@ -283,7 +283,7 @@ class LBFGS(Optimizer):
             count = 0
             if group["line_search_fn"] is not None:
                 start, most = Point(0.0, loss, gradient, slope), group["max_eval"] - evaluations
-                found, count = strong_wolfe(
+                point, count = strong_wolfe(
                     partial(self._point, closure, starts, d),
                     start,
                     state["t"],
@@ -291,7 +291,7 @@ class LBFGS(Optimizer):
                     tolerance=bound,
                     most=most,
                 )
-                state["t"], loss, gradient, _ = found.step, found.loss, found.gradient, found.slope
+                state["t"], loss, gradient, _ = point.step, point.loss, point.gradient, point.slope
             self._move(starts, d, state["t"])
             if group["line_search_fn"] is None and left:
                 loss, gradient, count = number(self._loss_of(closure)), self._gradient(), 1

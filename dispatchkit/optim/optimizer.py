@@ -6,6 +6,7 @@ import copy
 import functools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -25,6 +26,8 @@ from dispatchkit.tensor.gradients import RemovableHandle
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
 BLOCK = 131072
 Formula = Callable[..., tuple[Any, ...]]
+# Those of a group, with tensors among them as numbers, and what else a formula reads.
+Options = SimpleNamespace
 _answers_by_rules = Tensor.__tensor_function__.__func__  # type: ignore[attr-defined]  # of a classmethod
 
 
@@ -40,20 +43,20 @@ def problem_of(p: Tensor, state: Mapping[str, Any], buffers: Sequence[str]) -> s
     return ""
 
 
-def update(formula: Formula, p: Tensor, buffers: Sequence[Tensor], options: dict[str, Any]) -> None:
+def update(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tensor]) -> None:
     """Change a parameter and its buffers by a formula, and count the changes.
 
     Parameters
     ----------
     formula : as the module says
+    options : of the formula
     p : has a gradient
     buffers : of the shape of `p`
-    options : of the formula
     """
     g: Any = p.grad
     if _is_seen(type(p)) or _is_seen(type(g)) or (live and current() is not None):
         with no_grad():
-            results = formula(tensor_namespace, p, g, *buffers, **options)
+            results = formula(tensor_namespace, options, p, g, *buffers)
             for tensor, result in zip((p, *buffers), results, strict=True):
                 if result is not tensor:
                     write_back(formula.__name__, tensor, result)
@@ -62,9 +65,9 @@ def update(formula: Formula, p: Tensor, buffers: Sequence[Tensor], options: dict
     if g.dtype != array.dtype:
         g = namespace_of(g).astype(g, array.dtype)
     if type(array) is np.ndarray:
-        _change(formula, array, g, [buffer.array for buffer in buffers], options)
+        _change(formula, options, array, g, *(buffer.array for buffer in buffers))
     else:
-        p.array, *arrays = formula(namespace_of(array), array, g, *(buffer.array for buffer in buffers), **options)
+        p.array, *arrays = formula(namespace_of(array), options, array, g, *(buffer.array for buffer in buffers))
         for buffer, result in zip(buffers, arrays, strict=True):
             buffer.array = result
     touch(p)
@@ -97,21 +100,17 @@ def _is_seen(cls: type) -> bool:
     return getattr(cls.__tensor_function__, "__func__", None) is not _answers_by_rules  # type: ignore[attr-defined]
 
 
-def _change(formula: Formula, p: Any, g: Any, buffers: list[Any], options: dict[str, Any]) -> None:
+def _change(formula: Formula, options: Options, *arrays: Any) -> None:
     """Have a formula change NumPy arrays, large ones block by block along the first axis."""
-    if p.size <= BLOCK or p.ndim == 0:
-        _change_block(formula, p, g, buffers, options)
-        return
-    rows = max(1, BLOCK * len(p) // p.size)
-    for start in range(0, len(p), rows):
-        block = slice(start, start + rows)
-        _change_block(formula, p[block], g[block], [buffer[block] for buffer in buffers], options)
-
-
-def _change_block(formula: Formula, p: Any, g: Any, buffers: list[Any], options: dict[str, Any]) -> None:
-    for array, result in zip((p, *buffers), formula(np, p, g, *buffers, **options), strict=True):
-        if result is not array:
-            array[...] = result
+    blocks: Iterable[Any] = [arrays]
+    whole = arrays[0]
+    if whole.size > BLOCK and whole.ndim:
+        rows = max(1, BLOCK * len(whole) // whole.size)
+        blocks = ([x[start : start + rows] for x in arrays] for start in range(0, len(whole), rows))
+    for p, g, *buffers in blocks:
+        for array, result in zip((p, *buffers), formula(np, options, p, g, *buffers), strict=True):
+            if result is not array:
+                array[...] = result
 
 
 Closure = Callable[[], Any]
@@ -141,20 +140,20 @@ def _with_hooks(step: Step) -> Step:
     def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if type(self).step is not hooked:
             return step(self, *args, **kwargs)
-        given: tuple[Any, ...] = (self, *args)
+        arguments: tuple[Any, ...] = (self, *args)
         for hook in list(self._step_pre_hooks.values()):
-            changed = hook(self, given, kwargs)
+            changed = hook(self, arguments, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
                         f"{type(self).__name__}.step: a pre-hook must return None or a tuple of (new_args, "
                         f"new_kwargs), but got {changed!r}"
                     )
-                given, kwargs = changed
-        result = step(*given, **kwargs)
+                arguments, kwargs = changed
+        result = step(*arguments, **kwargs)
         self._stepped = True
         for after in list(self._step_post_hooks.values()):
-            after(self, given, kwargs)
+            after(self, arguments, kwargs)
         return result
 
     return cast("Step", hooked)
@@ -378,8 +377,8 @@ class Optimizer:
             for index, (key, p) in enumerate(zip(new["params"], old["params"], strict=True)):
                 name = old["param_names"][index] if names else f"parameter {index}"
                 parameters[key] = p, f"{name} in group {number} of the loaded state dict ({self._name})"
-            group = {**names, **new, "params": old["params"]}
-            self._check_options({**self.defaults, **group}, f"in parameter group {number} of the loaded state dict")
+            group = {**{name: old[name] for name in self.defaults}, **names, **new, "params": old["params"]}
+            self._check_options(group, f"in parameter group {number} of the loaded state dict")
             groups.append(group)
         state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
@@ -413,7 +412,7 @@ class Optimizer:
         set_to_none : set them to None; otherwise those that are there are filled with zeros, in place
         """
         for group in self.param_groups:
-            for p in (tensor for one in group["params"] for tensor in variables_in(one)):
+            for p in (tensor for parameter in group["params"] for tensor in variables_in(parameter)):
                 if set_to_none:
                     p.grad = None
                 elif p.grad is not None:
@@ -460,7 +459,7 @@ class Optimizer:
         ------
         ValueError : if the memory of one cannot be written, or its gradient or state has another shape
         """
-        found = []
+        pending = []
         for number, group in enumerate(self.param_groups):
             parameters = [p for p in group["params"] if p.grad is not None]
             for p in parameters:
@@ -468,8 +467,8 @@ class Optimizer:
                 if problem:
                     index = next(index for index, other in enumerate(group["params"]) if other is p)
                     raise ValueError(f"{self._name}.step: parameter {index} of group {number} {problem}")
-            found.append((group, parameters))
-        return found
+            pending.append((group, parameters))
+        return pending
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called before each step.

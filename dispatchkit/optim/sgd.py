@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.optim.groups import check_not_negative, number_of
-from dispatchkit.optim.optimizer import Group, Optimizer, Params, directed, factor, number, update
+from dispatchkit.optim.optimizer import Group, Optimizer, Options, Params, directed, factor, number, update
 from dispatchkit.tensor import Tensor
 
 
@@ -74,13 +74,6 @@ class SGD(Optimizer):
         }
         super().__init__(params, defaults)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take over a state, also one saved before some of the options were there."""
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
-
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
         check_not_negative(
             options, where, lr="learning rate", momentum="momentum value", weight_decay="weight_decay value"
@@ -94,52 +87,31 @@ class SGD(Optimizer):
 
     @override
     def _change(self, group: Group, parameters: list[Tensor]) -> None:
-        momentum = float(group["momentum"])
-        options = {
-            "lr": number(group["lr"]),
-            "weight_decay": float(group["weight_decay"]),
-            "maximize": group["maximize"],
-        }
-        if not momentum:
-            for p in parameters:
-                update(descend, p, (), options)
-            return
-        weight = 1.0 - float(group["dampening"])
-        options.update(momentum=momentum, nesterov=group["nesterov"], weight=weight)
+        numbers = {name: float(group[name]) for name in ("momentum", "dampening", "weight_decay")}
+        options = Options(**{**group, **numbers, "lr": number(group["lr"])})
         for p in parameters:
+            if not options.momentum:
+                update(descend, options, p, ())
+                continue
             state = self.state[p]
-            buffer = state.get("momentum_buffer")
-            if buffer is not None:
-                update(descend_with_momentum, p, (buffer,), options)
-            else:
-                buffer = state["momentum_buffer"] = tensor_namespace.zeros_like(p)
-                update(descend_with_momentum, p, (buffer,), {**options, "weight": 1.0})
+            options.weight = 1.0 - options.dampening if state.get("momentum_buffer") is not None else 1.0
+            if state.get("momentum_buffer") is None:
+                state["momentum_buffer"] = tensor_namespace.zeros_like(p)
+            update(descend_with_momentum, options, p, [state["momentum_buffer"]])
 
 
-def descend(xp: Any, p: Any, g: Any, *, lr: float, weight_decay: float, maximize: bool) -> tuple[Any]:
+def descend(xp: Any, options: Options, p: Any, g: Any) -> tuple[Any]:
     """Go a step along the gradient."""
-    p -= factor(xp, lr, p) * directed(p, g, weight_decay, maximize)
+    p -= factor(xp, options.lr, p) * directed(p, g, options.weight_decay, options.maximize)
     return (p,)
 
 
-def descend_with_momentum(
-    xp: Any,
-    p: Any,
-    g: Any,
-    buffer: Any,
-    *,
-    lr: float,
-    momentum: float,
-    weight: float,
-    weight_decay: float,
-    nesterov: bool,
-    maximize: bool,
-) -> tuple[Any, Any]:
+def descend_with_momentum(xp: Any, options: Options, p: Any, g: Any, buffer: Any) -> tuple[Any, Any]:
     """Go a step along what has gathered in the buffer."""
-    g = directed(p, g, weight_decay, maximize)
-    buffer *= momentum
-    buffer += g if weight == 1 else weight * g
-    p -= factor(xp, lr, p) * (g + momentum * buffer if nesterov else buffer)
+    g = directed(p, g, options.weight_decay, options.maximize)
+    buffer *= options.momentum
+    buffer += g if options.weight == 1 else options.weight * g
+    p -= factor(xp, options.lr, p) * (g + options.momentum * buffer if options.nesterov else buffer)
     return p, buffer
 
 
@@ -220,46 +192,33 @@ class RMSprop(Optimizer):
 
     @override
     def _change(self, group: Group, parameters: list[Tensor]) -> None:
-        options = {name: number(group[name]) for name in ("lr", "alpha", "eps", "weight_decay", "momentum")}
-        switches = (True, group["momentum"], group["centered"])
+        numbers = {name: number(group[name]) for name in ("lr", "alpha", "eps", "weight_decay", "momentum")}
+        options = Options(**{**group, **numbers})
+        switches = (True, options.momentum, options.centered)
         used = [name for name, on in zip(BUFFERS, switches, strict=True) if on]
-        options.update(centered=bool(group["centered"]), maximize=group["maximize"])
         for p in parameters:
             state = self.state[p]
             for name in used:
                 if state.get(name) is None:
                     state[name] = tensor_namespace.zeros_like(p)
-            update(go_by_root, p, [state[name] for name in used], options)
+            update(go_by_root, options, p, [state[name] for name in used])
 
 
-def go_by_root(
-    xp: Any,
-    p: Any,
-    g: Any,
-    square: Any,
-    *others: Any,
-    lr: float,
-    alpha: float,
-    eps: float,
-    weight_decay: float,
-    momentum: float,
-    centered: bool,
-    maximize: bool,
-) -> tuple[Any, ...]:
+def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
     """Go a step along the gradient over the root of its mean square."""
-    g = directed(p, g, weight_decay, maximize)
-    square *= alpha
-    square += (1 - alpha) * g * g
+    g = directed(p, g, options.weight_decay, options.maximize)
+    square *= options.alpha
+    square += (1 - options.alpha) * g * g
     spread = square
-    if centered:
+    if options.centered:
         mean = others[-1]
-        mean += (1 - alpha) * (g - mean)
+        mean += (1 - options.alpha) * (g - mean)
         spread = square - mean * mean
-    change = g / (xp.sqrt(spread) + eps)
-    if momentum:
+    change = g / (xp.sqrt(spread) + options.eps)
+    if options.momentum:
         buffer = others[0]
-        buffer *= momentum
+        buffer *= options.momentum
         buffer += change
         change = buffer
-    p -= factor(xp, lr, p) * change
+    p -= factor(xp, options.lr, p) * change
     return (p, square, *others)

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live, note_asked
@@ -18,10 +19,10 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the public function of an operation, without its name and signature."""
-    if operation.parameters.nullary:
-        return _nullary(operation)
     table, parameters = operation.table, operation.parameters
     key_of, least, most, allows = parameters.key, parameters.least, parameters.most, parameters.allows
+    if parameters.nullary:  # modes alone can answer in place of its default, which raises itself for wrong arguments
+        allows = _always
     # So many arguments by position are arrays, one each; -1 where keywords or sequences may hold them, too.
     count = parameters.positional or -1
 
@@ -47,32 +48,16 @@ def make_function(operation: Overridable) -> Function:
     return call
 
 
+def _always(args: Any, kwargs: Any) -> bool:
+    return True
+
+
 def make_outer(operation: Overridable) -> Function:
     """Return a public function that calls an operation by its record: all that a pickle by value holds of it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return operation.call(*args, **kwargs)
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    return call
-
-
-def _nullary(operation: Overridable) -> Function:
-    """Return the public function of an operation without arrays: modes alone can answer in place of its default."""
-    table = operation.table
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
-                return answer
-            first = table.get(()) or decide(operation, args, kwargs, ())
-            result = first(*args, **kwargs)
-            if result is NotImplemented or result is None:
-                return continue_chain(operation, first, args, kwargs, result)
-            return result
         except Exception as error:
             hide_frames(error)
             raise
@@ -107,7 +92,7 @@ def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
     """Decide who answers, and keep the decision in the table unless something is registered meanwhile."""
     protocol = operation.protocol
     generation = protocol.journal.generation
-    chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
+    chain: Chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
     first = chain.head()
     if path and not chain.foreign:
         protocol.journal.keep(operation, generation, operation.table, path, first)
@@ -120,7 +105,7 @@ def continue_chain(
     """Ask the next answers after the first declined or gave None; all of them, if another one is first by now."""
     if result is None and operation.may_give_none:
         return None
-    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     if result is None:
         return chain.checked(chain.steps[0], None) if chain.head() is first else None
     return chain.run(args, kwargs, 1 if chain.head() is first else 0, on_step=note_asked)
@@ -283,7 +268,7 @@ def _give(cls: type, member: Member, keep: tuple[str, ...]) -> None:
 
 def method_signature(operation: Overridable) -> inspect.Signature:
     """Return the signature of a method: it takes the operation's keywords by position, too, as in ``x.sum(0)``."""
-    found = [SELF]
+    parameters = [SELF]
     kind: inspect._ParameterKind = FREE
     optional = False
     for p in list(operation.parameters.signature.parameters.values())[1:]:
@@ -291,27 +276,27 @@ def method_signature(operation: Overridable) -> inspect.Signature:
             if optional and p.default is p.empty:
                 # A parameter without a default can follow one with a default by keyword alone.
                 kind = KEYWORD
-            found.append(p.replace(kind=kind))
+            parameters.append(p.replace(kind=kind))
         else:
-            found.append(p)
+            parameters.append(p)
             if p.kind is p.VAR_POSITIONAL:
                 kind = KEYWORD
         optional = optional or p.default is not p.empty
-    return inspect.Signature(found, return_annotation=operation.parameters.signature.return_annotation)
+    return inspect.Signature(parameters, return_annotation=operation.parameters.signature.return_annotation)
 
 
 def method_docstring(function: Callable[..., Any]) -> str | None:
     """Return the docstring of a function as that of a method, whose array is the function's first parameter."""
-    found = FIRST.search(function.__doc__ or "")
-    if found is None:
+    first = FIRST.search(function.__doc__ or "")
+    if first is None:
         return function.__doc__
-    entry, name, others, type_, text = found.groups()
+    entry, name, others, type_, text = first.groups()
     said = " ".join(text.split())
     said = f", {said[6:]}" if said.startswith("Array ") else f": {said[0].lower()}{said[1:]}"
     said = "." if others else said
     rest = f"\n{others}{type_}{text}" if others else ""
-    before, after = found.string[: found.start()], found.string[found.end() :]
-    heading = found[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
+    before, after = first.string[: first.start()], first.string[first.end() :]
+    heading = first[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
     return f"{before}\n\n`{name}` is this array{said}{heading}{rest}{after}"
 
 

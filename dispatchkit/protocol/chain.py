@@ -1,24 +1,33 @@
-"""What answers calls of an operation with one combination of types: the chain of answers, tried in order; declining."""
+"""What answers calls with one combination of types: declining, rules ranked, and the chain that is tried in order."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar, Token
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from threading import RLock
 from types import NotImplementedType
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
-from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
+from dispatchkit.errors import (
+    AmbiguousImplementationError,
+    AnswerError,
+    NoImplementationError,
+    UnsupportedArgumentError,
+)
 from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.handlers import Rule, Target, type_name
+from dispatchkit.protocol.handlers import ANY, Rule, type_name
+from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
-from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.declaration import Version
 from dispatchkit.protocol.types.records import Conversion
 
 _pending_reason: ContextVar[str] = state_variable("reason of a decline", "")
@@ -60,17 +69,8 @@ def pop_decline_reason() -> str:
     return reason
 
 
+# The operation whose next answer is asked for, and who declined before, with reasons.
 _declined: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declines of a call", (None, ()))
-
-
-def note_declined(operation: Any, reasons: Iterable[str]) -> Token[Any]:
-    """Remember who declined the call that the next answer is asked for, and why, until `forget_declined`."""
-    return _declined.set((operation, tuple(reasons)))
-
-
-def forget_declined(token: Token[Any]) -> None:
-    """Remember what was remembered before `note_declined` gave this token."""
-    _declined.reset(token)
 
 
 def declined_of(operation: Any) -> str:
@@ -98,7 +98,7 @@ def pop_mode_declines() -> list[str]:
 WRITTEN = (METHOD, RULE, KIND, AMBIGUOUS)
 
 # Called with the operation, and with a step before it is asked to answer.
-OnStep: TypeAlias = "Callable[[Target, Step], None]"
+OnStep: TypeAlias = "Callable[[Overridable, Step], None]"
 
 
 @dataclass(eq=False, slots=True)
@@ -146,6 +146,166 @@ class Skipped:
     text: str
 
 
+# Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
+_complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
+
+
+def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
+    order, parameters = operation.types.counts_as, operation.parameters
+    counted = order(cls)
+    steps: list[Step] = []
+    for target in (operation, *operation.kind.lineage()):
+        fitting = [
+            (far, rule)
+            for rule in operation.protocol.handlers.of(target)
+            if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
+        ]
+        if fitting:
+            steps += _ranked(operation, key, cls, fitting, RULE if target is operation else KIND)
+    return steps
+
+
+def _ranked(
+    operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
+) -> list[Step]:
+    fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
+    # Of the members of a handler's union the nearest counts: the handler is asked once.
+    nearest: dict[Version, tuple[tuple[int, ...], Rule]] = {}
+    for far, rule in fitting:
+        nearest.setdefault(rule.registration, (far, rule))
+    fitting = list(nearest.values())
+    steps: list[Step] = []
+    for index, (far, rule) in enumerate(fitting):
+        rivals = [
+            other
+            for other_far, other in fitting[index + 1 :]
+            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
+        ]
+        if rivals:
+            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
+            return steps
+        steps.append(_rule_step(operation, key, cls, rule, source))
+    return steps
+
+
+def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
+    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
+    if rule.anywhere is not other.anywhere or len(near) != len(far):
+        return other.anywhere and not rule.anywhere
+    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
+
+
+def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
+    call = rule.handler
+    if isinstance(rule.target, Kind):
+        call = partial(call, operation.function)
+    change = _wrapped_positions(operation, key, rule)
+    if any(change):
+        call = _wrapping(operation, key, call, change)
+    known = _complete.setdefault(rule, WeakKeyDictionary())
+    if operation not in known:
+        known[operation] = rule.takes_everything(operation.parameters)
+    if not known[operation]:
+        call = _guarded(rule, call)
+    return Step(source, cls, call, str(rule), rule)
+
+
+def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
+    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
+
+    Arrays of the base type's library always do; scalars where the handler asks for the base type.
+    """
+    types = operation.types
+    base = types.base
+    if base is None:
+        return []
+    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
+    return [
+        wanted not in (int, float, complex)
+        and any(
+            types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
+        )
+        for entry, wanted in zip(key, asked, strict=True)
+    ]
+
+
+def _wrapping(
+    operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
+    types, parameters = operation.types, operation.parameters
+    if parameters.binary and parameters.least == 2:
+        return _wrapping_operands(types, key, handler, change)
+    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
+    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
+    weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
+
+    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        def wrap(name: str, value: Any) -> Any:
+            if name not in names or not types.is_raw(type(value)):
+                return value
+            if type(value) not in weak or name in indices:
+                return types.wrap(value)
+            return types.wrap(value, [array for p, array in parameters.values(args, kwargs) if p.name not in indices])
+
+        args, kwargs = parameters.replace(args, kwargs, wrap)
+        return handler(*args, **kwargs)
+
+    return with_wrapped_arrays
+
+
+def _wrapping_operands(
+    types: ArrayTypes, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
+    """Wrap the operands of a function of two arrays, whose types are those of the key."""
+    wrap = types.wrap
+    left, right = (wanted and types.is_raw(cls) for cls, wanted in zip(key, change, strict=True))
+    weak_left, weak_right = (cls in (int, float, complex) for cls in key)
+
+    def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
+        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
+        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
+
+    return with_wrapped_operands
+
+
+def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+    # The refusal depends on the number of arguments and the names of keywords alone.
+    known: dict[tuple[Any, ...], list[str]] = {}
+
+    def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        call = (len(args), *kwargs)
+        refused = known.get(call)
+        if refused is None:
+            refused = known[call] = rule.refusal(args, kwargs)
+        if refused:
+            return decline(f"it cannot be called with {', '.join(refused)}")
+        return handler(*args, **kwargs)
+
+    return where_accepted
+
+
+def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+    resolving = [
+        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
+        for i in range(min(len(rule.types) for rule in rules))
+    ]
+    error = partial(
+        AmbiguousImplementationError,
+        operation.qualified_name,
+        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
+        [str(rule) for rule in rules],
+        ", ".join(map(type_name, resolving)),
+    )
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise error()  # a new one each time
+
+    text = "ambiguous: " + "; ".join(map(str, rules))
+    return Step(AMBIGUOUS, cls, refuse, text, error=error, rivals=tuple(rules))
+
+
 # Makes a step, or says why it is skipped.
 Later: TypeAlias = "partial[Step | Skipped]"
 _making = RLock()
@@ -164,7 +324,7 @@ class Chain:
     whole : whether all are made
     """
 
-    operation: Target
+    operation: Overridable
     types: tuple[type, ...]
     order: list[type]
     entries: list[Step | Skipped | Later] = field(default_factory=list)
@@ -195,7 +355,8 @@ class Chain:
     @property
     def skipped(self) -> list[tuple[type, str]]:
         """Type and reason of each skipped answer."""
-        return [(one.cls, one.text) for one in (self.entries if self.whole else self) if isinstance(one, Skipped)]
+        entries = self.entries if self.whole else self
+        return [(entry.cls, entry.text) for entry in entries if isinstance(entry, Skipped)]
 
     @property
     def foreign(self) -> bool:
@@ -225,11 +386,11 @@ class Chain:
         steps = self.steps
         if start and steps:
             declined.append((steps[0].cls, _reason(steps[0])))
-        noted = note_declined(self.operation, ())
+        before = _declined.set((self.operation, ()))
         try:
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
-                note_declined(self.operation, (text for _, text in declined))
+                _declined.set((self.operation, tuple(text for _, text in declined)))
                 if on_step is not None:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)
@@ -237,7 +398,7 @@ class Chain:
                     return self.checked(step, result), declined
                 declined.append((step.cls, _reason(step)))
         finally:
-            forget_declined(noted)
+            _declined.reset(before)
         return NotImplemented, declined
 
     def checked(self, step: Step, result: Any) -> Any:
@@ -310,25 +471,25 @@ def _nobody(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
 
 
-def stub_for(operation: Target, key: Key) -> str:
+def stub_for(operation: Overridable, key: Key) -> str:
     """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
     types = operation.types
-    own = next((cls for cls in types.participating(key) if cls is not types.base), None)
-    if own is None:
+    owner = next((cls for cls in types.participating(key) if cls is not types.base), None)
+    if owner is None:
         return ""
     named = operation.parameters.signature.parameters
     hints = {
         p.name: _hint(types, entry, p.form in (Form.STAR, Form.INDEX))
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
-        if (p.form is not Form.INDEX or own in entry)
-        and (p.form is not Form.LOOSE or entry is own or named[p.name].default is inspect.Parameter.empty)
+        if (p.form is not Form.INDEX or owner in entry)
+        and (p.form is not Form.LOOSE or entry is owner or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
     ]
     # Annotations given as text print in quotes, which a stub does without.
     signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
-    handler = f"{operation.name}_{own.__name__.lower()}"
+    handler = f"{operation.name}_{owner.__name__.lower()}"
     decorator = "protocol" if types.base is None else "dk"
     return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
@@ -336,7 +497,7 @@ def stub_for(operation: Target, key: Key) -> str:
 def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
     """Return the annotation that the types of an argument give its parameter."""
     if isinstance(entry, tuple):
-        hints = " | ".join(_hint(types, one) for one in entry)
+        hints = " | ".join(_hint(types, member) for member in entry)
         return hints if spread or not hints else f"list[{hints}]"
     if entry is type(None):
         return ""
@@ -345,7 +506,7 @@ def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
     return str(entry.__name__)
 
 
-def public_path(operation: Target) -> str:
+def public_path(operation: Overridable) -> str:
     """Return an operation as users write it: ``dk.linalg.inv``."""
     prefix, _, path = operation.qualified_name.partition(".")
     return f"dk.{path}" if prefix == "dispatchkit" else operation.name

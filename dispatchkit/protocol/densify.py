@@ -19,10 +19,10 @@ from typing_extensions import override
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
-from dispatchkit.protocol.handlers import location_of, written
+from dispatchkit.protocol.handlers import location_of, type_name, written
 from dispatchkit.protocol.observers import UNSEEN, here, note_dense
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
-from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
+from dispatchkit.protocol.types.array_types import DENSE
 from dispatchkit.wording import format_bytes
 
 Policy = Literal["allow", "warn", "error"]
@@ -233,7 +233,7 @@ def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[De
     """
     budget = _budget.get()
     nbytes = None if shape is None or dtype is None else math.prod(shape) * int(dtype.itemsize)
-    name = type_text(cls)
+    name = type_name(cls)
     if budget.policy == "error":
         return DensifyError(function, name, nbytes), ""
     if budget.limit is None:
@@ -245,7 +245,6 @@ def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[De
 
 # The ids of the instances of which a dense form is being made in this context, and with them the methods that make it.
 _under_way: ContextVar[frozenset[Any]] = state_variable("dense forms being made", frozenset())
-is_making_dense = _under_way.get
 
 
 def make_dense(
@@ -280,10 +279,11 @@ def make_dense(
     """
 
     def make() -> Any:
-        dense = _made_dense(function, type_text(cls), to_dense, value, as_attribute)
+        dense = _made_dense(function, type_name(cls), to_dense, value, as_attribute)
         if type(dense) is cls or not is_plain(type(dense)):
-            made = "None" if dense is None else f"a value of type {type_text(type(dense))}"
-            raise AnswerError(function, maker_text(to_dense, type_text(cls)), f"returned {made}; return a plain array")
+            result = "None" if dense is None else f"a value of type {type_name(type(dense))}"
+            problem = f"returned {result}; return a plain array"
+            raise AnswerError(function, maker_text(to_dense, type_name(cls)), problem)
         return dense
 
     frame = caller_frame(2)  # make_dense is called by functions of the library alone
@@ -326,7 +326,7 @@ def counted(
     expected = _nbytes(declared, dtype)
     if declared is None and not _reads_dense(value, "shape"):
         declared = getattr(value, "shape", None)  # of a type whose dtype is that of the dense form
-    name = type_text(cls)
+    name = type_name(cls)
     if budget.policy == "error":
         raise DensifyError(function, name, expected, inside=inside)
     _check_limit(budget, function, name, expected, inside)
@@ -355,7 +355,7 @@ def entered(function: str, cls: type, make: Callable[[], Any], frame: FrameType)
     frame : of the caller
     """
     dense = make()
-    _enter(frame, function, type_text(cls), densified_nbytes(dense) or 0, deliberate=True)
+    _enter(frame, function, type_name(cls), densified_nbytes(dense) or 0, deliberate=True)
     return dense
 
 
@@ -397,7 +397,7 @@ class _MakingDense:
         self._outer = under_way = _under_way.get()
         # What surrounds the dense form of an instance surrounds its parts, too.
         surround = () if id(self._value) in under_way else surroundings
-        contexts = [context for one in surround if (context := one(self._value)) is not None]
+        contexts = [context for surrounding in surround if (context := surrounding(self._value)) is not None]
         try:
             _under_way.set(under_way | self._marks)
             if contexts:
@@ -426,10 +426,10 @@ def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
 def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
     """Return what makes a value dense, which is not to need the dense form itself."""
     if id(value) in _under_way.get():
-        made = f"{_name(to_dense)}()"
-        problem = f"calls {function} on {name}, whose fallback is {made}"
+        maker = f"{_name(to_dense)}()"
+        problem = f"calls {function} on {name}, whose fallback is {maker}"
         if as_attribute:
-            problem = f"reads {function}, which is taken from {made}; define it"
+            problem = f"reads {function}, which is taken from {maker}; define it"
         raise AnswerError(function, maker_text(to_dense, name), problem)
     with making_dense(value):
         try:
@@ -438,11 +438,6 @@ def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value:
             if not getattr(error, "__notes__", ()):
                 error.add_note(f"in {maker_text(to_dense, name)}, called by {function}")
             raise
-
-
-def type_text(cls: type) -> str:
-    """Return the name of a type as the ledger and messages have it."""
-    return cls.__qualname__.replace("<locals>.", "")
 
 
 def maker_text(to_dense: Callable[[Any], Any], name: str) -> str:
@@ -517,38 +512,31 @@ def _parse_size(limit: Any) -> int:
 COUNTS = "__counts_dense__"
 
 
-def take_in(protocol: Dispatcher, cls: type) -> None:
-    """Count what makes a type dense; also of a subclass that has a method of its own and declares nothing."""
-    undo = _count_dense(protocol.types, cls)
-    if undo is not None:
-        protocol.journal.on_undo(undo)
-
-
-def _count_dense(types: ArrayTypes, cls: type) -> Callable[[], None] | None:
-    """Have the method that makes a type dense count its calls; return what undoes it, None where nothing was done.
+def count_dense(protocol: Dispatcher, cls: type) -> None:
+    """Have the method that makes a type dense count its calls; also of a subclass that declares nothing itself.
 
     A method that the class inherits is counted by one of its own, so that the superclass stays as it is. What is
     no method written in Python is left alone.
     """
-    name = types.declared(cls, "dense") or DENSE
+    name = protocol.types.declared(cls, "dense") or DENSE
     method = getattr(cls, name, None) if isinstance(name, str) else None
     if not isinstance(method, FunctionType) or hasattr(method, COUNTS):
-        return None
-    own, counting = cls.__dict__.get(name), _counting(method)
+        return
+    before, counting = cls.__dict__.get(name), _counting(method)
     try:
         setattr(cls, name, counting)
     except (AttributeError, TypeError):
-        return None
+        return
 
     def undo() -> None:
         if cls.__dict__.get(name) is not counting:
             return
-        if own is None:
+        if before is None:
             delattr(cls, name)
         else:
-            setattr(cls, name, own)
+            setattr(cls, name, before)
 
-    return undo
+    protocol.journal.on_undo(undo)
 
 
 def _counting(method: FunctionType) -> Callable[..., Any]:
@@ -563,28 +551,24 @@ def _counting(method: FunctionType) -> Callable[..., Any]:
 
 def _call(method: FunctionType, value: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     mark = id(value), method
-    under_way = is_making_dense()
+    under_way = _under_way.get()
     if mark in under_way:
-        name = type_text(type(value))
+        name = type_name(type(value))
         raise AnswerError(f"{name}.{method.__name__}", maker_text(method, name), "calls itself")
 
     def make() -> Any:
         with making_dense(value, mark):
             return method(value, *args, **kwargs)
 
-    # A part of another dense form, or that of a superclass, counts with the whole; one for a record not at all.
-    return make() if under_way or here.call is UNSEEN else _made(value, method, make)
-
-
-def _made(value: Any, method: FunctionType, make: Callable[[], Any]) -> Any:
-    """Return a dense form that somebody asked for by calling the method, and count it."""
-    found = operation_frames()
+    if under_way or here.call is UNSEEN:
+        return make()  # a part of another dense form, or that of a superclass, is counted with it
+    called = operation_frames()
     cls = type(value)
-    if found is not None:
-        operation, called, frame = found
-        inside = _inside(operation, called)
-        return counted(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
-    return entered(f"{type_text(cls)}.{method.__name__}", cls, make, caller_frame())
+    if called is None:
+        return entered(f"{type_name(cls)}.{method.__name__}", cls, make, caller_frame())
+    operation, function, frame = called
+    inside = _inside(operation, function)
+    return counted(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
 
 
 def _inside(operation: Overridable, called: FrameType) -> str:

@@ -76,7 +76,7 @@ class DispatchProtocol:
         self.surface = Surface()
         # Whether a function of another library is being composed of operations: plain numbers in it are its own.
         self.composing: ContextVar[bool] = ContextVar(f"dispatchkit.composing.{name}", default=False)
-        self.types.records.travel_by(self)
+        self.types.records.pickle_with(self)
         self._place: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ class DispatchProtocol:
         self._place = self._place or place_of(self)
         return protocol_at, self._place
 
-    packed, unpack = packed, unpack  # of its records, when a class travels
+    packed, unpack = packed, unpack  # of its records, when a class is pickled by value
 
     @property
     def method(self) -> str:
@@ -175,7 +175,7 @@ class DispatchProtocol:
             place = namespace or self.namespace
             record = overridable_function(self, original, kind, arrays, place)
             self.operations.add(record)
-            return record.dress()
+            return record.named_function()
 
         return make if function is None else make(function)
 
@@ -399,12 +399,12 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        found: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
-        return found
+        explanation: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
+        return explanation
 
     def rules(self) -> list[Rule]:
         """Return all rules that are registered: those for operations, then those for kinds."""
-        return [*self.operations.rules(), *self.handlers.of_kinds()]
+        return [*self.handlers.of_operations(), *self.handlers.of_kinds()]
 
     def operation(self, function: Callable[..., Any]) -> Overridable:
         """Return the record behind an overridable function.

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
@@ -30,56 +31,7 @@ CLASSES = {
 }
 PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
 
-STYLE = """
-.dk-explain { --paper: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --soft: #f6f8fa;
-  --yes: #1a7f37; --yes-paper: #dafbe1; --open: #8250df; --open-paper: #fbefff; --next: #9a6700; --next-paper: #fff8c5;
-  --no: #59636e; --no-paper: #eff2f5; --bad: #cf222e; --bad-paper: #ffebe9;
-  color: var(--ink); background: var(--paper); border: 1px solid var(--line); border-radius: 8px; overflow: hidden;
-  max-width: 60rem; font: 14px/1.5 system-ui, sans-serif; text-align: left; }
-@media (prefers-color-scheme: dark) { .dk-explain { --paper: #0d1117; --ink: #f0f6fc; --faint: #9198a1; --line: #3d444d;
-  --soft: #151b23; --yes: #3fb950; --yes-paper: #12261e; --open: #ab7df8; --open-paper: #201a33; --next: #d29922;
-  --next-paper: #272115; --no: #9198a1; --no-paper: #212830; --bad: #f85149; --bad-paper: #25171c; } }
-.dk-explain * { box-sizing: border-box; }
-.dk-explain code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; color: inherit;
-  background: none; padding: 0; overflow-wrap: anywhere; }
-.dk-explain header, .dk-explain footer { padding: 10px 14px; background: var(--soft); }
-.dk-explain header { border-left: 4px solid transparent; }
-.dk-explain header code { font-weight: 600; }
-.dk-explain p { margin: 0; color: var(--faint); }
-.dk-explain ol { margin: 0; padding: 0; list-style: none; counter-reset: line; }
-.dk-explain li { display: flex; flex-wrap: wrap; gap: 2px 12px; padding: 8px 14px; border-top: 1px solid var(--line);
-  border-left: 4px solid var(--mark, transparent); margin: 0; counter-increment: line; }
-.dk-explain li::before { content: counter(line) "."; color: var(--faint); min-width: 1.2em; }
-.dk-explain .who { font-weight: 600; min-width: 7rem; }
-.dk-explain .said { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 2px 12px; flex: 1 1 16rem; }
-.dk-explain .inner { flex: 1 0 100%; padding-left: 2.4em; color: var(--faint); }
-.dk-explain .inner code { display: block; color: var(--faint); white-space: pre-wrap; }
-.dk-explain .place { color: var(--faint); }
-.dk-explain .verdict { align-self: start; border-radius: 1em; padding: 0 10px; color: var(--mark);
-  background: var(--mark-paper); overflow-wrap: anywhere; }
-.dk-explain footer { border-top: 1px solid var(--line); border-left: 4px solid var(--mark); }
-.dk-explain .yes { --mark: var(--yes); --mark-paper: var(--yes-paper); }
-.dk-explain .open { --mark: var(--open); --mark-paper: var(--open-paper); }
-.dk-explain .next { --mark: var(--next); --mark-paper: var(--next-paper); }
-.dk-explain .no { --mark: var(--no); --mark-paper: var(--no-paper); }
-.dk-explain .bad { --mark: var(--bad); --mark-paper: var(--bad-paper); }
-"""
-
-
-def explanation_html(found: Explanation) -> str:
-    """Return an explanation as a ``div``; what comes from names, messages and paths is escaped."""
-    order = ", ".join(f"<code>{escape(name)}</code>" for name in found.order) or "nobody"
-    return "\n".join(
-        [
-            f'<div class="dk-explain"><style>{STYLE}</style>',
-            f"<header><code>{escape(found.call)}</code><p>asked in the order: {order}</p></header>",
-            "<ol>",
-            *map(_line, found.lines),
-            "</ol>",
-            f'<footer class="{_outcome_class(found.outcome, found.lines)}">⇒ {_with_place(found.outcome)}</footer>',
-            "</div>",
-        ]
-    )
+STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(encoding="utf-8")
 
 
 def _line(line: Line) -> str:
@@ -176,7 +128,18 @@ class Explanation:
 
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        return explanation_html(self)
+        order = ", ".join(f"<code>{escape(name)}</code>" for name in self.order) or "nobody"
+        return "\n".join(
+            [
+                f'<div class="dk-explain"><style>{STYLE}</style>',
+                f"<header><code>{escape(self.call)}</code><p>asked in the order: {order}</p></header>",
+                "<ol>",
+                *map(_line, self.lines),
+                "</ol>",
+                f'<footer class="{_outcome_class(self.outcome, self.lines)}">⇒ {_with_place(self.outcome)}</footer>',
+                "</div>",
+            ]
+        )
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -196,38 +159,39 @@ def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[in
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
     """Return who answers a call; with `run` the call is made, and declines are shown."""
     predicted = predict(operation, args, kwargs)
-    lines = [Line(one.who, one.what, _verdict(one), one.inner) for one in predicted.asked]
-    found = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
+    lines = [Line(asked.who, asked.what, _verdict(asked), asked.inner) for asked in predicted.asked]
+    explanation = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
     if run:
-        found.prediction = None
+        explanation.prediction = None
         try:
-            _run(operation, args, kwargs, found)
+            _run(operation, args, kwargs, explanation)
         except Exception as error:  # noqa: BLE001  # which is what is shown
-            found.exception = error
-            found.outcome = _error_text(error)
-    return found
+            explanation.exception = error
+            unanswered = isinstance(error, NoImplementationError)
+            explanation.outcome = type(error).__name__ if unanswered else first_line(error)
+    return explanation
 
 
-def _verdict(one: Asked) -> str:
-    shown = one.reason and one.verdict not in (AT_RUN_TIME, RAISES, ANSWERS) and not one.verdict.startswith(ANSWERS)
-    return f"{one.verdict}: {one.reason}" if shown else one.verdict
+def _verdict(asked: Asked) -> str:
+    plain = asked.verdict in (AT_RUN_TIME, RAISES) or asked.verdict.startswith(ANSWERS)
+    return asked.verdict if plain or not asked.reason else f"{asked.verdict}: {asked.reason}"
 
 
-def _outcome(found: Prediction) -> str:
+def _outcome(predicted: Prediction) -> str:
     """Return in words what comes of a call."""
-    if found.by is None:
-        named = found.error.startswith(NO_ANSWER)
-        return found.error.partition(":")[0] if named else found.error
-    if found.outcome in (METHOD, MODE):
-        other = found.otherwise
-        certain = other is None or not found.depends_on_values
+    if predicted.by is None:
+        named = predicted.error.startswith(NO_ANSWER)
+        return predicted.error.partition(":")[0] if named else predicted.error
+    if predicted.outcome in (METHOD, MODE):
+        other = predicted.otherwise
+        certain = other is None or not predicted.depends_on_values
         return AT_RUN_TIME if certain or other is None else f"{AT_RUN_TIME}, else {other.who}: {other.what}"
-    text = f"{found.by.who}: {found.by.what}"
-    if found.error and found.outcome not in (AMBIGUOUS, FOREIGN):
-        text += f", which raises {found.error}"
-    if found.depends_on_values:
-        other = found.otherwise
-        condition = "if its calls are answered; else" if found.by.verdict == DEPENDS else "unless it declines; then"
+    text = f"{predicted.by.who}: {predicted.by.what}"
+    if predicted.error and predicted.outcome not in (AMBIGUOUS, FOREIGN):
+        text += f", which raises {predicted.error}"
+    if predicted.depends_on_values:
+        other = predicted.otherwise
+        condition = "if its calls are answered; else" if predicted.by.verdict == DEPENDS else "unless it declines; then"
         text += f", {condition} {'nobody' if other is None else f'{other.who}: {other.what}'}"
     return text
 
@@ -255,24 +219,24 @@ def predicted_steps(
         yield entry, verdict
 
 
-def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], found: Explanation) -> None:
+def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], explanation: Explanation) -> None:
     """Make a call, and write into an explanation who declined, who answered, and what was raised.
 
     Raises
     ------
     Exception : whatever the call raises
     """
-    modes = [line for line in found.lines if line.what.startswith("active mode")]
+    modes = [line for line in explanation.lines if line.what.startswith("active mode")]
     answer = answer_by_modes(operation, args, kwargs)
     declined = pop_mode_declines()
     if answer is not NotImplemented:
         verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
-        found.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
-        found.outcome, found.result = "answered by a mode", answer
+        explanation.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
+        explanation.outcome, explanation.result = "answered by a mode", answer
         return
     operation.check_call(args, kwargs)
-    found.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
-    chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
+    explanation.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
+    chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     done = False
     raised: Exception | None = None
     for entry in chain:
@@ -288,14 +252,9 @@ def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], 
                     verdict = f"declined: {reason}" if reason else "declined"
                 else:
                     verdict, done = "answered", True
-                    found.outcome, found.result = f"{type_name(entry.cls)}: {entry.text}", result
-        found.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+                    explanation.outcome, explanation.result = f"{type_name(entry.cls)}: {entry.text}", result
+        explanation.lines.append(Line(type_name(entry.cls), entry.text, verdict))
     if raised is not None:
         raise raised
     if not done:
         raise chain.error(args, kwargs, [])
-
-
-def _error_text(error: Exception) -> str:
-    """Return what an explanation says of an exception."""
-    return type(error).__name__ if isinstance(error, NoImplementationError) else first_line(error)

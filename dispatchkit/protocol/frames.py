@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
@@ -106,15 +105,9 @@ def _outside(trace: TracebackType | None) -> TracebackType | None:
         if not _is_own(trace.tb_frame):
             kept.append(trace)
         trace = trace.tb_next
-    for one, following in zip(kept, [*kept[1:], None], strict=False):
-        one.tb_next = following
+    for entry, following in zip(kept, [*kept[1:], None], strict=False):
+        entry.tb_next = following
     return kept[0] if kept else None
-
-
-def _outward(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def caller_frame(depth: int = 0) -> FrameType:
@@ -142,10 +135,10 @@ def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
             return None
         # Each file is compared once: records ask for the line of every call.
         file = code.co_filename
-        own = _OWN.get(file)
-        if own is None:
-            own = _OWN[file] = file.startswith(PACKAGE)
-        outer = frame.f_back if own else None
+        is_own = _OWN.get(file)
+        if is_own is None:
+            is_own = _OWN[file] = file.startswith(PACKAGE)
+        outer = frame.f_back if is_own else None
         if outer is None:
             return frame
         frame = outer
@@ -154,8 +147,8 @@ def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
 @lru_cache(maxsize=1024)
 def line_of(code: CodeType, instruction: int) -> int:
     """Return the line that an instruction of some code is of."""
-    found = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
-    return next(found, code.co_firstlineno)
+    lines = (line for start, end, line in code.co_lines() if start <= instruction < end and line is not None)
+    return next(lines, code.co_firstlineno)
 
 
 def warn_at(frame: FrameType, text: str, category: type[Warning]) -> None:
@@ -190,7 +183,13 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
 
 def stack() -> list[tuple[CodeType, int]]:
     """Return code and line of each frame outside the library, the outermost first."""
-    return [(frame.f_code, frame.f_lineno) for frame in _outward(sys._getframe(1)) if not _is_own(frame)][::-1]
+    frames: list[tuple[CodeType, int]] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not _is_own(frame):
+            frames.append((frame.f_code, frame.f_lineno))
+        frame = frame.f_back
+    return frames[::-1]
 
 
 def place_of(error: BaseException) -> str:

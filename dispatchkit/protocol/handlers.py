@@ -10,24 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from dispatchkit.protocol.blocks import Block, ContextState, Entered
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, Stamp, stamp
-from dispatchkit.protocol.types.records import Record, Undo
+from dispatchkit.protocol.types.declaration import Declaration, Version, new_version
+from dispatchkit.protocol.types.records import Undo
 
 # So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
 NEW_TYPES = 100
-
-
-class Caching(Protocol):
-    """An object with decisions that a registration makes invalid."""
-
-    def clear(self) -> None:
-        """Forget every decision."""
 
 
 class Journal:
@@ -45,30 +38,30 @@ class Journal:
         self.lock = threading.RLock()
         self.loaders: list[Callable[[], None]] = []
         # The objects that hold decisions, which the next registration clears.
-        self._caches: weakref.WeakSet[Caching] = weakref.WeakSet()
+        self._caches: weakref.WeakSet[Any] = weakref.WeakSet()
         # The types that decisions were kept for, and how many of them since decisions were last forgotten.
         self._types: weakref.WeakSet[type] = weakref.WeakSet()
         self._new_types = 0
         self._blocks = ContextState[Any]("local registrations", None, _Blocks, self._undo_all)
 
-    def keep(self, cache: Caching, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], found: Any) -> None:
+    def keep(self, cache: Any, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], decision: Any) -> None:
         """Store a decision, unless something was registered since it began.
 
         A program that makes types and registers nothing has the decisions about them forgotten from time to time.
 
         Parameters
         ----------
-        cache : the object that holds the memory, cleared by the next registration
+        cache : the object that holds the memory, whose `clear` the next registration calls
         generation : when the decision began
         memory, path : a dictionary, of dictionaries where the path has several keys
-        found : the decision
+        decision : what to store
         """
         with self.lock:
             if generation == self.generation:
                 self._count_new_types(path)
                 for key in path[:-1]:
                     memory = memory.setdefault(key, {})
-                memory[path[-1]] = found
+                memory[path[-1]] = decision
                 self._caches.add(cache)
 
     def changed(self) -> None:
@@ -120,7 +113,7 @@ class Journal:
     def leave(self, block: Block) -> None:
         """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
         entered = self._blocks.entered()
-        place = max((i for i, (one, _) in enumerate(entered) if one is block), default=None)
+        place = max((i for i, (other, _) in enumerate(entered) if other is block), default=None)
         if place is None:
             return
         undos = entered[place][1]
@@ -175,68 +168,39 @@ class _LocalRegistrations(Block):
 ANY = object
 
 
-class Target(Protocol):
-    """What rules and chains ask of the operation that they answer for.
-
-    Attributes
-    ----------
-    name, namespace : qualified name, in two parts
-    kind : the family it is in
-    parameters : its signature
-    rules : the rules registered for it, held weakly: the types own them
-    may_give_none : whether None can be the result of a call, rather than that of a rule without ``return``
-    """
-
-    name: str
-    namespace: str
-    kind: Kind
-    parameters: Parameters
-    rules: list[weakref.ref[Rule]]
-    may_give_none: bool
-
-    @property
-    def qualified_name(self) -> str:
-        """The name with its namespace, as messages print it."""
-
-    @property
-    def types(self) -> ArrayTypes:
-        """The types of its protocol."""
-
-    def rules_for_calls(self) -> list[Rule]:
-        """Return the rules that may answer its calls: its own, then those of its kinds."""
-
-    def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Raise if the arguments do not fit the signature."""
-
-
 @dataclass(eq=False)
 class Rule:
     """A handler with the types it answers for.
 
     Attributes
     ----------
-    target : the operation or kind
+    target : the operation (`Overridable`) or kind
     types : one type that may stand anywhere, or one for each array parameter
     anywhere : whether the single type may stand in any position
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
     declines : whether it may decline a call, as declared; None where its annotation says so
-    registration : stamp of the registration; the rules of one that names unions share it
+    registration : version of the registration; the rules of one that names unions share it
     """
 
-    target: Target | Kind
+    target: Any
     types: tuple[type, ...]
     anywhere: bool
     handler: Callable[..., Any]
     takes: inspect.Signature
     fingerprint: str = ""
     declines: bool | None = None
-    registration: Stamp = field(default_factory=stamp)
+    registration: Version = field(default_factory=new_version)
     _named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._named = frozenset(cls for cls in self.types if cls is not ANY)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """What a rule that replaces it has in common with it; types by their ids, since it keeps none alive."""
+        return (self.anywhere, *map(id, self.types))
 
     @property
     def location(self) -> str:
@@ -274,23 +238,23 @@ class Rule:
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if not any(p.kind is p.VAR_POSITIONAL for p in parameters) and len(args) > len(positional):
             refused.append(f"{len(args)} positional arguments")
-        given = {p.name for p in positional[: len(args)]} | kwargs.keys()
+        filled = {p.name for p in positional[: len(args)]} | kwargs.keys()
         for p in parameters:
             optional = p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-            if not optional and p.name not in given:
+            if not optional and p.name not in filled:
                 refused.append(f"no '{p.name}'")
         return refused
 
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether the handler takes the arguments of every call of the operation."""
-        own = list(parameters.signature.parameters.values())
-        first = [p for p in own if p.kind is p.POSITIONAL_ONLY]
-        either = [p for p in own if p.kind is p.POSITIONAL_OR_KEYWORD]
-        by_name = {p.name: None for p in own if p.kind is p.KEYWORD_ONLY}
-        if any(p.kind is p.VAR_KEYWORD for p in own):
+        expected = list(parameters.signature.parameters.values())
+        first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
+        either = [p for p in expected if p.kind is p.POSITIONAL_OR_KEYWORD]
+        by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
+        if any(p.kind is p.VAR_KEYWORD for p in expected):
             by_name["any keyword at all"] = None
         demanded = {name: None for name in by_name if self._demanded(parameters, name)}
-        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in own) else []
+        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in expected) else []
         least = [None for p in first if p.default is p.empty]
         needed = [p.name for p in either if p.default is p.empty]
         calls: list[tuple[list[None], dict[str, None]]] = [
@@ -328,15 +292,15 @@ class Rule:
             entries = key[0]
         else:
             return None
-        found: list[int] = []
+        distances: list[int] = []
         for entry, wanted in zip(entries, self.types, strict=True):
             options = entry if isinstance(entry, tuple) else (entry,)
-            near_each = [position_distance(one, wanted, order) for one in options]
+            near_each = [position_distance(option, wanted, order) for option in options]
             reached = [n for n in near_each if n is not None]
             if not reached:
                 return None
-            found.append(min(reached))
-        return tuple(found)
+            distances.append(min(reached))
+        return tuple(distances)
 
     def demands(self) -> int:
         """Return how many positions the rule names a type for."""
@@ -347,26 +311,26 @@ class Rule:
         return not self._named.isdisjoint(counted)
 
 
-def position_distance(found: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
+def position_distance(cls: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
     """Return the place of `wanted` among what `found` counts as; None where it is not among them."""
     if wanted is ANY:
         return 1_000_000
-    if found is type(None) and wanted is not found:
+    if cls is type(None) and wanted is not cls:
         return 999_999  # the argument was left out, which every annotation allows
     try:
-        return order(found).index(wanted)
+        return order(cls).index(wanted)
     except ValueError:
         return None
 
 
 def written(handler: Callable[..., Any]) -> Any:
     """Return the function whose code runs when a handler is called: inside a partial, a wrapper, a class, an object."""
-    found: Any = inspect.unwrap(handler)
-    while isinstance(found, partial):
-        found = inspect.unwrap(found.func)
-    if isinstance(found, type):
-        return getattr(found, "__init__")  # noqa: B009  # of the class, not of an instance
-    return found if isinstance(found, (types.FunctionType, types.MethodType)) else type(found).__call__
+    function: Any = inspect.unwrap(handler)
+    while isinstance(function, partial):
+        function = inspect.unwrap(function.func)
+    if isinstance(function, type):
+        return getattr(function, "__init__")  # noqa: B009  # of the class, not of an instance
+    return function if isinstance(function, (types.FunctionType, types.MethodType)) else type(function).__call__
 
 
 def location_of(function: Callable[..., Any]) -> str:
@@ -398,7 +362,7 @@ def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
 class Handlers:
     """The rules registered with a protocol.
 
-    The youngest of its types owns a rule, so that both are collected together; operations and kinds refer to it weakly.
+    The youngest of its types owns a rule, so that both are collected together; all else refers to it weakly.
 
     Parameters
     ----------
@@ -407,50 +371,63 @@ class Handlers:
 
     def __init__(self, types: ArrayTypes) -> None:
         self._types = types
-        self._by_kind: dict[Kind, list[weakref.ref[Rule]]] = {}
+        # By operation or kind the rules by their signatures.
+        self._rules: weakref.WeakKeyDictionary[Any, weakref.WeakValueDictionary[Any, Rule]] = (
+            weakref.WeakKeyDictionary()
+        )
 
-    def of(self, target: Target | Kind) -> list[weakref.ref[Rule]]:
+    def of(self, target: Any) -> list[Rule]:
         """Return the rules registered for an operation or a kind."""
-        return self._by_kind.setdefault(target, []) if isinstance(target, Kind) else target.rules
+        rules = self._rules.get(target)
+        # The references are listed in one step: another thread may register a rule meanwhile.
+        return [] if rules is None else [rule for reference in rules.valuerefs() if (rule := reference()) is not None]
 
     def of_kinds(self) -> list[Rule]:
         """Return the rules registered for kinds."""
-        references = [reference for held in list(self._by_kind.values()) for reference in held]
-        return [rule for reference in references if (rule := reference()) is not None]
+        return [rule for target in self._targets() if isinstance(target, Kind) for rule in self.of(target)]
 
-    def replaced_by(self, rule: Rule) -> list[tuple[Record, Rule]]:
-        """Return the rules of the same target and types as a new one, each with the record that owns it."""
-        found: list[tuple[Record, Rule]] = []
-        for reference in self.of(rule.target):
-            old = reference()
-            if old is not None and (old.types, old.anywhere) == (rule.types, rule.anywhere):
-                records = [self._types.records.find(cls) for cls in old.types]
-                found += [(holder, old) for holder in records if holder is not None and old in holder.owned][:1]
-        return found
+    def of_operations(self) -> list[Rule]:
+        """Return the rules registered for operations, by the place of their handlers."""
+        rules = [rule for target in self._targets() if not isinstance(target, Kind) for rule in self.of(target)]
+        return sorted(rules, key=lambda rule: (rule.location, str(rule.target), rule.types_text))
+
+    def _targets(self) -> list[Any]:
+        return [target for reference in self._rules.keyrefs() if (target := reference()) is not None]
+
+    def replaced_by(self, rule: Rule) -> Rule | None:
+        """Return the rule of the same target and types as a new one, None where there is none."""
+        rules = self._rules.get(rule.target)
+        return None if rules is None else rules.get(rule.signature)
 
     def add(self, rule: Rule) -> Undo:
-        """Store a rule in place of those it replaces; return what restores the state before."""
-        references, records = self.of(rule.target), self._types.records
-        own = self._types.named_own(rule.types)
-        known = [cls for cls in own if records.find(cls) is not None] or own
-        record = records.make(max(known, key=lambda cls: records.make(cls).serial))
+        """Store a rule in place of the one that it replaces; return what restores the state before."""
+        records = self._types.records
+        rules = self._rules.setdefault(rule.target, weakref.WeakValueDictionary())
+        named = self._types.named_own(rule.types)
+        known = [cls for cls in named if records.find(cls) is not None] or named
+        owned = records.make(max(known, key=lambda cls: records.make(cls).serial)).owned
         replaced = self.replaced_by(rule)
-        gone = [old for _, old in replaced]
-        undos = [records.declare(cls, Declaration()) for cls in own if not self._types.participates(cls)]
-        for holder, old in replaced:
-            holder.owned.remove(old)
-        record.owned.append(rule)
+        undos = [records.declare(cls, Declaration()) for cls in named if not self._types.participates(cls)]
+        before = [] if replaced is None else self._owned_with(replaced)
+        if replaced is not None:
+            before.remove(replaced)
+        owned.append(rule)
         # In one assignment: a call in another thread finds the old rule or the new one.
-        kept = [reference for reference in references if (found := reference()) is not None and found not in gone]
-        references[:] = [*kept, weakref.ref(rule)]
+        rules[rule.signature] = rule
 
         def undo() -> None:
-            record.owned.remove(rule)
-            for holder, old in replaced:
-                holder.owned.append(old)
-            left = [reference for reference in references if reference() is not rule]
-            references[:] = [*left, *(weakref.ref(old) for _, old in replaced)]
+            owned.remove(rule)
+            if replaced is None:
+                del rules[rule.signature]
+            else:
+                before.append(replaced)
+                rules[rule.signature] = replaced
             for undo_declaration in undos:
                 undo_declaration()
 
         return undo
+
+    def _owned_with(self, rule: Rule) -> list[Any]:
+        """Return what the type owns that owns a rule."""
+        records = [record for record in map(self._types.records.find, rule.types) if record is not None]
+        return next(record.owned for record in records if rule in record.owned)

@@ -7,6 +7,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.modes import Mode
@@ -85,7 +86,7 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
 
     @override
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, kwargs))
+        chain: Chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, kwargs))
         return chain.run(args, kwargs, on_step=note_asked)
 
 

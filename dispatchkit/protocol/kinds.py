@@ -5,14 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, ClassVar
-from typing import Protocol as _Protocol
-
-
-class _Member(_Protocol):
-    """What a kind asks of an operation."""
-
-    kind: Kind
-    function: Callable[..., Any]
 
 
 class Kind:
@@ -34,7 +26,7 @@ class Kind:
 
     __slots__ = ("__weakref__", "family", "name", "parent")
 
-    listed: ClassVar[Mapping[str, _Member]] = {}
+    listed: ClassVar[Mapping[str, Any]] = {}
     load_all: ClassVar[Callable[[], None]]
 
     def __init__(self, name: str, parent: Kind | None = None) -> None:
@@ -46,7 +38,7 @@ class Kind:
         return f"kinds.{self.name}"
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        return (_named, (self.name,))
+        return (kind_named, (self.name,))
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         Kind.load_all()
@@ -106,6 +98,7 @@ class _Kinds(SimpleNamespace):
 kinds = _Kinds()
 
 
-def _named(name: str) -> Kind:
+def kind_named(name: str) -> Kind:
+    """Return the kind of a name, for pickles."""
     kind: Kind = getattr(kinds, name)
     return kind

@@ -109,8 +109,8 @@ def _leave_out_of_order(mode: Mode, innermost: Cell | None, error: BaseException
         where = f"{type(innermost.mode).__name__} is innermost"
     if cell is not None:
         rest = cell.below
-        for one in reversed(inner):
-            rest = Cell(one, rest)
+        for other in reversed(inner):
+            rest = Cell(other, rest)
         _stack.set(rest)
         pop_mode_declines()
     text = f"{name} was left out of order: {where}; leave modes innermost first"

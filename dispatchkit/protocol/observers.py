@@ -115,11 +115,11 @@ class _Watch:
         self.entered = entered
         observers: list[Observer] = []
         for _, new in entered:
-            observers = [one for one in observers if not new.replaces or type(one) is not type(new)]
+            observers = [observer for observer in observers if not new.replaces or type(observer) is not type(new)]
             observers += [new] if new.is_on else []
         self.observers = tuple(observers)
         # Observers of results go the general way.
-        self.silent = all(one.is_silent and type(one).on_result is Observer.on_result for one in observers)
+        self.silent = all(each.is_silent and type(each).on_result is Observer.on_result for each in observers)
         note_live(self)
 
 
@@ -166,7 +166,7 @@ def unobserved(function: Callable[..., T], *args: Any) -> T:
 
 def active_observer(cls: type[ObserverT]) -> ObserverT | None:
     """Return this context's observer of a class, None if it has none."""
-    return next((one for one in observers() if isinstance(one, cls)), None) if live else None
+    return next((observer for observer in observers() if isinstance(observer, cls)), None) if live else None
 
 
 def observe(
@@ -177,11 +177,11 @@ def observe(
     call.outer = outer = here.call
     watch = watch_state.get()
     # Those that are silent have nothing to be kept from, so they are notified without a further call.
-    found = watch.observers if watch is not None and watch.silent else None
-    if found is None:
+    silent = watch.observers if watch is not None and watch.silent else None
+    if silent is None:
         _notify(lambda observer: observer.on_start(call), observers())
     else:
-        for observer in found:
+        for observer in silent:
             observer.on_start(call)
     result = failure = None
     try:
@@ -196,10 +196,10 @@ def observe(
         call.ended = perf_counter_ns()
         here.call = outer
         try:
-            if found is None:
+            if silent is None:
                 _notify_of_end(call, result, failure)
             else:
-                for observer in found:
+                for observer in silent:
                     observer.on_end(call, result, failure)
         finally:
             call.args, call.kwargs = (), NO_KEYWORDS
@@ -217,11 +217,11 @@ def _notify_of_end(call: CallEvent, result: Any, error: BaseException | None) ->
         _notify(lambda observer: observer.on_result(operation, call.args, call.kwargs, result), innermost_first)
 
 
-def _notify(notify: Callable[[Observer], None], found: Sequence[Observer]) -> None:
+def _notify(notify: Callable[[Observer], None], observers: Sequence[Observer]) -> None:
     """Notify observers; the calls that they make meanwhile are not observed."""
 
     def notify_all() -> None:
-        for observer in found:
+        for observer in observers:
             notify(observer)
 
     unobserved(notify_all)

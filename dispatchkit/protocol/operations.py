@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import make_function, make_outer
-from dispatchkit.protocol.handlers import Journal, Rule
+from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, let_travel, will_be_found
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_found
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 from dispatchkit.protocol.types.declaration import is_newer
 
@@ -25,7 +25,7 @@ class OverridableFunction(Overridable):
     def make_function(self) -> Callable[..., Any]:
         return make_function(self)
 
-    def dress(self) -> Callable[..., Any]:
+    def named_function(self) -> Callable[..., Any]:
         """Return the public function, with the names of the body."""
         call = self.function
         for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
@@ -51,13 +51,13 @@ def overridable_function(
     if not isinstance(kind, Kind):
         raise RegistrationError(f"overridable: kind={kind!r} is no kind; write one such as dk.kinds.function")
     signature, name = signature_of(function, "overridable"), function.__name__
-    unknown = [one for one in arrays or () if one not in signature.parameters]
+    unknown = [array for array in arrays or () if array not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
     place = namespace or function.__module__
-    made = OverridableFunction(protocol, name, place, kind, _parameters(signature, arrays), function)
-    made.declared_by = _rebuild, {"protocol": protocol, "kind": kind, "arrays": arrays, "namespace": place}
-    return made
+    record = OverridableFunction(protocol, name, place, kind, _parameters(signature, arrays), function)
+    record.declared_by = _rebuild, {"protocol": protocol, "kind": kind, "arrays": arrays, "namespace": place}
+    return record
 
 
 def _parameters(signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
@@ -65,18 +65,18 @@ def _parameters(signature: inspect.Signature, arrays: tuple[str, ...] | None) ->
 
 
 def _rebuild(operation: OverridableFunction, state: Mapping[str, Any]) -> None:
-    """Make the record of a function that arrives from another process, and list it."""
+    """Make the record of a function that another process has pickled by value, and list it."""
     _, options = state["declared_by"]
     protocol, body = options["protocol"], state["body"]
-    if not operation.has_arrived:
+    if not operation.is_complete:
         parameters = _parameters(signature_of(body, "overridable"), options["arrays"])
         operation.declared_by = state["declared_by"]
         operation.__init__(  # type: ignore[misc]  # of an empty record
             protocol, body.__name__, options["namespace"], options["kind"], parameters, body
         )
         protocol.operations.add(operation, state["function"])
-        operation.dress()
-    protocol.operations.renew(operation, state)
+        operation.named_function()
+    protocol.operations.update_from(operation, state)
 
 
 class Operations(Mapping[str, Overridable]):
@@ -105,7 +105,7 @@ class Operations(Mapping[str, Overridable]):
     def __len__(self) -> int:
         return len(self._listed)
 
-    def adopt(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """Make the public function of an operation without listing it; it lives as long as something refers to it.
 
         Parameters
@@ -115,7 +115,7 @@ class Operations(Mapping[str, Overridable]):
         """
         call = operation.make_function()
         if operation.declared_by is not None and (function is not None or not will_be_found(operation.source)):
-            let_travel(operation)
+            pickle_by_value(operation)
             operation.call = call
             call = make_outer(operation) if function is None else function
         operation.function = call
@@ -124,10 +124,10 @@ class Operations(Mapping[str, Overridable]):
             self._alive.add(operation)
         return call
 
-    def renew(self, operation: Overridable, state: Mapping[str, Any]) -> bool:
-        """Have an operation that arrives again be the function that came with it; return whether its rules are new.
+    def update_from(self, operation: Overridable, state: Mapping[str, Any]) -> bool:
+        """Have an operation that is unpickled again be the function of the pickle; return whether its rules are new.
 
-        Programs that arrive with the function compare it with what handlers are given.
+        Programs that are unpickled with the function compare it with what handlers are given.
         """
         if is_newer(state["changed"], None):
             operation.function = state["function"]
@@ -137,8 +137,8 @@ class Operations(Mapping[str, Overridable]):
         return new
 
     def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """Make the public function of an operation, and list it; parameters as of `adopt`."""
-        call = self.adopt(operation, function)
+        """Make the public function of an operation, and list it; parameters as of `make_public`."""
+        call = self.make_public(operation, function)
         name, listed = operation.qualified_name, self._listed
         with self._journal.lock:
             known = listed.get(name)
@@ -166,10 +166,3 @@ class Operations(Mapping[str, Overridable]):
         with self._journal.lock:
             for operation in list(self._alive):
                 operation.refresh()
-
-    def rules(self) -> list[Rule]:
-        """Return the rules registered for operations, including functions that were defined anew since."""
-        with self._journal.lock:
-            references = [reference for operation in list(self._alive) for reference in operation.rules]
-        found = [rule for reference in references if (rule := reference()) is not None]
-        return sorted(found, key=lambda rule: (rule.location, str(rule.target), rule.types_text))

@@ -1,24 +1,19 @@
-"""The record behind every function that types can override, and which rules answer for a type."""
+"""The record behind every function that types can override."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 import weakref
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
-from dispatchkit.errors import AmbiguousImplementationError
-from dispatchkit.protocol.chain import Chain, Step, decline
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.handlers import ANY, Handlers, Journal, Rule, function_name, type_name
-from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
-from dispatchkit.protocol.parameters import Form, Key, Layout, Parameters, call_meant, flatten
+from dispatchkit.protocol.handlers import Handlers, Journal, Rule, function_name
+from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Stamp, stamp
+from dispatchkit.protocol.types.declaration import Version, new_version
 from dispatchkit.protocol.types.records import Conversions
 
 Handler = Callable[..., Any]
@@ -43,13 +38,13 @@ class Dispatcher(Protocol):
     def journal(self) -> Journal:
         """The registrations, as far as they affect decisions."""
 
-    def chain(self, operation: Overridable, key: Key, /) -> Chain:
+    def chain(self, operation: Overridable, key: Key, /) -> Any:
         """Return who answers calls of an operation with arguments of these types."""
 
-    def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
+    def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Any:
         """Return who answers inside a decomposition."""
 
-    def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
+    def plain_chain(self, operation: Overridable, key: Key, /) -> Any:
         """Return what answers where overrides are off."""
 
 
@@ -68,16 +63,15 @@ class Overridable:
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
-    rules : the rules registered for it, held weakly: the types own them
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
-    call : what the public function calls, where that is found in no module and travels to other processes by value
+    call : what the public function calls, where no module holds that, so that it is pickled by value
     declared_by : makes the record of what `packed` gives, in another process; and the options of its declaration
-    stamp : of a function that travels by value; its copies in other processes have it, too
-    changed : stamp of the last change of its derivative rules
+    version : of a function that is pickled by value; its copies in other processes have it, too
+    changed : version of the last change of its derivative rules
     """
 
     may_give_none = True
@@ -87,8 +81,8 @@ class Overridable:
     hint = ""
     call: Handler
     declared_by: tuple[Callable[[Any, dict[str, Any]], None], dict[str, Any]] | None = None
-    stamp: Stamp | None = None
-    changed: Stamp | None = None
+    version: Version | None = None
+    changed: Version | None = None
 
     def __init__(
         self,
@@ -109,16 +103,15 @@ class Overridable:
         self.body = body
         self.function: Handler = _unset
         self.table: dict[Any, Any] = {}
-        self.chains: dict[Key, Chain] = {}
-        self.type_chains: dict[tuple[type, Key], Chain] = {}
-        self.rules: list[weakref.ref[Rule]] = []
+        self.chains: dict[Key, Any] = {}
+        self.type_chains: dict[tuple[type, Key], Any] = {}
 
     def __repr__(self) -> str:
         return f"<operation {self.qualified_name}>"
 
     def __reduce__(self) -> Any:
-        if self.stamp is not None:
-            return arrived, (type(self), self.stamp), self.packed()
+        if self.version is not None:
+            return with_version, (type(self), self.version), self.packed()
         if not is_found(self.function):
             raise TypeError(f"{self.qualified_name} cannot be pickled: {self.function.__module__} does not hold it")
         return of, (self.function,)
@@ -129,7 +122,7 @@ class Overridable:
             "declared_by": self.declared_by,
             "body": self.source,
             "function": self.function,
-            "changed": self.changed or self.stamp,
+            "changed": self.changed or self.version,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -137,7 +130,7 @@ class Overridable:
         rebuild(self, state)
 
     @property
-    def has_arrived(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether the record was made of what another process declares, and is whole."""
         return "function" in vars(self)
 
@@ -163,9 +156,7 @@ class Overridable:
 
     def rules_for_calls(self) -> list[Rule]:
         """Return the rules that may answer its calls: its own, then those of its kinds."""
-        handlers = self.protocol.handlers
-        found = [*self.rules, *(one for kind in self.kind.lineage() for one in handlers.of(kind))]
-        return [rule for reference in found if (rule := reference()) is not None]
+        return [rule for target in (self, *self.kind.lineage()) for rule in self.protocol.handlers.of(target)]
 
     def default(self, key: Key, result: type | None) -> Handler | None:
         """Return what computes arrays of the protocol's base type and its subclasses.
@@ -272,42 +263,42 @@ class Overridable:
         """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
 
 
-_travellers: weakref.WeakValueDictionary[Stamp, Overridable] = weakref.WeakValueDictionary()
+_by_version: weakref.WeakValueDictionary[Version, Overridable] = weakref.WeakValueDictionary()
 
 
-def let_travel(operation: Overridable) -> None:
-    """Give an operation a stamp by which its copies in other processes are known."""
-    operation.stamp = operation.stamp or stamp()
-    _travellers[operation.stamp] = operation
+def pickle_by_value(operation: Overridable) -> None:
+    """Give an operation a version by which its copies in other processes are known."""
+    operation.version = operation.version or new_version()
+    _by_version[operation.version] = operation
 
 
-def arrived(cls: type[Overridable], mark: Stamp) -> Overridable:
-    """Return the operation that has a stamp, an empty record where this process has none."""
-    found = _travellers.get(mark)
-    if found is None:
-        found = cls.__new__(cls)
-        found.stamp = mark
-        _travellers[mark] = found
-    return found
+def with_version(cls: type[Overridable], mark: Version) -> Overridable:
+    """Return the operation that has a version, an empty record where this process has none."""
+    operation = _by_version.get(mark)
+    if operation is None:
+        operation = cls.__new__(cls)
+        operation.version = mark
+        _by_version[mark] = operation
+    return operation
 
 
 def is_found(function: Any) -> bool:
     """Return whether another process that imports the module of a function finds it there by its name."""
-    return function.__module__ != "__main__" and _named_by(function) is function
+    return function.__module__ != "__main__" and held_by_name(function) is function
 
 
 def will_be_found(function: Any) -> bool:
     """Return whether a module will hold, in the place of a function that is being decorated, what comes of it."""
     name = getattr(function, "__qualname__", "<")
-    return function.__module__ != "__main__" and "<" not in name and _named_by(function) is not function
+    return function.__module__ != "__main__" and "<" not in name and held_by_name(function) is not function
 
 
-def _named_by(function: Any) -> Any:
+def held_by_name(function: Any) -> Any:
     """Return what has the name of a function in its module, None where nothing has."""
-    found: Any = sys.modules.get(function.__module__)
+    held: Any = sys.modules.get(function.__module__)
     for part in function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found
+        held = getattr(held, part, None)
+    return held
 
 
 def _unset(*args: Any, **kwargs: Any) -> Any:
@@ -316,8 +307,8 @@ def _unset(*args: Any, **kwargs: Any) -> Any:
 
 def of(function: Any) -> Overridable | None:
     """Return the record behind a function or one of its methods; None where it is not overridable."""
-    found = getattr(function, "__overridable__", None)
-    return found if isinstance(found, Overridable) else None
+    record = getattr(function, "__overridable__", None)
+    return record if isinstance(record, Overridable) else None
 
 
 def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overridable:
@@ -327,197 +318,7 @@ def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overrida
     ------
     TypeError : if the function is not overridable in this protocol
     """
-    found = of(function)
-    if found is None or found.protocol is not protocol:
+    operation = of(function)
+    if operation is None or operation.protocol is not protocol:
         raise TypeError(f"{function_name(function)} is not overridable by {protocol.types.method}")
-    return found
-
-
-# Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
-_complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
-
-
-def has_rule(operation: Overridable, key: Key, cls: type) -> bool:
-    """Return whether a type has a rule for calls of these types."""
-    counted = operation.types.counts_as(cls)
-    targets = [operation.rules, *map(operation.protocol.handlers.of, operation.kind.lineage())]
-    return any(_fitting(operation, key, cls, counted, rules) for rules in targets)
-
-
-def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
-    counted = operation.types.counts_as(cls)
-    of_kinds = map(operation.protocol.handlers.of, operation.kind.lineage())
-    steps: list[Step] = []
-    for rules, source in ((operation.rules, RULE), *((rules, KIND) for rules in of_kinds)):
-        fitting = _fitting(operation, key, cls, counted, rules) if rules else []
-        if fitting:
-            steps += _ranked(operation, key, cls, fitting, source)
-    return steps
-
-
-def _fitting(
-    operation: Overridable, key: Key, cls: type, counted: Sequence[type], rules: Iterable[Any]
-) -> list[tuple[tuple[int, ...], Rule]]:
-    """Return the rules that a type has for calls of these types, with their distances from them."""
-    fitting: list[tuple[tuple[int, ...], Rule]] = []
-    for reference in list(rules):
-        rule = reference()
-        if rule is None or not rule.serves(counted):
-            continue
-        far = rule.distances(key, operation.parameters, cls, operation.types.counts_as)
-        if far is not None:
-            fitting.append((far, rule))
-    return fitting
-
-
-def _ranked(
-    operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
-) -> list[Step]:
-    fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
-    # Of the members of a handler's union the nearest counts: the handler is asked once.
-    nearest: dict[Stamp, tuple[tuple[int, ...], Rule]] = {}
-    for far, rule in fitting:
-        nearest.setdefault(rule.registration, (far, rule))
-    fitting = list(nearest.values())
-    steps: list[Step] = []
-    for index, (far, rule) in enumerate(fitting):
-        rivals = [
-            other
-            for other_far, other in fitting[index + 1 :]
-            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
-        ]
-        if rivals:
-            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
-            return steps
-        steps.append(_rule_step(operation, key, cls, rule, source))
-    return steps
-
-
-def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
-    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
-    if rule.anywhere is not other.anywhere or len(near) != len(far):
-        return other.anywhere and not rule.anywhere
-    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
-
-
-def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
-    call = rule.handler
-    if isinstance(rule.target, Kind):
-        call = _with_operation(operation, call)
-    change = _wrapped_positions(operation, key, rule)
-    if any(change):
-        call = _wrapping(operation, key, call, change)
-    known = _complete.setdefault(rule, WeakKeyDictionary())
-    if operation not in known:
-        known[operation] = rule.takes_everything(operation.parameters)
-    if not known[operation]:
-        call = _guarded(rule, call)
-    return Step(source, cls, call, str(rule), rule)
-
-
-def _with_operation(operation: Overridable, handler: Callable[..., Any]) -> Callable[..., Any]:
-    def kind_rule(*args: Any, **kwargs: Any) -> Any:
-        return handler(operation.function, *args, **kwargs)
-
-    return kind_rule
-
-
-def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
-    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
-
-    Arrays of the base type's library always do; scalars where the handler asks for the base type.
-    """
-    types = operation.types
-    base = types.base
-    if base is None:
-        return []
-    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
-    return [
-        wanted not in (int, float, complex)
-        and any(
-            types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
-        )
-        for entry, wanted in zip(key, asked, strict=True)
-    ]
-
-
-def _wrapping(
-    operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
-) -> Callable[..., Any]:
-    types, parameters = operation.types, operation.parameters
-    if parameters.binary and parameters.least == 2:
-        return _wrapping_operands(types, key, handler, change)
-    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
-    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
-    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
-    weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
-
-    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
-        def wrap(name: str, value: Any) -> Any:
-            if name not in names or not types.is_raw(type(value)):
-                return value
-            if type(value) not in weak or name in indices:
-                return types.wrap(value)
-            return types.wrap(value, [one for p, one in parameters.values(args, kwargs) if p.name not in indices])
-
-        args, kwargs = parameters.replace(args, kwargs, wrap)
-        return handler(*args, **kwargs)
-
-    return with_wrapped_arrays
-
-
-def _wrapping_operands(
-    types: ArrayTypes, key: Key, handler: Callable[..., Any], change: Sequence[bool]
-) -> Callable[..., Any]:
-    """Wrap the operands of a function of two arrays, whose types are those of the key."""
-    wrap = types.wrap
-    left, right = (wanted and types.is_raw(cls) for cls, wanted in zip(key, change, strict=True))
-    weak_left, weak_right = (cls in (int, float, complex) for cls in key)
-
-    def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
-        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
-        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
-
-    return with_wrapped_operands
-
-
-def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
-    # The refusal depends on the number of arguments and the names of keywords alone.
-    known: dict[tuple[Any, ...], list[str]] = {}
-
-    def where_accepted(*args: Any, **kwargs: Any) -> Any:
-        call = (len(args), *kwargs)
-        refused = known.get(call)
-        if refused is None:
-            refused = known[call] = rule.refusal(args, kwargs)
-        if refused:
-            return decline(f"it cannot be called with {', '.join(refused)}")
-        return handler(*args, **kwargs)
-
-    return where_accepted
-
-
-def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
-    resolving = [
-        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
-        for i in range(min(len(rule.types) for rule in rules))
-    ]
-    error = partial(
-        AmbiguousImplementationError,
-        operation.qualified_name,
-        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
-        [str(rule) for rule in rules],
-        ", ".join(map(type_name, resolving)),
-    )
-    text = "ambiguous: " + "; ".join(map(str, rules))
-    return Step(AMBIGUOUS, cls, _raising(error), text, error=error, rivals=tuple(rules))
-
-
-def _raising(error: Callable[[], Exception]) -> Callable[..., Any]:
-    """Return an answer that raises a new error each time."""
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise error()
-
-    return refuse
+    return operation

@@ -27,7 +27,6 @@ class Layout:
 # several arrays the tuple of the distinct types among them.
 Key = tuple[Any, ...]
 
-ABSOLUTE = inspect.Parameter.POSITIONAL_ONLY
 # What a keyword of PyTorch's or NumPy's is called here: the first that an operation has.
 ELSEWHERE = {
     "dim": ("axis", "axes"),
@@ -158,31 +157,28 @@ class Parameters:
         self.arrays = tuple(_array_parameters(signature, forms))
         self.names = [p.name for p in self.arrays]
         plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
-        alone = len(self.arrays) == len(signature.parameters) and self._all_positional_only()
+        every = list(signature.parameters.values())
+        alone = len(self.arrays) == len(every) and all(p.kind is p.POSITIONAL_ONLY for p in every)
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
-        absolute = any(p.kind is ABSOLUTE for p in list(signature.parameters.values())[:1])
+        absolute = any(p.kind is p.POSITIONAL_ONLY for p in every[:1])
         self.leading = plain == [True] and absolute
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
         self.positional = len(self.arrays) if all(plain) else 0
-        own = list(signature.parameters.values())
-        open_ended = any(p.kind is p.VAR_KEYWORD for p in own)
-        names = frozenset(p.name for p in own if p.kind is not p.POSITIONAL_ONLY)
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
+        names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
         self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
-        self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own)
-        spread = any(p.kind is p.VAR_POSITIONAL for p in own)
-        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in own)
+        self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in every)
+        spread = any(p.kind is p.VAR_POSITIONAL for p in every)
+        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
 
     @property
     def fingerprint(self) -> str:
         """The signature as text (names, kinds and defaults), for comparison with a later one."""
         bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
         return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
-
-    def _all_positional_only(self) -> bool:
-        return all(p.kind is p.POSITIONAL_ONLY for p in self.signature.parameters.values())
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether the signature allows the number of arguments and the names of keywords."""
@@ -281,7 +277,7 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
         return ""
     named = [p.name for p in parameters if p.kind is not p.POSITIONAL_ONLY]
     for keyword in kwargs:
-        if keyword not in named and (near := _keyword_meant(keyword, [one for one in named if one not in kwargs])):
+        if keyword not in named and (near := _keyword_meant(keyword, [p for p in named if p not in kwargs])):
             return f"did you mean '{near}'?"
     if "out" in kwargs:
         return f"there is no out; assign the result, as in out[...] = {name}(...)"
@@ -291,14 +287,14 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
         spread = args[start : start + several]
         if place in LISTS and several > 1 and not isinstance(spread[0], (list, tuple)):
             return f"give the {place} in a list: {name}([x1, x2])"
-        if place in TUPLES and several > 1 and all(isinstance(one, int) for one in spread):
+        if place in TUPLES and several > 1 and all(isinstance(other, int) for other in spread):
             shown = [*places[:start], str(tuple(spread)), *places[start + 1 :]]
             return f"give the {place} as a tuple: {name}({', '.join(shown)})"
     return ""
 
 
 def _keyword_meant(keyword: str, named: Collection[str]) -> str:
-    elsewhere = [one for one in ELSEWHERE.get(keyword, ()) if one in named]
+    elsewhere = [name for name in ELSEWHERE.get(keyword, ()) if name in named]
     return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
 
 

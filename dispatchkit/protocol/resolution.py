@@ -12,25 +12,25 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
-from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline
-from dispatchkit.protocol.densify import take_in
+from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline, rule_steps
+from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, of, rule_steps
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.wording import class_name
 
 
 def remembered(operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:
     """Return a chain from memory, or build it and keep it unless something is registered meanwhile."""
-    found = memory.get(key)
-    if found is None:
+    chain = memory.get(key)
+    if chain is None:
         journal = operation.protocol.journal
         generation = journal.generation
-        found = build()
-        journal.keep(operation, generation, memory, (key,), found)
-    return found
+        chain = build()
+        journal.keep(operation, generation, memory, (key,), chain)
+    return chain
 
 
 def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -63,7 +63,7 @@ def ask_types(
     """
     types = protocol.types
     present = types.participating(tuple(map(type, relevant)))
-    for cls in candidates([one for one in present if one is not types.base], types.priority):
+    for cls in candidates([each for each in present if each is not types.base], types.priority):
         owner: Any = cls
         if not isinstance(types.own_method(cls), (classmethod, staticmethod)):
             owner = next(value for value in relevant if type(value) is cls)
@@ -111,17 +111,17 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         chain.entries.append(foreign)
         return chain
     for cls in order:
-        take_in(operation.protocol, cls)
+        count_dense(operation.protocol, cls)
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
-            found = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
-            if not found:
+            steps = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
+            if not steps:
                 chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
                 continue
             # A handler is asked once, for whichever of its types it is found.
             known = {step.rule.registration for step in chain.handlers if step.rule is not None}
-            chain.entries += [step for step in found if step.rule is None or step.rule.registration not in known]
+            chain.entries += [step for step in steps if step.rule is None or step.rule.registration not in known]
     default = _default(operation, key, order)
     if default is not None:
         chain.entries.append(default)
@@ -166,10 +166,12 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
     """Return what makes the answers of a type's fallbacks; with `later` of those after decomposition, too."""
     strategies = [FallbackStrategy.named[name] for name in operation.types.fallback(cls).names]
     if not later:
-        last = next((place for place, one in enumerate(strategies) if one.decomposes), -1)
+        last = next((place for place, strategy in enumerate(strategies) if strategy.decomposes), -1)
         strategies = strategies[: last + 1]
     if operation.by_fields is not None:
-        implied = [one for one in FallbackStrategy.named.values() if one.implied and one not in strategies]
+        implied = [
+            strategy for strategy in FallbackStrategy.named.values() if strategy.implied and strategy not in strategies
+        ]
         strategies = [*implied, *strategies]
     return [partial(_fallback, strategy, operation, key, cls) for strategy in strategies]
 
@@ -182,11 +184,11 @@ def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls:
 def _own_method(operation: Overridable, present: tuple[type, ...], cls: type) -> list[Step]:
     """Return the step for a `__tensor_function__` that a type wrote itself, of calls with these types."""
     types = operation.types
-    found = types.own_method(cls)
-    if found is None or types.is_generated(cls):
+    method = types.own_method(cls)
+    if method is None or types.is_generated(cls):
         return []
     function, name = operation.function, types.method
-    plain = not isinstance(found, (classmethod, staticmethod))
+    plain = not isinstance(method, (classmethod, staticmethod))
 
     def own_method(*args: Any, **kwargs: Any) -> Any:
         owner: Any = cls

@@ -20,10 +20,10 @@ from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.page import finding_lines
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
-from dispatchkit.report.coverage.measure import TypeSample
-from dispatchkit.report.coverage.rows import FAULTS, short_name
+from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, short_name
 from dispatchkit.report.documents import Document, Part, Table, Title
 from dispatchkit.report.operations import import_named
+from dispatchkit.testing.samples import TypeSample
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
             if isinstance(value, type) and bare.owns(value.__module__) and protocol.types.participates(value):
                 types[value] = None
     rules = [rule for rule in protocol.rules() if bare.owns(getattr(rule.handler, "__module__", ""))]
-    replaced = dict.fromkeys(str(one.message) for one in caught if one.category is ReplacementWarning)
+    replaced = dict.fromkeys(str(warning.message) for warning in caught if warning.category is ReplacementWarning)
     return Package(name, tuple(types), tuple(rules), tuple(replaced))
 
 
@@ -74,9 +74,9 @@ def _imported(name: str) -> Iterator[object]:
     """Yield a package and all its modules but those that are programs."""
     package = import_named(name)
     yield package
-    for found in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
-        if found.name.rpartition(".")[2] != "__main__":
-            yield import_named(found.name)
+    for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
+        if module.name.rpartition(".")[2] != "__main__":
+            yield import_named(module.name)
 
 
 # What is looked for, in the order of the reports.
@@ -143,6 +143,10 @@ class Check:
     def _repr_html_(self) -> str:
         return self.document().html()
 
+    def to_markdown(self) -> str:
+        """Return it as Markdown."""
+        return self.document().markdown()
+
     def to_html(self) -> str:
         """Return a page that needs nothing else."""
         title = f"<title>Check of {escape(self.package)}</title>"
@@ -192,7 +196,9 @@ def check_package(
     add("replaced", package.replaced)
     add("piracy", _pirated(package, protocol))
     add("never entered", _never_entered(package, reports, {type(one) for one in given}))
-    add("fault", (f"{name}: {row.problem}" for report in reports for name, row in _faulty(report)))
+    for report in reports:
+        faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
+        add("fault", (f"{short_name(row)} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
     return Check(package.name, len(package.types), len(package.rules), found), reports
@@ -202,11 +208,13 @@ def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol
     """Return the coverage of the types of a package: measured for those with samples, if there are any."""
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
-    made = [(one, TypeSample(protocol, one).cls) for one in samples]
-    sampled = [cls for cls in package.types if any(cls is of for _, of in made)]
-    own = [one for one, cls in made if cls in sampled]
-    others = [one for one, cls in made if cls not in sampled]
-    measured = coverage(sampled, samples=own, companions=others, protocol=protocol, progress=True) if sampled else ()
+    typed = [(sample, TypeSample(protocol, sample).cls) for sample in samples]
+    sampled = [cls for cls in package.types if any(cls is of for _, of in typed)]
+    its_samples = [sample for sample, cls in typed if cls in sampled]
+    others = [sample for sample, cls in typed if cls not in sampled]
+    measured = (
+        coverage(sampled, samples=its_samples, companions=others, protocol=protocol, progress=True) if sampled else ()
+    )
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 
@@ -250,9 +258,3 @@ def _never_entered(package: Package, reports: Sequence[Coverage], sampled: set[t
         if tried and entered.get(rule.location) == 0:
             what = rule.target if isinstance(rule.target, Kind) else rule.target.qualified_name
             yield f"{rule}: no sample call of {what} comes to it"
-
-
-def _faulty(report: Coverage) -> Iterator[tuple[str, Any]]:
-    for row in report.rows:
-        if row.bucket in FAULTS and hasattr(row, "problem"):
-            yield f"{short_name(row)} of {report.type}", row

@@ -1,12 +1,13 @@
-"""What the command line runs, and how it finds what its words name."""
+"""What the command line runs: a table of commands with their options, and how their words name types."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import runpy
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,14 @@ from typing import Any
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.audit.audit import Audit, audit
 from dispatchkit.report.audit.findings import KINDS
-from dispatchkit.report.check import CHECKS, check_package, load_package
-from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, compare, coverage, read_baseline
-from dispatchkit.report.coverage.measure import TypeSample
+from dispatchkit.report.check import CHECKS, Check, check_package, load_package
+from dispatchkit.report.coverage.coverage import Comparison, Coverage, CoverageSet, compare, coverage, read_baseline
 from dispatchkit.report.documents import show
+from dispatchkit.report.drift import Drifted, drifted, fingerprints, read_fingerprints, write_fingerprints
 from dispatchkit.report.operations import import_named
+from dispatchkit.testing.samples import TypeSample
+
+ERRORS = (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError)
 
 
 @dataclass(frozen=True)
@@ -28,16 +32,64 @@ class Command:
     Attributes
     ----------
     name, help : the word, and what it does
-    configure : adds its options to a parser
-    run : does it, and returns the exit status
     example : a command line, for the help
+    options : by their names what argparse is given of them
+    make : does the work and writes files; what it raises of `ERRORS` is printed as a line
+    finish : prints what was made, and returns the exit status
     """
 
     name: str
     help: str
-    configure: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int]
-    example: str = ""
+    example: str
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    make: Callable[[argparse.Namespace], Any] = lambda options: None
+    finish: Callable[[argparse.Namespace, Any], int] = lambda options, made: 0
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Run it; return the exit status, 2 where it cannot be done."""
+        try:
+            made = self.make(options)
+        except ERRORS as error:
+            text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+            print_error(text if text.startswith(f"{self.name}:") else f"{self.name}: {text}")
+            return 2
+        status = self.finish(options, made)
+        sys.stdout.flush()
+        return status
+
+
+def print_error(line: str) -> None:
+    """Print a line on standard error."""
+    sys.stderr.write(line + "\n")
+
+
+def print_report(report: Any, form: str) -> None:
+    """Print a report as text, or in another of its forms."""
+    if form == "text":
+        show(report)
+    else:
+        sys.stdout.write(getattr(report, f"to_{form}")().rstrip("\n") + "\n")
+
+
+def write_files(*texts: tuple[str | None, Callable[[], str]]) -> None:
+    """Write texts to the files that are asked for."""
+    for path, make in texts:
+        if path:
+            Path(path).write_text(make(), encoding="utf-8")
+
+
+def names_among(known: Collection[str], what: str, least: int = 0) -> Callable[[str], tuple[str, ...]]:
+    """Return what reads names from a word, between commas."""
+
+    def names_in(text: str) -> tuple[str, ...]:
+        names = tuple(filter(None, (part.strip() for part in text.split(","))))
+        unknown = [name for name in names if name not in known]
+        if unknown or len(names) < least:
+            wrong = ", ".join(unknown) or repr(text)
+            raise argparse.ArgumentTypeError(f"{wrong} is no {what}; {what}s are {', '.join(known)}")
+        return names
+
+    return names_in
 
 
 def load(path: str, what: str = "object") -> Any:
@@ -56,14 +108,14 @@ def load(path: str, what: str = "object") -> Any:
     module_name, _, name = path.partition(":")
     if not name:
         raise ValueError(f"{path!r} names no {what}; write it as package.module:{what.capitalize()}")
-    found: object = import_named(module_name)
+    target: object = import_named(module_name)
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            target = getattr(target, part)
         except AttributeError as error:
-            close = get_close_matches(part, dir(found), n=1)
+            close = get_close_matches(part, dir(target), n=1)
             raise AttributeError(f"{error}; did you mean {close[0]}?" if close else str(error)) from None
-    return found
+    return target
 
 
 def load_type(path: str) -> type:
@@ -73,225 +125,210 @@ def load_type(path: str) -> type:
     ------
     TypeError : if something else stands there
     """
-    found = load(path, "type")
-    if not isinstance(found, type):
-        raise TypeError(f"{path!r} is no type but {found!r}")
-    return found
+    target = load(path, "type")
+    if not isinstance(target, type):
+        raise TypeError(f"{path!r} is no type but {target!r}")
+    return target
 
 
-def _configure_audit(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("types", nargs="+", metavar="package.module:Type", help="the types; plain Tensor is one anyway")
-    parser.add_argument("--operations", metavar="NAME,...", help="the operations that are called; all by default")
-    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help="what is printed")
-    parser.add_argument("--svg", metavar="FILE", help="write the picture of the pairs")
-    parser.add_argument("--html", metavar="FILE", help="write a page on which the pairs open to their calls")
-    parser.add_argument("--json", metavar="FILE", help="write the audit as JSON")
-    parser.add_argument(
-        "--fail-on",
-        metavar="KIND,...",
-        type=_kinds,
-        default=(),
-        help=f"exit with 1 if there are findings of these kinds: {', '.join(KINDS)}",
-    )
+def samples_from(path: str | None) -> list[Any]:
+    """Return the samples that the function at ``package.module:function`` gives; none where there is no path."""
+    return [] if path is None else list(load(path, "function")())
 
 
-def _kinds(text: str) -> tuple[str, ...]:
-    kinds = tuple(filter(None, (part.strip() for part in text.split(","))))
-    unknown = [kind for kind in kinds if kind not in KINDS]
-    if unknown or not kinds:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or text!r} is no kind; kinds are {', '.join(KINDS)}")
-    return kinds
+def baseline_from(path: str | None) -> dict[str, dict[str, Any]]:
+    """Return the reports of a file by type; none where there is no path."""
+    return {} if path is None else read_baseline(Path(path).read_text(encoding="utf-8"))
 
 
-def _run_audit(options: argparse.Namespace) -> int:
-    try:
-        types = [load_type(path) for path in options.types]
-        base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
-        names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
-        report = audit([*types, *base], operations=names)
-        for path in filter(None, (options.svg, options.html)):
-            report.save(path)
-        if options.json:
-            Path(options.json).write_text(report.to_json() + "\n", encoding="utf-8")
-    except (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        sys.stderr.write(f"{text}\n" if text.startswith("audit:") else f"audit: {text}\n")
-        return 2
-    sys.stdout.write(_text(report, options.format).rstrip("\n") + "\n")
-    sys.stdout.flush()
+def _make_audit(options: argparse.Namespace) -> Audit:
+    types = [load_type(path) for path in options.types]
+    base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
+    names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
+    report = audit([*types, *base], operations=names)
+    for path in filter(None, (options.svg, options.html)):
+        report.save(path)
+    write_files((options.json, lambda: report.to_json() + "\n"))
+    return report
+
+
+def _finish_audit(options: argparse.Namespace, report: Audit) -> int:
+    print_report(report, options.format)
     failed = {kind: count for kind, count in report.totals.items() if count and kind in options.fail_on}
     if failed:
-        counts = ", ".join(f"{count} {kind}" for kind, count in failed.items())
-        sys.stderr.write(f"audit: found {counts}\n")
+        print_error(f"audit: found {', '.join(f'{count} {kind}' for kind, count in failed.items())}")
     return int(bool(failed))
 
 
-def _text(report: Audit, form: str) -> str:
-    if form == "json":
-        return report.to_json()
-    return report.to_markdown() if form == "markdown" else str(report)
-
-
-AUDIT = Command(
-    "audit",
-    "who answers each pair of types, and mistakes in their rules",
-    _configure_audit,
-    _run_audit,
-    "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",
-)
-
-
-def _configure_check(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("package", help="a package or module; all its modules are imported")
-    parser.add_argument(
-        "--samples",
-        metavar="package.module:function",
-        help="a function without arguments that returns instances of its types: calls are then made and compared",
+def _make_check(options: argparse.Namespace) -> Check:
+    package = load_package(options.package, tensor_protocol)
+    samples, baseline = samples_from(options.samples), baseline_from(options.baseline)
+    report, reports = check_package(package, samples=samples, baseline=baseline, ignored=options.ignore)
+    write_files(
+        (options.record, lambda: json.dumps({"types": [one.data() for one in reports]}, indent=1) + "\n"),
+        (options.junit, report.to_junit),
+        (options.html, report.to_html),
     )
-    parser.add_argument("--ignore", metavar="CHECK,...", type=_checks, default=(), help=f"of {', '.join(CHECKS)}")
-    parser.add_argument("--baseline", metavar="FILE", help="also find what got worse than in this file")
-    parser.add_argument("--record", metavar="FILE", help="write the coverage of its types, for --baseline")
-    parser.add_argument("--format", choices=("text", "markdown", "junit"), default="text", help="what is printed")
-    parser.add_argument("--junit", metavar="FILE", help="write the findings in JUnit's format")
-    parser.add_argument("--html", metavar="FILE", help="write the findings as a page")
+    return report
 
 
-def _checks(text: str) -> tuple[str, ...]:
-    names = tuple(filter(None, (part.strip() for part in text.split(","))))
-    unknown = [name for name in names if name not in CHECKS]
-    if unknown:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown)} is no check; checks are {', '.join(CHECKS)}")
-    return names
-
-
-def _run_check(options: argparse.Namespace) -> int:
-    try:
-        package = load_package(options.package, tensor_protocol)
-        samples = [] if options.samples is None else list(load(options.samples, "function")())
-        path = options.baseline
-        baseline = None if path is None else read_baseline(Path(path).read_text(encoding="utf-8"))
-        report, reports = check_package(package, samples=samples, baseline=baseline, ignored=options.ignore)
-        if options.record:
-            text = json.dumps({"types": [one.data() for one in reports]}, indent=1)
-            Path(options.record).write_text(text + "\n", encoding="utf-8")
-        for file, make in ((options.junit, report.to_junit), (options.html, report.to_html)):
-            if file:
-                Path(file).write_text(make(), encoding="utf-8")
-    except (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError) as error:
-        sys.stderr.write(f"check: {error}\n")
-        return 2
-    if options.format == "text":
-        show(report)
-    else:
-        sys.stdout.write(report.to_junit() if options.format == "junit" else report.document().markdown())
-    sys.stdout.flush()
+def _finish_check(options: argparse.Namespace, report: Check) -> int:
+    print_report(report, options.format)
     return int(not report.passed)
 
 
-CHECK = Command(
-    "check",
-    "mistakes in the types and rules of a package",
-    _configure_check,
-    _run_check,
-    "dispatchkit check my_package --samples my_package.testing:samples --junit check.xml",
-)
+def _make_coverage(options: argparse.Namespace) -> tuple[Coverage | CoverageSet, list[Coverage], list[Comparison]]:
+    types = [load_type(path) for path in options.types]
+    samples: dict[str, list[Any]] = {}
+    if options.samples is not None:
+        samples = {"samples": [], "companions": []}
+        for sample in samples_from(options.samples):
+            is_own = TypeSample(tensor_protocol, sample).cls in types
+            samples["samples" if is_own else "companions"].append(sample)
+    report = coverage(types if len(types) > 1 else types[0], **samples, progress=True)  # type: ignore[call-overload]
+    reports = [report] if isinstance(report, Coverage) else list(report)
+    # Read before anything is written, which may be the same file.
+    changes = compare(reports, baseline_from(options.baseline))
+    write_files((options.html, report.to_html), (options.json, report.to_json), (options.markdown, report.to_markdown))
+    return report, reports, changes
 
 
-def _configure_coverage(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("types", nargs="+", metavar="package.module:Type", help="the types")
-    parser.add_argument(
-        "--samples",
-        metavar="package.module:function",
-        help="a function without arguments that returns instances of the types: every function is then called with "
-        "them, and with instances of further types among its other arrays",
-    )
-    parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="what is printed")
-    parser.add_argument("--html", metavar="FILE", help="write a page with a heat map of types by functions")
-    parser.add_argument("--json", metavar="FILE", help="write the report as JSON, also for --baseline")
-    parser.add_argument(
-        "--markdown", metavar="FILE", nargs="?", const="", help="write the report as Markdown; without FILE print it"
-    )
-    parser.add_argument(
-        "--fail-under",
-        type=float,
-        metavar="PERCENT",
-        help="exit with 1 if fewer per cent of the calls keep the structure",
-    )
-    parser.add_argument(
-        "--baseline",
-        metavar="FILE",
-        help="exit with 1 if calls, results or keywords got worse than in this file, made with --json",
-    )
-
-
-def _run_coverage(options: argparse.Namespace) -> int:
-    try:
-        report = _report(options)
-        # Read before anything is written, which may be the same file.
-        baseline = None
-        if options.baseline is not None:
-            baseline = read_baseline(Path(options.baseline).read_text(encoding="utf-8"))
-        reports = [report] if isinstance(report, Coverage) else list(report)
-        changes = [] if baseline is None else compare(reports, baseline)
-        _write(options, report)
-    except (ImportError, AttributeError, TypeError, ValueError, OSError) as error:
-        print_error(str(error) if str(error).startswith("coverage:") else f"coverage: {error}")
-        return 2
-    _print(options, report)
+def _finish_coverage(options: argparse.Namespace, made: tuple[Any, list[Coverage], list[Comparison]]) -> int:
+    report, reports, changes = made
+    print_report(report, "markdown" if options.markdown == "" else options.format)
     failed = any(change.worse for change in changes)
-    for change in changes:
-        for line in change.lines(options.baseline):
-            print_error(line)
-    for one in reports:
-        if options.fail_under is not None and one.structured_percent < options.fail_under:
-            name = "" if len(reports) == 1 else f"{one.type}: "
-            kept = f"{one.structured_percent:.1f} % of the calls keep the structure"
+    for line in (line for change in changes for line in change.lines(options.baseline)):
+        print_error(line)
+    for type_report in reports:
+        if options.fail_under is not None and type_report.structured_percent < options.fail_under:
+            name = "" if len(reports) == 1 else f"{type_report.type}: "
+            kept = f"{type_report.structured_percent:.1f} % of the calls keep the structure"
             print_error(f"coverage: {name}{kept}, which is under {options.fail_under:g} %")
             failed = True
     return int(failed)
 
 
-def _report(options: argparse.Namespace) -> Coverage | CoverageSet:
-    types = [load_type(path) for path in options.types]
-    samples: dict[str, Any] = {}
-    if options.samples is not None:
-        given = list(load(options.samples, "function")())
-        own = [TypeSample(tensor_protocol, one).cls in types for one in given]
-        samples["samples"] = [one for one, is_own in zip(given, own, strict=True) if is_own]
-        samples["companions"] = [one for one, is_own in zip(given, own, strict=True) if not is_own]
-    return coverage(types, **samples, progress=True) if len(types) > 1 else coverage(types[0], **samples, progress=True)
+def _make_drift(options: argparse.Namespace) -> tuple[list[str], list[Drifted]]:
+    modules = options.modules or ["dispatchkit"]
+    for name in modules:
+        import_named(name)
+    return modules, drifted(modules, [] if options.baseline is None else read_fingerprints(options.baseline))
 
 
-def _write(options: argparse.Namespace, report: Coverage | CoverageSet) -> None:
-    """Write the files that are asked for."""
-    for path, make in (
-        (options.html, report.to_html),
-        (options.json, report.to_json),
-        (options.markdown, report.to_markdown),
-    ):
-        if path:
-            Path(path).write_text(make(), encoding="utf-8")
+def _finish_drift(options: argparse.Namespace, made: tuple[list[str], list[Drifted]]) -> int:
+    modules, left_behind = made
+    now = fingerprints(modules)
+    written = f"{len({one.handler for one in left_behind})} are" if left_behind else "none is"
+    head = f"drift: of {len(now)} handlers {written} written against another signature"
+    sys.stdout.write("\n".join([head, *map(str, left_behind)]) + "\n")
+    if options.record is not None:
+        write_fingerprints(options.record, now)
+    return int(bool(left_behind))
 
 
-def _print(options: argparse.Namespace, report: Coverage | CoverageSet) -> None:
-    if options.format == "markdown" or options.markdown == "":
-        sys.stdout.write(report.to_markdown() + "\n")
-    elif options.format == "json":
-        sys.stdout.write(report.to_json() + "\n")
-    else:
-        show(report)
-    sys.stdout.flush()
+def _run_tour(options: argparse.Namespace, made: None) -> int:
+    runpy.run_module("dispatchkit.tour", run_name="__main__")
+    return 0
 
 
-def print_error(line: str) -> None:
-    """Print a line on standard error."""
-    sys.stderr.write(line + "\n")
+def _file(text: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": "FILE", "help": text, **more}
 
 
-COVERAGE = Command(
-    "coverage",
-    "what types cover",
-    _configure_coverage,
-    _run_coverage,
-    "dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html",
+def _format(*forms: str) -> dict[str, Any]:
+    return {"choices": ("text", *forms), "default": "text", "help": "what is printed"}
+
+
+def _samples(text: str) -> dict[str, Any]:
+    return {"metavar": "package.module:function", "help": f"a function without arguments that returns {text}"}
+
+
+COMMANDS = (
+    Command(
+        "tour",
+        "a custom type in a ridge regression on real data, start to finish",
+        "dispatchkit tour",
+        finish=_run_tour,
+    ),
+    Command(
+        "coverage",
+        "what types cover",
+        "dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html",
+        {
+            "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types"},
+            "--samples": _samples(
+                "instances of the types: every function is then called with them, and with instances of further types "
+                "among its other arrays"
+            ),
+            "--format": _format("markdown", "json"),
+            "--html": _file("write a page with a heat map of types by functions"),
+            "--json": _file("write the report as JSON, also for --baseline"),
+            "--markdown": _file("write the report as Markdown; without FILE print it", nargs="?", const=""),
+            "--fail-under": {
+                "type": float,
+                "metavar": "PERCENT",
+                "help": "exit with 1 if fewer per cent of the calls keep the structure",
+            },
+            "--baseline": _file(
+                "exit with 1 if calls, results or keywords got worse than in this file, made with --json"
+            ),
+        },
+        _make_coverage,
+        _finish_coverage,
+    ),
+    Command(
+        "audit",
+        "who answers each pair of types, and mistakes in their rules",
+        "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",
+        {
+            "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types; plain Tensor is one anyway"},
+            "--operations": {"metavar": "NAME,...", "help": "the operations that are called; all by default"},
+            "--format": _format("json", "markdown"),
+            "--svg": _file("write the picture of the pairs"),
+            "--html": _file("write a page on which the pairs open to their calls"),
+            "--json": _file("write the audit as JSON"),
+            "--fail-on": {
+                "metavar": "KIND,...",
+                "type": names_among(KINDS, "kind", least=1),
+                "default": (),
+                "help": f"exit with 1 if there are findings of these kinds: {', '.join(KINDS)}",
+            },
+        },
+        _make_audit,
+        _finish_audit,
+    ),
+    Command(
+        "check",
+        "mistakes in the types and rules of a package",
+        "dispatchkit check my_package --samples my_package.testing:samples --junit check.xml",
+        {
+            "package": {"help": "a package or module; all its modules are imported"},
+            "--samples": _samples("instances of its types: calls are then made and compared"),
+            "--ignore": {
+                "metavar": "CHECK,...",
+                "type": names_among(CHECKS, "check"),
+                "default": (),
+                "help": f"of {', '.join(CHECKS)}",
+            },
+            "--baseline": _file("also find what got worse than in this file"),
+            "--record": _file("write the coverage of its types, for --baseline"),
+            "--format": _format("markdown", "junit"),
+            "--junit": _file("write the findings in JUnit's format"),
+            "--html": _file("write the findings as a page"),
+        },
+        _make_check,
+        _finish_check,
+    ),
+    Command(
+        "drift",
+        "handlers written against a signature that has changed",
+        "dispatchkit drift my_package --baseline drift.json",
+        {
+            "modules": {"nargs": "*", "help": "modules and packages with handlers; those of dispatchkit by default"},
+            "--record": _file("write what the handlers are written against now", type=Path),
+            "--baseline": _file("compare with what --record wrote", type=Path),
+        },
+        _make_drift,
+        _finish_drift,
+    ),
 )

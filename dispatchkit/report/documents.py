@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.outcome import OUTCOMES, PALE, Colours
+from dispatchkit.report.outcomes import OUTCOMES, PALE, Colours
 
 # By each name that an outcome has in records, audits and coverage; "several" is a box of several calls.
 COLOURS: dict[str, Colours] = {
@@ -43,12 +43,40 @@ def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
     names : of the outcomes whose colours are needed
     """
     listed = [(css_class(name), COLOURS[name]) for name in dict.fromkeys(names)]
-    light = "\n".join(f"{scope} .{css} {{ --c: {one.fill}; --e: {one.edge} }}" for css, one in listed)
-    dark = "\n".join(f"{scope} .{css} {{ --c: {one.dark_fill}; --e: {one.dark_edge} }}" for css, one in listed)
+    light = "\n".join(f"{scope} .{css} {{ --c: {two.fill}; --e: {two.edge} }}" for css, two in listed)
+    dark = "\n".join(f"{scope} .{css} {{ --c: {two.dark_fill}; --e: {two.dark_edge} }}" for css, two in listed)
     return (
         f"{scope} {{ {LIGHT} font-family: {MONOSPACED} }}\n{light}\n"
         f"@media (prefers-color-scheme: dark) {{\n{scope} {{ {DARK} }}\n{dark}\n}}\n{rules.replace('&', scope)}"
     )
+
+
+def svg_document(css: str, width: float, height: float, title: str, rules: str, parts: Iterable[str]) -> str:
+    """Return a picture on paper with round corners: its class, size, title and style, and what is on it."""
+    size = f'width="{width:.0f}" height="{height:.0f}"'
+    view = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{css}" {size} {view} role="img">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{rules}</style>",
+        f'<rect class="paper" {size} rx="8"/>',
+    ]
+    return "\n".join([*head, *parts, "</svg>"])
+
+
+def save_as(use: str, path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
+    """Write a file in the form that its suffix names.
+
+    Raises
+    ------
+    ValueError : for another suffix
+    """
+    path = Path(path)
+    make = makers.get(path.suffix.lower())
+    if make is None:
+        *names, last = makers
+        raise ValueError(f"{use}: cannot save as '{path.name}'; use a name that ends in {', '.join(names)} or {last}")
+    path.write_text(make(), encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,22 +227,22 @@ class Document:
 
     def html(self) -> str:
         """Return it as a piece of HTML with its own style; what comes under a title of level 2 opens on request."""
-        found: list[str] = []
+        pieces: list[str] = []
         opened = False
         for part in self.parts:
             if isinstance(part, Title):
-                found.append("</details>" if opened else "")
+                pieces.append("</details>" if opened else "")
                 opened = part.level > 1
                 text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
-                found.append(f"<details><summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
+                pieces.append(f"<details><summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
             elif isinstance(part, Names):
                 names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
-                found.append(f"<p>{escape(part.lead)} {names}</p>")
+                pieces.append(f"<p>{escape(part.lead)} {names}</p>")
             else:
-                found.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
+                pieces.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
         used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
         css = style(".dk-report", RULES, [name for name in COLOURS if name in used])
-        return f'<div class="dk-report"><style>{css}</style>{"".join(found)}{"</details>" if opened else ""}</div>'
+        return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}{"</details>" if opened else ""}</div>'
 
     def rich(self) -> Any:
         """Return it as rich prints it.
@@ -328,11 +356,11 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     colours = style("html", "", outcomes)
     # Inside a script element only the start of a tag could end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    given = {**parts, "css": css + colours, "data": text}
+    texts = {**parts, "css": css + colours, "data": text}
     body = files(package).joinpath("page.html").read_text(encoding="utf-8")
     before, *pieces = f"{HEAD}{body}".split("{{")
     filled = [before]
     for piece in pieces:
         name, _, rest = piece.partition("}}")
-        filled += [given[name], rest]
+        filled += [texts[name], rest]
     return "".join(filled)

@@ -7,9 +7,7 @@ every handler's operation, and a later run with ``--baseline`` compares.
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,7 +18,6 @@ from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.registration.annotations import departures
-from dispatchkit.report.operations import import_named
 
 Fingerprints: TypeAlias = "Mapping[tuple[str, str, str], str]"
 
@@ -106,18 +103,18 @@ def drifted(
     []
     """
     known = {(one.operation, one.handler, one.types): one.fingerprint for one in baseline}
-    found = [
+    left_behind = [
         Drifted(_operation(rule).qualified_name, str(rule), reason)
         for rule in _rules(modules, protocol)
         for reason in _reasons(rule, known, protocol)
     ]
     names = {operation.qualified_name for operation in protocol.operations.values()}
-    found += [
+    left_behind += [
         Drifted(operation, f"{handler}({types})", "the operation is gone")
         for operation, handler, types in known
         if operation not in names and _within(handler.partition(":")[0], modules)
     ]
-    return found
+    return left_behind
 
 
 def _reasons(rule: Rule, baseline: Fingerprints, protocol: DispatchProtocol) -> Iterator[str]:
@@ -141,11 +138,11 @@ def _current(rule: Rule, protocol: DispatchProtocol) -> str:
 
 
 def _rules(modules: Sequence[str], protocol: DispatchProtocol) -> list[Rule]:
-    return [rule for rule in protocol.operations.rules() if _within(rule.handler.__module__, modules)]
+    return [rule for rule in protocol.handlers.of_operations() if _within(rule.handler.__module__, modules)]
 
 
 def _within(module: str, modules: Sequence[str]) -> bool:
-    return not modules or any(module == one or module.startswith(f"{one}.") for one in modules)
+    return not modules or any(module == name or module.startswith(f"{name}.") for name in modules)
 
 
 def _operation(rule: Rule) -> Overridable:
@@ -158,37 +155,7 @@ def _name(rule: Rule) -> str:
     return f"{handler.__module__}:{getattr(handler, '__qualname__', type(handler).__qualname__)}"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the words that the command takes."""
-    parser.add_argument(
-        "modules", nargs="*", help="modules and packages with handlers; those of dispatchkit by default"
-    )
-    parser.add_argument("--record", type=Path, metavar="FILE", help="write what the handlers are written against now")
-    parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with what --record wrote")
-
-
-def main(options: argparse.Namespace) -> int:
-    """Run the command; return 0, 1 where a handler has drifted, and 2 where a module or file cannot be read."""
-    modules = options.modules or ["dispatchkit"]
-    try:
-        for name in modules:
-            import_named(name)
-        baseline = [] if options.baseline is None else _read(options.baseline)
-    except (ImportError, OSError, ValueError, TypeError, KeyError) as error:
-        sys.stderr.write(f"drift: {error}\n")
-        return 2
-    found = drifted(modules, baseline)
-    count = len(fingerprints(modules))
-    written = "none is" if not found else f"{len({one.handler for one in found})} are"
-    sys.stdout.write(f"drift: of {count} handlers {written} written against another signature\n")
-    for one in found:
-        sys.stdout.write(f"{one}\n")
-    if options.record is not None:
-        _write(options.record, fingerprints(modules))
-    return 1 if found else 0
-
-
-def _read(path: Path) -> list[Fingerprint]:
+def read_fingerprints(path: Path) -> list[Fingerprint]:
     """Return what a file records.
 
     Raises
@@ -202,5 +169,8 @@ def _read(path: Path) -> list[Fingerprint]:
         raise ValueError(f"{path} is no file that drift --record wrote") from error
 
 
-def _write(path: Path, found: list[Fingerprint]) -> None:
-    path.write_text(json.dumps({"handlers": [asdict(one) for one in found]}, indent=2) + "\n", encoding="utf-8")
+def write_fingerprints(path: Path, recorded: list[Fingerprint]) -> None:
+    """Record fingerprints in a file."""
+    path.write_text(
+        json.dumps({"handlers": [asdict(fingerprint) for fingerprint in recorded]}, indent=2) + "\n", encoding="utf-8"
+    )

@@ -47,27 +47,27 @@ def operations_of(protocol: DispatchProtocol, named: Named, use: str) -> list[Ov
     TypeError : for what is not overridable in the protocol
     """
     listed = list(protocol.operations.values())
-    found: dict[Overridable, None] = {}
-    for one in [named] if isinstance(named, (str, Kind)) or callable(named) else named:
-        if isinstance(one, Kind):
-            found.update(dict.fromkeys(operation for operation in listed if one in operation.kind.lineage()))
-        elif isinstance(one, str):
-            fits = [op for op in listed if one in (op.qualified_name, op.qualified_name.partition(".")[2], op.name)]
+    operations: dict[Overridable, None] = {}
+    for name in [named] if isinstance(named, (str, Kind)) or callable(named) else named:
+        if isinstance(name, Kind):
+            operations.update(dict.fromkeys(operation for operation in listed if name in operation.kind.lineage()))
+        elif isinstance(name, str):
+            fits = [op for op in listed if name in (op.qualified_name, op.qualified_name.partition(".")[2], op.name)]
             if not fits:
-                raise KeyError(f"{use}: no overridable function is called {one!r}")
-            found[fits[0]] = None
+                raise KeyError(f"{use}: no overridable function is called {name!r}")
+            operations[fits[0]] = None
         else:
-            found[protocol.operation(one)] = None
-    return list(found)
+            operations[protocol.operation(name)] = None
+    return list(operations)
 
 
 def declared_operations(protocol: DispatchProtocol, cls: type, name: str, more: Named = ()) -> set[Overridable]:
     """Return the operations that a type or a superclass declares as ``closed`` or ``impossible``, and more."""
-    found = set(operations_of(protocol, more, name))
+    operations = set(operations_of(protocol, more, name))
     for record in filter(None, map(protocol.types.records.find, cls.__mro__)):
         if record.declaration is not None:
-            found.update(operations_of(protocol, getattr(record.declaration, name), name))
-    return found
+            operations.update(operations_of(protocol, getattr(record.declaration, name), name))
+    return operations
 
 
 @contextmanager

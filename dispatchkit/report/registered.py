@@ -126,8 +126,8 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     """
     entry = of(function)
     if entry is not None and entry.protocol is tensor_protocol:
-        found: Explanation = tensor_protocol.explain(function, *args, run=run, **kwargs)
-        return found
+        explanation: Explanation = tensor_protocol.explain(function, *args, run=run, **kwargs)
+        return explanation
     if not callable(function):
         raise TypeError(f"explain takes a function, not {function!r}")
     result: Any = None
@@ -177,10 +177,10 @@ class RuleList(tuple[RegisteredRule, ...]):
     __str__ = __repr__
 
 
-def _described(found: Iterable[Rule]) -> RuleList:
+def _described(listed: Iterable[Rule]) -> RuleList:
     # Types that this library's own tools make for themselves are nobody's business.
-    shown = [rule for rule in found if not any(cls.__name__.startswith("_") and _is_own(cls) for cls in rule.types)]
-    made = [
+    shown = [rule for rule in listed if not any(cls.__name__.startswith("_") and _is_own(cls) for cls in rule.types)]
+    registered = [
         RegisteredRule(
             rule.target.qualified_name.removeprefix("dispatchkit.")
             if not isinstance(rule.target, Kind)
@@ -192,7 +192,7 @@ def _described(found: Iterable[Rule]) -> RuleList:
         )
         for rule in shown
     ]
-    return RuleList(sorted(made, key=lambda one: (one.target.startswith("kind "), one.target, str(one))))
+    return RuleList(sorted(registered, key=lambda one: (one.target.startswith("kind "), one.target, str(one))))
 
 
 def _is_own(cls: type) -> bool:
@@ -226,7 +226,7 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     """
     protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _described(rule for rule in protocol.handlers.of_kinds() if rule.target == of)
+        return _described(protocol.handlers.of(of))
     if isinstance(of, type):
         return _described(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
     if protocol.types.participates(type(of)):
@@ -308,9 +308,9 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
     ------
     TypeError : if there are none, or more than the operation takes, or an instance in the place of a type
     """
-    for one in types:
-        if not isinstance(one, type):
-            raise misfit("which", one, operation.types)
+    for cls in types:
+        if not isinstance(cls, type):
+            raise misfit("which", cls, operation.types)
     parameters = operation.parameters
     several = [p for p in parameters.arrays if p.form in (Form.SEQUENCE, Form.STAR)]
     named = parameters.signature.parameters
@@ -318,7 +318,7 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
     required = [p for p in places if named[p.name].default is named[p.name].empty]
     if not types or (not several and len(types) > len(places)):
         raise TypeError(f"which: {operation.qualified_name} takes {len(places)} arrays, {len(types)} types were given")
-    given = list(types) if len(types) > 1 or several else list(types) * max(len(required), 1)
+    left = list(types) if len(types) > 1 or several else list(types) * max(len(required), 1)
     entries: list[Any] = []
     for p in parameters.arrays:
         if p.form in (Form.SEQUENCE, Form.STAR):
@@ -326,5 +326,5 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
         elif p.form is Form.INDEX:
             entries.append((int,))
         else:
-            entries.append(given.pop(0) if given else type(named[p.name].default) if p not in required else types[-1])
+            entries.append(left.pop(0) if left else type(named[p.name].default) if p not in required else types[-1])
     return tuple(entries)

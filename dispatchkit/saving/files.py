@@ -192,9 +192,10 @@ def _format_of(file: IO[bytes]) -> Format:
 
 
 def _format(name: str, path: Any, format: str | None) -> Any:
-    found = FORMATS.get(path.suffix.lower() if format is None else f".{format}")
-    if found is None and format is not None:
+    """Return the module that reads and writes a format: the one of a name, or of the suffix of a path."""
+    module = FORMATS.get(path.suffix.lower() if format is None else f".{format}")
+    if module is not None:
+        return module
+    if format is not None:
         raise ValueError(f"{name}: format must be 'npz' or 'safetensors', found {format!r}")
-    if found is None:
-        raise ValueError(f"{name}: the suffix of {path} is to say the format, one of {', '.join(FORMATS)}")
-    return found
+    raise ValueError(f"{name}: the suffix of {path} is to say the format, one of {', '.join(FORMATS)}")

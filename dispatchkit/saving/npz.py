@@ -109,7 +109,10 @@ def _contents(
     arrays: dict[str, Any] = {}
     for info in wanted:
         if info.filename == STRUCTURE:
-            structure = parsed(label, _whole(label, archive, info), limit)
+            text = archive.read(info)
+            if len(text) != info.file_size:
+                raise LoadError(str(label), "is truncated", info.filename)
+            structure = parsed(label, text, limit)
             continue
         name = info.filename.removesuffix(SUFFIX)
         if name == info.filename or name in arrays:
@@ -158,13 +161,6 @@ def _check_sizes(path: Any, infos: list[zipfile.ZipInfo], limit: int) -> None:
             raise LoadError(str(path), "has two sizes that differ, though it is not compressed", info.filename)
 
 
-def _whole(path: Any, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    found = archive.read(info)
-    if len(found) != info.file_size:
-        raise LoadError(str(path), "is truncated", info.filename)
-    return found
-
-
 def _array(entry: IO[bytes], size: int) -> Any:
     """Return the array of an entry of `size` bytes, none of which is read into memory before all fits together.
 
@@ -192,15 +188,6 @@ def _array(entry: IO[bytes], size: int) -> Any:
 
 def _checked_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, whether it is in Fortran's order, and dtype of an array that takes the rest of an entry."""
-    shape, fortran, dtype = _header(entry)
-    nbytes = math.prod(shape) * dtype.itemsize
-    if entry.tell() + nbytes != size:
-        raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
-    return shape, fortran, dtype
-
-
-def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether it is in Fortran's order, and dtype of a plain array, as NumPy reads them."""
     try:
         read = READERS.get(np.lib.format.read_magic(entry))
         if read is None:
@@ -210,4 +197,7 @@ def _header(entry: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise ValueError(f"its header cannot be read: {error}") from error
     if dtype.kind not in "biufc" or not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError(f"its header is not one of a plain array, {dtype} of {shape}; objects are never loaded")
+    nbytes = math.prod(shape) * dtype.itemsize
+    if entry.tell() + nbytes != size:
+        raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
     return shape, fortran, dtype

@@ -103,14 +103,13 @@ def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
     ------
     LoadError : if either is larger than `limit`
     """
-    path = isinstance(source, Path)
     size = source.stat().st_size if isinstance(source, Path) else source.seek(0, 2) - source.seek(0)
     # Each byte of the file belongs to one array at most, which the package checks.
     if size > limit:
         raise LoadError(
             str(label), f"holds {format_bytes(size)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
         )
-    return size if path else 0
+    return size if isinstance(source, Path) else 0
 
 
 def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool) -> Any:
@@ -124,16 +123,6 @@ def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool
     array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), given)
     # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
     return array if mmap else np.array(array, array.dtype.newbyteorder("="))
-
-
-def _from_bfloat16(given: Any) -> Any:
-    """Return the numbers whose upper halves, of float32, are given."""
-    return (given.view("<u2").astype(np.uint32) << 16).view(np.float32)
-
-
-def _from_float8_e5m2(given: Any) -> Any:
-    """Return the numbers whose upper halves, of float16, are given."""
-    return (given.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
 
 
 def _from_float8_e4m3(given: Any) -> Any:
@@ -150,8 +139,9 @@ def _from_float8_e4m3(given: Any) -> Any:
 
 # Dtypes of the format that NumPy lacks, with what makes float32 of their bytes.
 WIDENED: dict[str, Callable[[Any], Any]] = {
-    "BF16": _from_bfloat16,
-    "F8_E5M2": _from_float8_e5m2,
+    # The upper halves of float32, and of float16.
+    "BF16": lambda given: (given.view("<u2").astype(np.uint32) << 16).view(np.float32),
+    "F8_E5M2": lambda given: (given.astype(np.uint16) << 8).view(np.float16).astype(np.float32),
     "F8_E4M3": _from_float8_e4m3,
 }
 

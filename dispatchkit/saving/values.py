@@ -99,9 +99,9 @@ class _Encoder:
         cls = type(value)
         if cls is Tensor:
             return node
-        held = made_for(cls)
-        node["type"] = type_key(held or cls)
-        if held is not None:
+        parameter_of = made_for(cls)
+        node["type"] = type_key(parameter_of or cls)
+        if parameter_of is not None:
             node["parameter"] = True
         if attributes_of(value):
             node["attributes"] = self._attributes(value, path)
@@ -215,18 +215,17 @@ class _Decoder:
         cls = self._type(node["type"], name) if "type" in node else Tensor
         if not issubclass(cls, Tensor):
             raise self.error(name, f"is a tensor, but {cls.__qualname__} is no subclass of Tensor")
-        made: Any = wrapped(cls, self._entry(name))
+        tensor: Any = wrapped(cls, self._entry(name))
         requires_grad = node.get("requires_grad") is True
         try:
-            if requires_grad:
-                made._node = make_leaf(made.array)
+            tensor._node = make_leaf(tensor.array) if requires_grad else None
         except AutogradError as error:
             raise self.error(name, str(error)) from error
         for key, part in self._attributes(node, cls, depth):
             if hasattr(Tensor, key):
                 raise self.error(name, f"has the attribute '{key}', which belongs to Tensor")
-            object.__setattr__(made, key, part)
-        return Parameter(made, requires_grad) if node.get("parameter") is True else made
+            object.__setattr__(tensor, key, part)
+        return Parameter(tensor, requires_grad) if node.get("parameter") is True else tensor
 
     def _instance(self, node: dict[str, Any], depth: int) -> Any:
         name = node["instance"]
@@ -234,14 +233,14 @@ class _Decoder:
         if issubclass(cls, (Tensor, np.ndarray)) or not tensor_protocol.types.participates(cls):
             raise self.error("", f"its structure says that {cls.__qualname__} is an array type, which it is not")
         attributes = dict(self._attributes(node, cls, depth))
-        made = object.__new__(cls)
+        instance = object.__new__(cls)
         for key, part in attributes.items():
-            object.__setattr__(made, key, part)
+            object.__setattr__(instance, key, part)
         fields = tensor_protocol.types.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
         missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
         if missing:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
-        return made
+        return instance
 
     def _object(self, node: dict[str, Any], depth: int) -> Any:
         name = node["object"]
@@ -263,17 +262,17 @@ class _Decoder:
 
     def _type(self, key: Any, entry: str) -> type:
         """Return the class of a name: one that was given, that comes with the library, or of an imported module."""
-        found: Any = self._known.get(key)
-        if found is None and isinstance(key, str):
+        cls: Any = self._known.get(key)
+        if cls is None and isinstance(key, str):
             module, _, qualname = key.partition(":")
-            found = sys.modules.get(module)
-            if found is types and qualname in types.__all__:
+            cls = sys.modules.get(module)
+            if cls is types and qualname in types.__all__:
                 return getattr(types, qualname)  # type: ignore[no-any-return]
             for name in qualname.split("."):
                 # Not by getattr, since the functions that a module or class may have for it are code.
-                found = getattr(found, "__dict__", {}).get(name)
-        if isinstance(found, type) and (tensor_protocol.types.participates(found) or is_savable(found)):
-            return found
+                cls = getattr(cls, "__dict__", {}).get(name)
+        if isinstance(cls, type) and (tensor_protocol.types.participates(cls) or is_savable(cls)):
+            return cls
         raise self.error(
             entry,
             f"holds an instance of {str(key).replace(':', '.')}, which is no array type that is known here; import its "
@@ -281,19 +280,19 @@ class _Decoder:
         )
 
     def _pairs(self, pairs: Any, depth: int) -> dict[Any, Any]:
-        made = {key: self.value(part, depth) for key, part in pairs}
-        if len(made) != len(pairs):
+        members = {key: self.value(part, depth) for key, part in pairs}
+        if len(members) != len(pairs):
             raise self.error("", "its structure has a dictionary with a key twice")
-        return made
+        return members
 
     def _ordered(self, node: dict[str, Any], depth: int) -> Any:
-        made: Any = OrderedDict(self._pairs(node["ordered"], depth))
+        members: Any = OrderedDict(self._pairs(node["ordered"], depth))
         if "_metadata" in node:
-            made._metadata = self.value(node["_metadata"], depth)
-        return made
+            members._metadata = self.value(node["_metadata"], depth)
+        return members
 
     def _dtype(self, node: dict[str, Any], depth: int) -> Any:
-        found = np.dtype(node["dtype"]) if isinstance(node["dtype"], str) else None
-        if found is None or found.kind not in KINDS:
+        dtype = np.dtype(node["dtype"]) if isinstance(node["dtype"], str) else None
+        if dtype is None or dtype.kind not in KINDS:
             raise self.error("", f"its structure names the dtype {node['dtype']!r}")
-        return found
+        return dtype

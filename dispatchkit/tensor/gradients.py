@@ -65,14 +65,14 @@ def _tensors(name: str, x: Any) -> list[Any]:
     ------
     TypeError : if there are none
     """
-    found = [leaf for leaf in variables_in(x) if isinstance(leaf, Storage)]
-    if not found:
+    tensors = [leaf for leaf in variables_in(x) if isinstance(leaf, Storage)]
+    if not tensors:
         fields = ", ".join(tensor_protocol.types.fields_of(x)) or "none"
         raise TypeError(
             f"{name}: {class_name(type(x))} holds no tensors of floating-point numbers in its fields ({fields}); "
             f"nn.Parameter makes some of arrays and numbers"
         )
-    return found
+    return tensors
 
 
 def gradient(self: Any) -> Any:
@@ -86,8 +86,8 @@ def gradient(self: Any) -> Any:
     def part(leaf: Any) -> Any:
         if not is_floating(leaf):
             return leaf
-        found = getattr(leaf, "grad", None)
-        return tensor_namespace.zeros_like(tensor_namespace.asarray(leaf).detach()) if found is None else found
+        grad = getattr(leaf, "grad", None)
+        return tensor_namespace.zeros_like(tensor_namespace.asarray(leaf).detach()) if grad is None else grad
 
     return map_leaves(variables_of, part, self)
 
@@ -133,9 +133,8 @@ def set_requires_gradient(self: Any, requires_grad: bool = True) -> Any:
 
 
 tensor_protocol.surface.add_attribute("grad", ByFields("grad", gradient, set_gradient))
-tensor_protocol.surface.add_attribute(
-    "requires_grad", ByFields("requires_grad", requires_gradient, set_requires_gradient)
-)
+_requires_grad = ByFields("requires_grad", requires_gradient, set_requires_gradient)
+tensor_protocol.surface.add_attribute("requires_grad", _requires_grad)
 tensor_protocol.surface.add_attribute("requires_grad_", set_requires_gradient)
 
 
@@ -215,11 +214,11 @@ class GradientMethods(Storage):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward passes have accumulated, None before the first."""
-        found: Tensor | None = gradient_of(self)
-        if found is None and self._node is not None and not self._node.is_leaf and not self.retains_grad:
+        gradient: Tensor | None = gradient_of(self)
+        if gradient is None and self._node is not None and not self._node.is_leaf and not self.retains_grad:
             text = "grad is None: a tensor that is no leaf keeps no gradient; call retain_grad() before backward()"
             warn_at(caller_frame(), text, UserWarning)
-        return found
+        return gradient
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -453,17 +452,9 @@ def run_backward(
     if create_graph and not is_grad_enabled():
         with enable_grad():
             return run_backward(outputs, gradients, retain_graph, create_graph, inputs, accumulate=accumulate)
-    found = sweep(
-        roots,
-        plain,
-        inputs=targets,
-        retain_graph=create_graph if retain_graph is None else retain_graph,
-        create_graph=create_graph,
-        accumulate=accumulate,
-    )
-    if targets is None:
-        return []
-    return [None if (g := found.get(v)) is None else g if create_graph else plain(g) for v in targets]
+    keep = create_graph if retain_graph is None else retain_graph
+    grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=create_graph, accumulate=accumulate)
+    return [None if (g := grads.get(v)) is None else g if create_graph else plain(g) for v in targets or ()]
 
 
 def plain(array: Any) -> Any:

@@ -79,7 +79,7 @@ def operands(name: str, values: tuple[Any, ...], *, weak: bool) -> tuple[Any, ..
     """
     places, like = range(1, len(values) + 1), _array_beside(values)
     arrays = tuple(
-        value if type(value) in NUMBERS else _named(name, f"x{place}", value, like)
+        value if type(value) in NUMBERS else _as_argument(name, f"x{place}", value, like)
         for place, value in zip(places, values, strict=True)
     )
     if weak or not any(type(value) in NUMBERS for value in arrays):
@@ -100,7 +100,7 @@ def _array_beside(values: Iterable[Any]) -> Any:
     return None if isinstance(array, np.ndarray) else array
 
 
-def _named(name: str, parameter: str, value: Any, like: Any) -> Any:
+def _as_argument(name: str, parameter: str, value: Any, like: Any) -> Any:
     """Return an argument as an array; an error names the function of NumPy and its parameter."""
     try:
         return as_array(value, like=like)
@@ -138,19 +138,19 @@ class Taken:
         args, kwargs : by the names of the operation or the composition
         """
 
-        def changed(name: str, value: Any) -> Any:
+        def as_tensor(name: str, value: Any) -> Any:
             if value is None or tensor_protocol.types.participates(type(value)):
                 return value
             if name in self.numbers and (type(value) in NUMBERS or isinstance(value, np.generic)):
                 return value
             members = (member for _, member in self.parameters.values(args, kwargs))
-            return _named(function, name, value, _array_beside(members))
+            return _as_argument(function, name, value, _array_beside(members))
 
         args = list(args)
         for place in self.sequences:
             if place < len(args) and not isinstance(args[place], (list, tuple)):
                 args[place] = list(args[place])  # the elements of an array are a sequence, too
-        return self.parameters.replace(args, kwargs, changed)
+        return self.parameters.replace(args, kwargs, as_tensor)
 
 
 @functools.cache
@@ -197,19 +197,19 @@ def given_arguments(
     if signature is None:
         return None
     try:
-        given = signature.bind(*args, **kwargs).arguments
+        arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None
     for p in signature.parameters.values():
         if p.kind is p.VAR_KEYWORD:
-            given |= given.pop(p.name, {})
-    defaults = {name: p.default for name, p in signature.parameters.items()}
-    return {name: value for name, value in given.items() if not _is_default(value, defaults.get(name, ...))}
+            arguments |= arguments.pop(p.name, {})
 
+    def says_something(name: str, value: Any) -> bool:
+        default = signature.parameters[name].default if name in signature.parameters else ...
+        names_or_flags = isinstance(default, (str, bool)) and type(value) is type(default)
+        return value is not default and not (names_or_flags and value == default)
 
-def _is_default(value: Any, default: Any) -> bool:
-    """Return whether an argument says nothing: it is the default, or equal to one that is a name or a flag."""
-    return value is default or (isinstance(default, (str, bool)) and type(value) is type(default) and value == default)
+    return {name: value for name, value in arguments.items() if says_something(name, value)}
 
 
 def call_composition(composed: Callable[..., Any], name: str, given: Given) -> Any:

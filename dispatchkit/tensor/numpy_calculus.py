@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -52,36 +53,34 @@ def nanquantile(
     if a.dtype.kind != "f":
         return xp.quantile(a, q, axis=axis, keepdims=keepdims)
     if axis is None:
-        found = nanquantile(xp.ravel(a), q, 0)
-        return xp.reshape(found, (*found.shape, *(1,) * a.ndim)) if keepdims else found
+        result = nanquantile(xp.ravel(a), q, 0)
+        return xp.reshape(result, (*result.shape, *(1,) * a.ndim)) if keepdims else result
     a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
     count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
     place = q * xp.maximum(xp.astype(count, xp.result_type(a, q)) - 1, 0)
     low = xp.floor(place)
     below, above = (xp.take_along_axis(a, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
-    found = between(xp, below, above, place - low)
-    found = xp.moveaxis(found, -1, axis) if keepdims else found
+    result = between(xp, below, above, place - low)
+    result = xp.moveaxis(result, -1, axis) if keepdims else result
     if np.ndim(q) == 0:
-        return found if keepdims else found[..., 0]
-    return NotImplemented if keepdims else xp.moveaxis(found, -1, 0)
+        return result if keepdims else result[..., 0]
+    return NotImplemented if keepdims else xp.moveaxis(result, -1, 0)
 
 
-@composition
-def nanargmax(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
-    return _nan_argument(a, axis, keepdims, xp.argmax, -math.inf)
+def _but_nan(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
+    """Return a search for an extreme element that finds no NaN."""
+
+    def search_numbers(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
+        if a.dtype.kind in "fc":
+            if bool(xp.any(xp.all(xp.isnan(a), axis=axis))):
+                raise ValueError("All-NaN slice encountered")
+            a = xp.where(xp.isnan(a), worst, a)
+        return search(a, axis=axis, keepdims=keepdims)
+
+    return search_numbers
 
 
-@composition
-def nanargmin(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
-    return _nan_argument(a, axis, keepdims, xp.argmin, math.inf)
-
-
-def _nan_argument(x: Any, axis: Any, keepdims: bool, search: Any, worst: float) -> Any:
-    if x.dtype.kind not in "fc":
-        return search(x, axis=axis, keepdims=keepdims)
-    if bool(xp.any(xp.all(xp.isnan(x), axis=axis))):
-        raise ValueError("All-NaN slice encountered")
-    return search(xp.where(xp.isnan(x), worst, x), axis=axis, keepdims=keepdims)
+compositions |= {"nanargmax": _but_nan(xp.argmax, -math.inf), "nanargmin": _but_nan(xp.argmin, math.inf)}
 
 
 @composition
@@ -133,8 +132,8 @@ def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: in
     if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
         return NotImplemented
     f = f if f.dtype.kind in "fc" else xp.astype(f, np.float64)
-    found = tuple(xp.astype(_slope(f, k, h, edge_order), f.dtype) for k, h in zip(axes, spacings, strict=True))
-    return found[0] if len(found) == 1 else found
+    slopes = tuple(xp.astype(_slope(f, k, h, edge_order), f.dtype) for k, h in zip(axes, spacings, strict=True))
+    return slopes[0] if len(slopes) == 1 else slopes
 
 
 def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
@@ -175,21 +174,20 @@ def nan_to_num(
     neginf: Array | float | None = None,
 ) -> Any:
     if x.dtype.kind == "c":
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(x), xp.imag(x)))
-        real, imag = parts
-        found = real + 1j * imag
+        real, imag = (nan_to_num(part, True, nan, posinf, neginf) for part in (xp.real(x), xp.imag(x)))
+        numbers = real + 1j * imag
     elif x.dtype.kind != "f":
-        found = x
+        numbers = x
     else:
         info = np.finfo(x.dtype)
-        found = xp.where(xp.logical_not(xp.isnan(x)), x, nan)
+        numbers = xp.where(xp.logical_not(xp.isnan(x)), x, nan)
         limits = (math.inf, posinf, info.max), (-math.inf, neginf, info.min)
         for infinity, replacement, limit in limits:
             number = xp.ones_like(x) * float(limit) if replacement is None else replacement
-            found = xp.where(x != infinity, found, number)
+            numbers = xp.where(x != infinity, numbers, number)
     if copy:
-        return found
-    x[...] = found
+        return numbers
+    x[...] = numbers
     return x
 
 
@@ -209,8 +207,8 @@ def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * m
 @composition
 def angle(z: Array, deg: bool = False) -> Any:
     imag, real = (xp.imag(z), xp.real(z)) if z.dtype.kind == "c" else (0, z)
-    found = xp.atan2(imag, real)
-    return found * (180 / math.pi) if deg else found
+    radians = xp.atan2(imag, real)
+    return radians * (180 / math.pi) if deg else radians
 
 
 @composition
@@ -227,9 +225,7 @@ def sinc(x: Array) -> Any:
     return xp.where(y == 0, 1.0, xp.sin(y) / xp.where(y == 0, 1.0, y))
 
 
-@composition
-def fix(x: Array) -> Any:
-    return xp.trunc(x)
+compositions["fix"] = lambda x, /: xp.trunc(x)
 
 
 def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
@@ -259,10 +255,10 @@ def vander(x: Array, N: Any = None, increasing: bool = False) -> Any:
 def polyval(p: Array, x: Array) -> Any:
     if p.ndim != 1:
         return NotImplemented
-    found = xp.zeros_like(x)
+    value = xp.zeros_like(x)
     for place in range(p.shape[0]):
-        found = found * x + p[place]
-    return found
+        value = value * x + p[place]
+    return value
 
 
 @composition
@@ -272,14 +268,10 @@ def polyadd(a1: Array, a2: Array) -> Any:
     return xp.pad(a1, ((size - a1.size, 0),)) + xp.pad(a2, ((size - a2.size, 0),))
 
 
-@composition
-def polysub(a1: Array, a2: Array) -> Any:
-    return polyadd(a1, -a2)
-
-
-@composition
-def polymul(a1: Array, a2: Array) -> Any:
-    return xp.convolve(_from_first(a1), _from_first(a2))
+compositions |= {
+    "polymul": lambda a1, a2, /: xp.convolve(_from_first(a1), _from_first(a2)),
+    "polysub": lambda a1, a2, /: polyadd(a1, -a2),
+}
 
 
 def _from_first(p: Any) -> Any:
@@ -299,39 +291,28 @@ def polyder(p: Array, m: int = 1) -> Any:
 # Transforms of the last two axes.
 
 
-@composition
-def fft_fft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    return np.fft.fftn(a, s=s, axes=axes, norm=norm)
+def _of_two_axes(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a transform that is of the last two axes by default."""
+
+    def transform_two(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
+        return transform(a, s=s, axes=axes, norm=norm)
+
+    return transform_two
 
 
-@composition
-def fft_ifft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    return np.fft.ifftn(a, s=s, axes=axes, norm=norm)
-
-
-@composition
-def fft_rfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    return np.fft.rfftn(a, s=s, axes=axes, norm=norm)
-
-
-@composition
-def fft_irfft2(a: Array, s: Any = None, axes: Any = (-2, -1), norm: Any = None) -> Any:
-    return np.fft.irfftn(a, s=s, axes=axes, norm=norm)
+for _transform in (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn):
+    compositions[f"fft.{_transform.__name__[:-1]}2"] = _of_two_axes(_transform)
 
 
 # New arrays, asked for by `like`.
 
 
-def _made(object: Any, dtype: Any = None, copy: Any = None) -> Any:  # NumPy's name
-    return xp.asarray(object, dtype=dtype, copy=copy)
-
-
-def _made_of(a: Any, dtype: Any = None) -> Any:
+def _as_tensor(a: Any, dtype: Any = None) -> Any:
     return xp.asarray(a, dtype=dtype)
 
 
-compositions["array"] = _made
-compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray", "require"), _made_of)
+compositions["array"] = lambda object, dtype=None, copy=None: xp.asarray(object, dtype=dtype, copy=copy)
+compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarray", "require"), _as_tensor)
 
 
 @composition
@@ -341,14 +322,10 @@ def empty_like(prototype: Array, dtype: Any = None, *, shape: Any = None) -> Any
     return xp.empty(shape, dtype=prototype.dtype if dtype is None else dtype)
 
 
-@composition
-def empty(shape: Any, dtype: Any = None) -> Any:
-    return xp.empty(shape, dtype=dtype)
-
-
-@composition
-def identity(n: int, dtype: Any = None) -> Any:
-    return xp.eye(n, dtype=dtype)
+compositions |= {
+    "empty": lambda shape, dtype=None: xp.empty(shape, dtype=dtype),
+    "identity": lambda n, dtype=None: xp.eye(n, dtype=dtype),
+}
 
 
 @composition

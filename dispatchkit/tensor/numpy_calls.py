@@ -13,6 +13,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
 from dispatchkit.tensor.conversion import has_numpy_array
 from dispatchkit.tensor.numpy_arguments import (
     as_array,
@@ -51,8 +52,9 @@ NAMES = {
 ATTRIBUTES = frozenset({"ndim", "shape", "size"})
 # They change their first argument.
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+Reasons = dict[str, tuple[str, ...]]
 # By the reason why NumPy computes them, on arrays: functions, and all of a module.
-ARRAYS: dict[str, tuple[str, ...]] = {
+ARRAYS: Reasons = {
     "gives text": ("array2string", "array_repr", "array_str", "datetime_as_string", "einsum_path"),
     "writes a file": ("save", "savetxt", "savez", "savez_compressed"),
     "asks whether arrays share memory": ("may_share_memory", "shares_memory"),
@@ -68,18 +70,18 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 DATES = "it works on dates, and tensors hold numbers"
 TEXT = "it works on text, and tensors hold numbers"
 # By the reason why they are refused: functions, and all of a module.
-DECLINED: dict[str, tuple[str, ...]] = {
+DECLINED: Reasons = {
     DATES: ("busday_count", "busday_offset", "is_busday"),
     TEXT: ("char", "strings"),
     "it works on structured arrays, and tensors hold numbers": ("lib.recfunctions",),
 }
 # What NumPy makes of files, text and functions: with `like` of a tensor, it becomes one.
 MADE = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "loadtxt")
-UNIVERSAL_ARRAYS: dict[str, tuple[str, ...]] = {
+UNIVERSAL_ARRAYS: Reasons = {
     "works on the bits of a number": ("bitwise_count", "frexp", "spacing"),
     "has no operation of its meaning": ("gcd", "lcm"),
 }
-UNIVERSAL_DECLINED: dict[str, tuple[str, ...]] = {
+UNIVERSAL_DECLINED: Reasons = {
     DATES: ("isnat",),
     TEXT: (
         *("count", "endswith", "find", "index", "isalnum", "isalpha", "isdecimal", "isdigit", "islower", "isnumeric"),
@@ -131,24 +133,34 @@ def answer_of(func: Any) -> Answer | None:
         return Answer("attribute", path)
     if path in WRITERS:
         return Answer("declined", "it changes an array in place; write x[...] = values, which gradients see")
-    for how, reasons in (("array", ARRAYS), ("declined", DECLINED)):
-        for reason, paths in reasons.items():
-            if path in paths or path.rpartition(".")[0] in paths:
-                return Answer(how, reason)  # type: ignore[arg-type]  # one of the two
+    if (answer := _answer_among(ARRAYS, DECLINED, path, path.rpartition(".")[0])) is not None:
+        return answer
     if path in MADE:
-        return Answer("composition", "asarray", composition=_made_by(func))
+        return Answer("composition", "asarray", composition=_tensors_of(func))
     if path in compositions:
         return Answer("composition", "operations", composition=compositions[path])
     operation = _operation(path)
     return None if operation is None else Answer("operation", operation.qualified_name, operation, extensions.get(path))
 
 
-def _made_by(func: Callable[..., Any]) -> Callable[..., Any]:
+def _answer_among(arrays: Reasons, declined: Reasons, *paths: str) -> Answer | None:
+    """Return the answer of tables of functions by the reason why no operation answers; None where none has a path."""
+    tables: tuple[tuple[Literal["array", "declined"], Reasons], ...] = ("array", arrays), ("declined", declined)
+    for how, reasons in tables:
+        for reason, functions in reasons.items():
+            if not set(paths).isdisjoint(functions):
+                return Answer(how, reason)
+    return None
+
+
+def _tensors_of(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that makes tensors of what another makes."""
+
     @functools.wraps(func)
-    def made(*args: Any, **kwargs: Any) -> Any:
+    def with_tensors(*args: Any, **kwargs: Any) -> Any:
         return tensor_namespace.asarray(func(*args, **kwargs))
 
-    return made
+    return with_tensors
 
 
 def _operation(path: str) -> Overridable | None:
@@ -170,11 +182,7 @@ def _answer_of_universal(name: str) -> Answer | None:
         return Answer("composition", "operations", composition=universal[name])
     if name.startswith("_") and name not in UNIVERSAL_DECLINED["it is a part of NumPy's own code"]:
         return Answer("declined", TEXT)
-    for how, reasons in (("array", UNIVERSAL_ARRAYS), ("declined", UNIVERSAL_DECLINED)):
-        for reason, names in reasons.items():
-            if name in names:
-                return Answer(how, reason)  # type: ignore[arg-type]  # one of the two
-    return None
+    return _answer_among(UNIVERSAL_ARRAYS, UNIVERSAL_DECLINED, name)
 
 
 @functools.cache
@@ -209,7 +217,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     outs = kwargs.pop("out", ())
     given = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
     plain = all(map(is_operand, map(type, (*inputs, *outs))))
-    if not plain and any(_answers_itself(type(value)) for value in (*inputs, *outs)):
+    others = (type(value) for value in (*inputs, *outs) if not plain and not is_operand(type(value)))
+    if any(getattr(cls, "__array_ufunc__", None) is not None for cls in others):
         return NotImplemented
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
@@ -221,21 +230,15 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
         return result
     if not isinstance(result, tuple):
         return put(outs[0], result)
-    return tuple(one if out is None else put(out, one) for out, one in zip(outs, result, strict=True))
-
-
-def _answers_itself(cls: type) -> bool:
-    """Return whether a type that does not take part answers universal functions itself."""
-    return not is_operand(cls) and getattr(cls, "__array_ufunc__", None) is not None
+    return tuple(array if out is None else put(out, array) for out, array in zip(outs, result, strict=True))
 
 
 def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[str, Any], outs: Any) -> Any:
     """Return what NumPy computes on arrays; `NotImplemented` where it would write into a tensor unseen."""
     written = inputs[:1] if method == "at" else outs
-    known = all(_becomes_array(type(value)) for value in (*inputs, *outs))
     if any(tensor_protocol.types.participates(type(value)) for value in written):
         return NotImplemented
-    if not known:
+    if not all(_becomes_array(type(value)) for value in (*inputs, *outs)):
         _check_dense(ufunc.__name__, map(type, inputs))
         return NotImplemented
     arrays, keywords = to_arrays(ufunc.__name__, (inputs, dict(given)))
@@ -320,7 +323,8 @@ def array_function(
         return NotImplemented
     answer, path = answer_of(func), path_of(func)
     if answer is not None:
-        if answer.how == "declined" and not (path in WRITERS and _writes_an_array(args, kwargs)):
+        first = next(iter((*args, *kwargs.values())), None)
+        if answer.how == "declined" and not (path in WRITERS and isinstance(first, np.ndarray)):
             raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
         if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
             return getattr(args[0], answer.text)
@@ -330,12 +334,6 @@ def array_function(
     _check_dense(path, types)
     arrays, keywords = to_arrays(path, (args, dict(kwargs)))
     return func(*arrays, **keywords)
-
-
-def _writes_an_array(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return whether the first argument, which a function changes, is an array of NumPy."""
-    first = next(iter((*args, *kwargs.values())), None)
-    return isinstance(first, np.ndarray)
 
 
 def _answered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dispatchkit.errors import UnitError
 from dispatchkit.ops.shared import conjugate
 from dispatchkit.ops.signal import ConvolveMode
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.numpy_shapes import composition
+from dispatchkit.tensor.numpy_shapes import composition, compositions
 
 
 def _floating(x: Any) -> Any:
@@ -33,9 +33,7 @@ def dot(a: Array, b: Array) -> Any:
     return xp.matmul(a, b) if b.ndim == 1 or max(a.ndim, b.ndim) == 2 else xp.tensordot(a, b, axes=([-1], [-2]))
 
 
-@composition
-def vdot(a: Array, b: Array) -> Any:
-    return xp.vecdot(xp.ravel(a), xp.ravel(b))
+compositions["vdot"] = lambda a, b, /: xp.vecdot(xp.ravel(a), xp.ravel(b))
 
 
 @composition
@@ -69,10 +67,10 @@ def linalg_multi_dot(arrays: Sequence[Array]) -> Any:
 
     known: dict[tuple[int, int], tuple[int, int]] = {}
     if first or last:  # a vector makes every product one with a vector
-        found = arrays[0] if first else arrays[-1]
+        vector = arrays[0] if first else arrays[-1]
         for x in arrays[1:] if first else reversed(arrays[:-1]):
-            found = xp.matmul(found, x) if first else xp.matmul(x, found)
-        return found
+            vector = xp.matmul(vector, x) if first else xp.matmul(x, vector)
+        return vector
     return product(0, len(arrays))
 
 
@@ -163,8 +161,8 @@ def isclose(
     a, b = _floating(a), _floating(b)
     with np.errstate(invalid="ignore"):
         near = xp.abs(a - b) <= _tolerance(rtol * xp.abs(b), atol)
-        found = (near & xp.isfinite(b)) | (a == b)
-    return found | (xp.isnan(a) & xp.isnan(b)) if equal_nan else found
+        close = (near & xp.isfinite(b)) | (a == b)
+    return close | (xp.isnan(a) & xp.isnan(b)) if equal_nan else close
 
 
 def _tolerance(relative: Any, atol: Any) -> Any:
@@ -201,34 +199,14 @@ def array_equiv(a1: Array, a2: Array) -> Any:
     return bool(xp.all(a1 == a2))
 
 
-@composition
-def isreal(x: Array) -> Any:
-    return xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_)
-
-
-@composition
-def iscomplex(x: Array) -> Any:
-    return xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_)
-
-
-@composition
-def isrealobj(x: Array) -> Any:
-    return x.dtype.kind != "c"
-
-
-@composition
-def iscomplexobj(x: Array) -> Any:
-    return x.dtype.kind == "c"
-
-
-@composition
-def isposinf(x: Array) -> Any:
-    return x == math.inf if x.dtype.kind != "c" else NotImplemented
-
-
-@composition
-def isneginf(x: Array) -> Any:
-    return x == -math.inf if x.dtype.kind != "c" else NotImplemented
+compositions |= {
+    "iscomplex": lambda x, /: xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_),
+    "isreal": lambda x, /: xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_),
+    "iscomplexobj": lambda x, /: x.dtype.kind == "c",
+    "isrealobj": lambda x, /: x.dtype.kind != "c",
+    "isneginf": lambda x, /: x == -math.inf if x.dtype.kind != "c" else NotImplemented,
+    "isposinf": lambda x, /: x == math.inf if x.dtype.kind != "c" else NotImplemented,
+}
 
 
 def _dtype_of(value: Any) -> Any:
@@ -278,14 +256,17 @@ def unique(
             values, indices = values[: last + 1], indices[: last + 1]
             counts, inverse = xp.concat([counts[:last], rest]), xp.minimum(inverse, last)
     wanted = [(return_index, indices), (return_inverse, inverse), (return_counts, counts)]
-    further = [found for asked, found in wanted if asked]
+    further = [array for asked, array in wanted if asked]
     values = xp.take(xp.ravel(ar), indices)  # through which gradients flow
     return (values, *further) if further else values
 
 
+compositions["union1d"] = lambda ar1, ar2, /: unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)]))
+
+
 @composition
-def union1d(ar1: Array, ar2: Array) -> Any:
-    return unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)]))
+def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
+    return xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert)
 
 
 @composition
@@ -311,20 +292,12 @@ def _where(x: Any, condition: Any) -> Any:
 
 
 @composition
-def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
-    return xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert)
-
-
-@composition
 def digitize(x: Array, bins: Array, right: bool = False) -> Any:
     rising = bool(xp.all(bins[1:] >= bins[:-1]))
-    if bins.ndim != 1 or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
+    if bins.ndim != 1 or x.dtype.kind == "c" or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
         return NotImplemented
-    if x.dtype.kind == "c":
-        return NotImplemented
-    if rising:
-        return xp.searchsorted(bins, x, side="left" if right else "right")
-    return bins.size - xp.searchsorted(xp.flip(bins), x, side="left" if right else "right")
+    places = xp.searchsorted(bins if rising else xp.flip(bins), x, side="left" if right else "right")
+    return places if rising else bins.size - places
 
 
 @composition
@@ -337,11 +310,13 @@ def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
     return order
 
 
-@composition
-def partition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-    return xp.sort(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)
+def _in_order(order: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a partition that is a whole order."""
+
+    def partition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
+        return order(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)
+
+    return partition
 
 
-@composition
-def argpartition(a: Array, kth: Any, axis: Any = -1, kind: Any = "introselect") -> Any:
-    return xp.argsort(xp.ravel(a) if axis is None else a, axis=-1 if axis is None else axis)
+compositions |= {"partition": _in_order(xp.sort), "argpartition": _in_order(xp.argsort)}

@@ -53,25 +53,17 @@ def at_least(ndim: int, x: Any) -> Any:
     return xp.expand_dims(x, axis=2) if x.ndim < ndim else x
 
 
-def _several(arrays: Sequence[Any], ndim: int) -> Any:
-    """Return the one array, or a tuple of several, with at least so many axes."""
-    found = tuple(at_least(ndim, x) for x in arrays)
-    return found[0] if len(found) == 1 else found
+def _at_least(ndim: int) -> Callable[..., Any]:
+    """Return what gives the one array, or a tuple of several, with at least so many axes."""
+
+    def with_axes(*arys: Array) -> Any:
+        arrays = tuple(at_least(ndim, x) for x in arys)
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    return with_axes
 
 
-@composition
-def atleast_1d(*arys: Array) -> Any:
-    return _several(arys, 1)
-
-
-@composition
-def atleast_2d(*arys: Array) -> Any:
-    return _several(arys, 2)
-
-
-@composition
-def atleast_3d(*arys: Array) -> Any:
-    return _several(arys, 3)
+compositions |= {f"atleast_{ndim}d": _at_least(ndim) for ndim in (1, 2, 3)}
 
 
 @composition
@@ -110,17 +102,17 @@ def block(arrays: Any) -> Any:
     def assembled(value: Any, level: int) -> Any:
         if not isinstance(value, list):
             return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
-        return xp.concat([assembled(one, level + 1) for one in value], axis=level - deepest)
+        return xp.concat([assembled(part, level + 1) for part in value], axis=level - deepest)
 
     def dimensions(value: Any) -> int:
         return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
 
-    def opened(value: Any) -> Any:
-        return [opened(one) for one in value] if isinstance(value, list) else as_array(value)
+    def with_arrays(value: Any) -> Any:
+        return [with_arrays(part) for part in value] if isinstance(value, list) else as_array(value)
 
     if any(_uneven(arrays, depth)):
         return NotImplemented  # NumPy says what is wrong
-    arrays = opened(arrays)
+    arrays = with_arrays(arrays)
     deepest = depth(arrays)
     ndim = max(deepest, dimensions(arrays))
     return assembled(arrays, 0)
@@ -130,8 +122,8 @@ def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
     """Return for each nested list whether what it holds is nested differently, or is nothing."""
     if not isinstance(value, list):
         return []
-    own = len({depth(one) for one in value}) != 1
-    return [own, *(uneven for one in value for uneven in _uneven(one, depth))]
+    differ = len({depth(part) for part in value}) != 1
+    return [differ, *(uneven for part in value for uneven in _uneven(part, depth))]
 
 
 @composition
@@ -147,6 +139,13 @@ def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @composition
+def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
+    if isinstance(indices_or_sections, (int, np.integer)):
+        return list(xp.split(ary, int(indices_or_sections), axis=axis))
+    return list(xp.split(ary, [int(place) for place in indices_or_sections], axis=axis))
+
+
+@composition
 def hsplit(ary: Array, indices_or_sections: Any) -> Any:
     return np.split(ary, indices_or_sections, axis=0 if ary.ndim == 1 else 1)
 
@@ -159,23 +158,6 @@ def vsplit(ary: Array, indices_or_sections: Any) -> Any:
 @composition
 def dsplit(ary: Array, indices_or_sections: Any) -> Any:
     return NotImplemented if ary.ndim < 3 else np.split(ary, indices_or_sections, axis=2)
-
-
-@composition
-def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
-    if isinstance(indices_or_sections, (int, np.integer)):
-        return list(xp.split(ary, int(indices_or_sections), axis=axis))
-    return list(xp.split(ary, [int(place) for place in indices_or_sections], axis=axis))
-
-
-@composition
-def fliplr(m: Array) -> Any:
-    return xp.flip(m, axis=1)
-
-
-@composition
-def flipud(m: Array) -> Any:
-    return xp.flip(m, axis=0)
 
 
 @composition
@@ -214,16 +196,6 @@ def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     axis = 0 if axis is None else axis
     places = obj if isinstance(obj, slice) else np.asarray(obj)
     return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
-
-
-@composition
-def diagflat(v: Array, k: int = 0) -> Any:
-    return xp.diag(xp.ravel(v), offset=k)
-
-
-@composition
-def diag(v: Array, k: int = 0) -> Any:
-    return xp.diag(v, offset=k)
 
 
 @composition
@@ -269,33 +241,23 @@ def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any
 
 
 @composition
-def extract(condition: Array, arr: Array) -> Any:
-    return xp.take(xp.ravel(arr), xp.nonzero(xp.ravel(condition))[0])
-
-
-@composition
-def flatnonzero(a: Array) -> Any:
-    return xp.nonzero(xp.ravel(a))[0]
-
-
-@composition
 def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Array | float = 0) -> Any:
     if len(condlist) != len(choicelist) or not len(condlist):
         return NotImplemented
-    found = default
+    selected = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        found = xp.where(condition, choice, found)
-    return found
+        selected = xp.where(condition, choice, selected)
+    return selected
 
 
 @composition
 def choose(a: Array, choices: Sequence[Array]) -> Any:
-    places, found = a, None
-    if bool(xp.any((places < 0) | (places >= len(choices)))):
+    if bool(xp.any((a < 0) | (a >= len(choices)))):
         return NotImplemented
-    for place, choice in enumerate(choices):
-        found = choice if found is None else xp.where(a == place, choice, found)
-    return xp.broadcast_arrays(found, places)[0]
+    chosen = choices[0]
+    for place, choice in enumerate(choices[1:], start=1):
+        chosen = xp.where(a == place, choice, chosen)
+    return xp.broadcast_arrays(chosen, a)[0]
 
 
 def _windows(x: Any, length: int, axis: int) -> Any:
@@ -320,17 +282,17 @@ def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
 
 
 compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view
-# The two of `numpy.linalg` take the last two axes, as the operations do.
-
-
-@composition
-def linalg_diagonal(x: Array, *, offset: int = 0) -> Any:
-    return xp.linalg.diagonal(x, offset=offset)
-
-
-@composition
-def linalg_trace(x: Array, *, offset: int = 0, dtype: Any = None) -> Any:
-    return xp.linalg.trace(x, offset=offset, dtype=dtype)
+# Those that are one call of an operation; what they take by place are arrays.
+compositions |= {
+    "diag": lambda v, /, k=0: xp.diag(v, offset=k),
+    "diagflat": lambda v, /, k=0: xp.diag(xp.ravel(v), offset=k),
+    "extract": lambda condition, arr, /: xp.take(xp.ravel(arr), xp.nonzero(xp.ravel(condition))[0]),
+    "flatnonzero": lambda a, /: xp.nonzero(xp.ravel(a))[0],
+    "fliplr": lambda m, /: xp.flip(m, axis=1),
+    "flipud": lambda m, /: xp.flip(m, axis=0),
+    "linalg.diagonal": lambda x, /, *, offset=0: xp.linalg.diagonal(x, offset=offset),
+    "linalg.trace": lambda x, /, *, offset=0, dtype=None: xp.linalg.trace(x, offset=offset, dtype=dtype),
+}
 
 
 # What the shape alone says.
@@ -450,7 +412,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
     return x1 * exp2(as_array(x2, x1.dtype))
 
 
-def divmod(x1: Any, x2: Any) -> Any:  # NumPy's name
+def divmod_(x1: Any, x2: Any) -> Any:
     return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
 
 
@@ -475,6 +437,6 @@ universal: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
-        *(fmod, heaviside, rint, ldexp, divmod, modf, matvec, vecmat),
+        *(fmod, heaviside, rint, ldexp, divmod_, modf, matvec, vecmat),
     )
 } | {"deg2rad": radians, "rad2deg": degrees}

@@ -125,11 +125,8 @@ def with_inplace(cls: T) -> T:
             method.__doc__ = _docstring(operation)
             setattr(cls, f"__i{member.name[2:]}", method)
         elif operation.kind.family is kinds.elementwise and not member.name.startswith("__"):
-            method = (
-                make_inplace(operation, cls, as_operator=False)
-                if operation.parameters.binary
-                else _inplace_method(operation)
-            )
+            binary = operation.parameters.binary
+            method = make_inplace(operation, cls, as_operator=False) if binary else _inplace_method(operation)
             method.__name__ = method.__qualname__ = f"{member.name}_"
             method.__doc__ = _docstring(operation)
             setattr(cls, f"{member.name}_", method)
@@ -248,18 +245,18 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
     if not dtypes:
         return None
     kind: Any = type(number)
-    found, least, largest = _promoted(kind, *dtypes)
-    return found if least is None or least <= number.real <= largest else None
+    dtype, least, largest = _promoted(kind, *dtypes)
+    return dtype if least is None or least <= number.real <= largest else None
 
 
 @lru_cache
 def _promoted(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
     """Return the dtype that promotion with others gives a type of Python numbers, and the bounds of integers."""
-    found = np.result_type(number(), *dtypes)
-    if found.kind not in "iu":
-        return found, None, None
-    info = np.iinfo(found)
-    return found, int(info.min), int(info.max)
+    dtype = np.result_type(number(), *dtypes)
+    if dtype.kind not in "iu":
+        return dtype, None, None
+    info = np.iinfo(dtype)
+    return dtype, int(info.min), int(info.max)
 
 
 def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
@@ -280,9 +277,9 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
         names = records.fields_of(value)
     except RegistrationError:
         return ()  # nothing says which they are
-    found = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
+    dtypes = [dtype for name in names for dtype in _dtypes_of(getattr(value, name))]
     # Integers next to floating-point numbers are indices or counts, as in a sparse matrix.
-    return [dtype for dtype in found if dtype.kind in "fc"] or found
+    return [dtype for dtype in dtypes if dtype.kind in "fc"] or dtypes
 
 
 # How arrays of other libraries are taken in.
@@ -479,19 +476,19 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         return format(self.detach().item(), spec) if self.ndim == 0 else self._text(spec)
 
     def __copy__(self) -> Self:
-        made = twin(self, vertex_of(self))
-        share_memory(made, self)
-        return made  # type: ignore[no-any-return]  # of this very class
+        view = twin(self, vertex_of(self))
+        share_memory(view, self)
+        return view  # type: ignore[no-any-return]  # of this very class
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        made = wrapped(type(self), copy.deepcopy(self.array, memo))
-        memo[id(self)] = made
+        duplicate = wrapped(type(self), copy.deepcopy(self.array, memo))
+        memo[id(self)] = duplicate
         if self._node is not None:
-            made._node = make_leaf(made.array)
+            duplicate._node = make_leaf(duplicate.array)
         if (gradient := gradient_of(self)) is not None:
-            made.grad = copy.deepcopy(gradient, memo)
-        _restore(made, copy.deepcopy(attributes_of(self), memo))
-        return made  # type: ignore[no-any-return]
+            duplicate.grad = copy.deepcopy(gradient, memo)
+        _restore(duplicate, copy.deepcopy(attributes_of(self), memo))
+        return duplicate  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self.array, self.requires_grad, attributes_of(self))
@@ -499,9 +496,9 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
 def twin(tensor: Tensor, vertex: Vertex | None = None) -> Any:
     """Return another tensor with the array, class and attributes of one, which nobody notes to share its memory."""
-    made = wrapped(type(tensor), tensor.array, vertex)
-    _restore(made, attributes_of(tensor))
-    return made
+    other = wrapped(type(tensor), tensor.array, vertex)
+    _restore(other, attributes_of(tensor))
+    return other
 
 
 @cache
@@ -515,24 +512,22 @@ def _as_numpys(dtype: Any) -> Any:
 
 def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """Make a tensor of what was pickled."""
-    made: Tensor = wrapped(cls, raw_array(array))
-    if requires_grad:
-        made._node = make_leaf(array)
-    _restore(made, attributes)
-    return made
+    tensor: Tensor = wrapped(cls, raw_array(array), make_leaf(array) if requires_grad else None)
+    _restore(tensor, attributes)
+    return tensor
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
     """Return what an instance of an array type or subclass keeps in its ``__dict__`` and in slots."""
-    found = dict(getattr(value, "__dict__", {}))
+    attributes = dict(getattr(value, "__dict__", {}))
     for cls in type(value).__mro__:
         if cls is Tensor:
             break
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(value, name):
-                found[name] = getattr(value, name)
-    return found
+                attributes[name] = getattr(value, name)
+    return attributes
 
 
 def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
@@ -557,8 +552,7 @@ Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-de
 
 def _advice(cls: type) -> str:
     """Return how to convert an instance of a class that is no array."""
-    library = class_name(cls).partition(".")[0]
-    return ADVICE.get(library, "convert it with dispatchkit.asarray")
+    return ADVICE.get(class_name(cls).partition(".")[0], "convert it with dispatchkit.asarray")
 
 
 tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, _advice)

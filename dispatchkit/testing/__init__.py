@@ -1,11 +1,16 @@
 """Testing array types: checks of everything that a type should do, a base class for pytest, strategies for Hypothesis.
 
+What the declarations of operations say for their tests is here, too: `sample` and `draw` describe valid calls, `Axes`
+the parameters that count axes.
+
 `check_type` and `TypeConformance` need nothing but dispatchkit (and pytest to run the class); the strategies need
 Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is tested
+from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.namespace import make_home
+from dispatchkit.declare.samples import Draw, Sample, draw, sample
 from dispatchkit.testing.conformance import CHECKS, Check, TypeConformance, check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
 from dispatchkit.testing.strategies import axes, shapes, tensors
@@ -13,14 +18,19 @@ from dispatchkit.testing.wrapper import Wrapper
 
 __all__ = [
     "CHECKS",
+    "Axes",
     "Check",
     "Conformance",
     "ConformanceError",
+    "Draw",
     "Failure",
+    "Sample",
     "TypeConformance",
     "Wrapper",
     "axes",
     "check_type",
+    "draw",
+    "sample",
     "shapes",
     "tensors",
 ]

@@ -17,7 +17,7 @@ from dispatchkit.protocol.handlers import Rule, location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.calls import TypeCall
+from dispatchkit.testing.calls import TypeCall, with_arrays, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
 
 
@@ -101,11 +101,11 @@ def shrunk(subject: Subject, failure: Failure) -> Failure:
         improved = False
         for call in _smaller(subject, failure.made):
             try:
-                found = again(call)
+                smaller = again(call)
             except Exception:  # noqa: BLE001, S112  # no call at all
                 continue
-            if found is not None:
-                failure, improved = replace(found, made=call, again=again), True
+            if smaller is not None:
+                failure, improved = replace(smaller, made=call, again=again), True
                 break
     return failure
 
@@ -137,30 +137,21 @@ def _resized(sample: Sample, subject: Subject, old: int, new: int) -> Sample:
     """Return a sample with its arrays of the other instance's shape, where they have the first one's."""
     before, after = (tuple(subject.sample(index).shape) for index in (old, new))
     lengths = dict(zip(before, after, strict=False))
-
-    def changed(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and any(isinstance(one, Draw) for one in value):
-            return type(value)(map(changed, value))
-        return replace(value, shape=tuple(lengths.get(n, n) for n in value.shape)) if isinstance(value, Draw) else value
-
-    return replace(sample, args=tuple(map(changed, sample.args)))
+    return with_shapes(sample, lambda shape: tuple(lengths.get(n, n) for n in shape))
 
 
 def _counted(sample: Sample) -> Sample | None:
     """Return a sample with 1, 2, 3 and so on in its arrays of real numbers; None where it has none."""
-    found = False
+    replaced: list[Draw] = []
 
-    def counted(value: Any) -> Any:
-        nonlocal found
-        if isinstance(value, (list, tuple)) and any(isinstance(one, Draw) for one in value):
-            return type(value)(map(counted, value))
-        if not isinstance(value, Draw) or value.content not in ("real", "distinct"):
-            return value
-        found = True
-        return np.arange(1.0, np.prod(value.shape, dtype=int) + 1).reshape(value.shape)
+    def counted(draw: Draw) -> Any:
+        if draw.content not in ("real", "distinct"):
+            return draw
+        replaced.append(draw)
+        return np.arange(1.0, np.prod(draw.shape, dtype=int) + 1).reshape(draw.shape)
 
-    made = replace(sample, args=tuple(map(counted, sample.args)))
-    return made if found else None
+    simpler = with_arrays(sample, counted)
+    return simpler if replaced else None
 
 
 def program(subject: Subject, failure: Failure) -> str:
@@ -195,10 +186,10 @@ def _written_call(
     def written(value: Any) -> str:
         if id(value) in names:
             return names[id(value)] + suffix
-        if type(value) in (list, tuple) and any(id(one) in names for one in value):
+        if type(value) in (list, tuple) and any(id(member) in names for member in value):
             inner = ", ".join(map(written, value))
             return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-        return writer.code(value)
+        return code_of(value)
 
     return f"{function}({', '.join([*map(written, args), *(f'{k}={written(v)}' for k, v in kwargs.items())])})"
 
@@ -231,7 +222,7 @@ def code_of(value: Any) -> str:
         inner = ", ".join(map(code_of, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
     if type(value) is dict:
-        return "{" + ", ".join(f"{code_of(key)}: {code_of(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{code_of(key)}: {code_of(member)}" for key, member in value.items()) + "}"
     return repr(value)
 
 
@@ -261,7 +252,7 @@ class _Writer:
             return name
         self.lines.append(f"{name} = object.__new__({self.cls.__name__})")
         for key, part in vars(value).items():
-            self.lines.append(f"{name}.{key} = {self.code(part)}")
+            self.lines.append(f"{name}.{key} = {code_of(part)}")
         return name
 
     def _constructed(self, value: Any) -> str | None:
@@ -271,15 +262,12 @@ class _Writer:
         fields = tensor_protocol.types.fields_of(value)
         given = {name: getattr(value, name) for name in fields}
         try:
-            made = self.cls(**given)
+            equal = self.cls(**given)
         except Exception:  # noqa: BLE001  # its constructor takes something else
             return None
-        if fields != tensor_protocol.types.fields_of(made) or vars(made).keys() != vars(value).keys():
+        if fields != tensor_protocol.types.fields_of(equal) or vars(equal).keys() != vars(value).keys():
             return None
-        return f"{self.cls.__name__}({', '.join(f'{name}={self.code(part)}' for name, part in given.items())})"
-
-    def code(self, value: Any) -> str:
-        return code_of(value)
+        return f"{self.cls.__name__}({', '.join(f'{name}={code_of(part)}' for name, part in given.items())})"
 
     def text(self, lines: list[str]) -> str:
         """Return the program."""
@@ -293,12 +281,11 @@ class _Writer:
         else:
             imports.append(f"from {place} import {self.cls.__qualname__.partition('.')[0]}")
         used = "\n".join(body)
-        kept = [line for line in imports if not line.startswith(("import numpy", "from numpy")) or _uses(line, used)]
-        return "\n".join([*kept, "", *body])
-
-
-def _uses(line: str, text: str) -> bool:
-    return "np." in text if line.startswith("import") else any(word in text for word in ("inf", "nan"))
+        if "np." not in used:
+            imports.remove("import numpy as np")
+        if "inf" not in used and "nan" not in used:
+            imports.remove("from numpy import inf, nan")
+        return "\n".join([*imports, "", *body])
 
 
 # The checks of what a method or an operator gives.
@@ -338,7 +325,7 @@ def gathered(subject: Subject, failures: Iterable[Failure], order: Iterable[str]
     return [_first(subject, group, rank) for group in groups.values()]
 
 
-def _entered(subject: Subject, failure: Failure, own: set[Rule]) -> list[Rule]:
+def _entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> list[Rule]:
     """Return the rules of the type that the call of a failure enters, those of inner calls first."""
     if not failure.operation or _method(subject, failure):
         return []
@@ -351,7 +338,7 @@ def _entered(subject: Subject, failure: Failure, own: set[Rule]) -> list[Rule]:
                 operation.function(failure.made, *([failure.made.dtype] if operation.name == "astype" else []))
         except Exception:  # noqa: BLE001, S110  # that it fails is known
             pass
-    return [rule for rule in noted.rules if rule in own]
+    return [rule for rule in noted.rules if rule in its_rules]
 
 
 def _handler(subject: Subject, failure: Failure, rules: list[Rule], suspects: set[Rule]) -> str:

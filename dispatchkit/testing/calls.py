@@ -45,20 +45,21 @@ def fitted(
     """
     own = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1]
     carried = _lengths(tuple(own.shape), shape)
-    alike = _with_shapes(sample, lambda _: shape)
-    arrays = [alike] if seats is None else [_with_shapes(sample, _carried_by(carried)), alike, sample]
-    for one in arrays:
-        names = {*_positional_names(operation, len(one.args)), *one.kwargs}
+    samples = [with_shapes(sample, lambda _: shape)]
+    if seats is not None:
+        samples = [with_shapes(sample, _carried_by(carried)), *samples, sample]
+    for candidate in samples:
+        names = {*_positional_names(operation, len(candidate.args)), *candidate.kwargs}
         if names & ADAPTED:
-            yield _with_arguments(operation, one, lambda name, value: _carried(carried, name, value))
-        yield one
+            yield _with_arguments(operation, candidate, lambda name, value: _carried(carried, name, value))
+        yield candidate
         if names & ADAPTED:
-            yield _with_arguments(operation, one, lambda name, value: _by_name(shape, name, value))
+            yield _with_arguments(operation, candidate, lambda name, value: _by_name(shape, name, value))
     last = [*sample.args[1:], *sample.kwargs.values()][-1:] if unnamed else []
     if last and not isinstance(last[0], (Draw, np.ndarray)):
         count = len(shape)
         for value in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
-            yield _with_last(arrays[0], value)
+            yield _with_last(samples[0], value)
 
 
 def generic_samples(
@@ -91,9 +92,9 @@ def content_of(dtype: Any) -> Any:
     return {"c": "complex", "i": "integer", "u": "integer", "b": "boolean"}.get(getattr(dtype, "kind", "f"), "real")
 
 
-def _lengths(shape: Sequence[int], found: Sequence[int]) -> dict[int, int]:
+def _lengths(shape: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
     """Return how lengths of axes in a sample are carried over to an instance."""
-    return {math.prod(shape): math.prod(found), **dict(zip(reversed(shape), reversed(found), strict=False))}
+    return {math.prod(shape): math.prod(lengths), **dict(zip(reversed(shape), reversed(lengths), strict=False))}
 
 
 def _carried_by(lengths: dict[int, int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
@@ -117,23 +118,35 @@ def _by_name(shape: tuple[int, ...], name: str, value: Any) -> Any:
     return shape if isinstance(value, (list, tuple)) else -1
 
 
-def _with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:
-    """Return a sample with its arrays of other shapes; no matrix is positive definite that is not square."""
+def with_arrays(sample: Sample, change: Callable[[Draw], Any]) -> Sample:
+    """Return a sample with other arrays in the place of those that are drawn."""
 
     def deep(value: Any) -> Any:
         if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
             return type(value)(map(deep, value))
-        if not isinstance(value, Draw):
-            return value
-        shape = change(value.shape)
-        square = len(shape) > 1 and shape[-1] == shape[-2]
-        return replace(
-            value, shape=shape, content="real" if value.content == "definite" and not square else value.content
-        )
+        return change(value) if isinstance(value, Draw) else value
 
-    return replace(
-        sample, args=tuple(map(deep, sample.args)), kwargs={name: deep(value) for name, value in sample.kwargs.items()}
-    )
+    kwargs = {name: deep(value) for name, value in sample.kwargs.items()}
+    return replace(sample, args=tuple(map(deep, sample.args)), kwargs=kwargs)
+
+
+def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:
+    """Return a sample with its arrays of other shapes; no matrix is positive definite that is not square."""
+
+    def reshaped(draw: Draw) -> Draw:
+        shape = change(draw.shape)
+        square = len(shape) > 1 and shape[-1] == shape[-2]
+        return replace(draw, shape=shape, content=draw.content if square or draw.content != "definite" else "real")
+
+    return with_arrays(sample, reshaped)
+
+
+def placements(count: int, own: Any, others: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield what stands at some places: `own` at all of them, then at each alone, with each of the others elsewhere."""
+    yield (own,) * count
+    for other in others if count > 1 else ():
+        for place in range(count):
+            yield tuple(own if index == place else other for index in range(count))
 
 
 def _with_arguments(operation: Overridable, sample: Sample, change: Callable[[str, Any], Any]) -> Sample:
@@ -193,9 +206,9 @@ def _each(operation: Overridable, sample: Sample, values: Any, most: int) -> Ite
     for p in signature.parameters.values():
         if p.name in arrays or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or p.name in ("device", "requires_grad"):
             continue
-        given = bound.arguments.get(p.name, p.default)
-        for value in values(p, given):
-            if count < most and (value is not given and repr(value) != repr(given)):
+        value_now = bound.arguments.get(p.name, p.default)
+        for value in values(p, value_now):
+            if count < most and (value is not value_now and repr(value) != repr(value_now)):
                 count += 1
                 changed = inspect.BoundArguments(signature, bound.arguments.copy())
                 changed.arguments[p.name] = value
@@ -304,8 +317,8 @@ class Call:
 
     def with_values(self, values: Iterable[Any], chosen: Callable[[Operand], bool]) -> Arguments:
         """Return arguments with values in the place of chosen operands, the others made anew."""
-        given = iter(values)
-        return self.arguments(lambda operand: next(given) if chosen(operand) else operand.make())
+        chosen_values = iter(values)
+        return self.arguments(lambda operand: next(chosen_values) if chosen(operand) else operand.make())
 
     def values(self) -> list[Any]:
         """Return the array arguments of the call, made anew."""
@@ -331,12 +344,16 @@ class Call:
             return None, arguments, error.with_traceback(None)
 
     @property
+    def refusal(self) -> Exception | None:
+        """What the same call on plain tensors raises; None where they take it."""
+        return self._on_plain[2]
+
+    @property
     def on_plain(self) -> tuple[Any, Arguments]:
         """Result and arguments of the same call on plain tensors, made at the first request; raises what they raise."""
-        result, arguments, error = self._on_plain
-        if error is not None:
-            raise error
-        return result, arguments
+        if self.refusal is not None:
+            raise self.refusal
+        return self._on_plain[:2]
 
     @property
     def expected(self) -> Any:
@@ -345,7 +362,7 @@ class Call:
 
     def is_valid(self) -> bool:
         """Return whether plain tensors take the call."""
-        return self._on_plain[2] is None
+        return self.refusal is None
 
     @cached_property
     def text(self) -> str:
@@ -427,12 +444,12 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
     samples = [*operation.samples, *_with_dtype(operation)]
     if subject.from_dense is not None:
         return [TypeCall(operation, one, subject, seats) for one in samples if (seats := _seats(operation, one))]
-    found: dict[str, TypeCall] = {}
+    calls: dict[str, TypeCall] = {}
     for index, instance in enumerate(subject.samples()):
         for sample in samples:
             for call in _adapted(subject, operation, sample, index, tuple(instance.shape)):
-                found.setdefault(f"{index}: {call.text}", call)
-    return list(found.values())
+                calls.setdefault(f"{index}: {call.text}", call)
+    return list(calls.values())
 
 
 def variations_of(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
@@ -471,9 +488,9 @@ def _adapted(
     # An index is made for the array of the sample, and is no instance.
     for seats in (None, *((seat,) for seat in everywhere)):
         places = everywhere if seats is None else seats
-        calls = (TypeCall(operation, one, subject, places, index) for one in fitted(operation, sample, shape, seats))
-        found = next(filter(TypeCall.is_valid, calls), None)
-        if found is not None:
-            yield found
+        calls = (TypeCall(operation, call, subject, places, index) for call in fitted(operation, sample, shape, seats))
+        valid = next(filter(TypeCall.is_valid, calls), None)
+        if valid is not None:
+            yield valid
             if seats is None:
                 return

@@ -14,30 +14,12 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.attribution import entering, noting
-from dispatchkit.testing.calls import Arguments, TypeCall, mistakes
-from dispatchkit.testing.differences import described, shown
-from dispatchkit.testing.examination import comparable, examination, lost_metadata
+from dispatchkit.testing.calls import TypeCall, mistakes
+from dispatchkit.testing.differences import described, same, shown
+from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call
 from dispatchkit.testing.findings import Failure, Subject, different
 
 Companion = Callable[[Any], Any]
-
-
-def two(value: Any) -> float:
-    """Stand in for an array as a Python number."""
-    return 2.0
-
-
-def numpy_two(value: Any) -> Any:
-    """Stand in for an array as a NumPy scalar."""
-    return np.float64(2.0)
-
-
-def as_it_is(value: Any) -> Any:
-    """Stand in for an array as a NumPy array."""
-    return value
-
-
-COMPANIONS: tuple[Companion, ...] = (xp.asarray, as_it_is, two, numpy_two)
 
 
 def _shaped(change: Companion) -> Companion:
@@ -52,6 +34,10 @@ def _number(number: Any) -> Companion:
     return lambda value: number
 
 
+# A plain tensor, a NumPy array, a Python number and a NumPy scalar.
+COMPANIONS: tuple[Companion, ...] = (xp.asarray, lambda value: value, _number(2.0), _number(np.float64(2.0)))
+
+
 def _small_number(value: Any) -> Any:
     """Stand in for an array as a NumPy scalar of fewer digits; for integers, which may be indices, as one of those."""
     return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
@@ -61,13 +47,9 @@ def _filled(number: float) -> Companion:
     return lambda value: xp.asarray(np.full(np.shape(value), number))
 
 
-def _corner(value: Any) -> Any:
-    return value[(slice(1),) * value.ndim]
-
-
 SHAPES: tuple[Companion, ...] = (
     _shaped(lambda x: x.ravel()[:1].reshape(())),  # 0-D
-    _shaped(_corner),  # (1, 1)
+    _shaped(lambda x: x[(slice(1),) * x.ndim]),  # (1, 1)
     _shaped(lambda x: x[..., :1]),  # (n, 1)
     _shaped(lambda x: x[..., :1, :] if x.ndim > 1 else x[None]),  # (1, n)
     _shaped(lambda x: x[0] if x.ndim else x),  # (n,)
@@ -83,38 +65,28 @@ ANY_ELEMENTS = (kinds.elementwise,)
 
 def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Plain tensors, NumPy arrays, numbers and other instances may stand in any of the other places."""
+    arrays = (*SHAPES, *DTYPES, *(ELEMENTS if operation.kind.family in ANY_ELEMENTS else ()))
     for call in _calls(subject, operation):
         for place in range(len(call.operands)):
-            own = replace(call, seats=(place,))
-            for others, further in ((COMPANIONS[:2], _arrays(operation)), (COMPANIONS[2:], NUMBERS)):
+            alone = replace(call, seats=(place,))
+            for others, further in ((COMPANIONS[:2], arrays), (COMPANIONS[2:], NUMBERS)):
                 with entering() as entered:
-                    yield from [_among(subject, replace(own, other=other), "companions") for other in others]
+                    yield from [_among(subject, replace(alone, other=other), "companions") for other in others]
                 # A rule is to be right for everything like it, a fallback is the library's.
                 chosen = further if entered.rules else ()
-                yield from [_among(subject, replace(own, other=other), "companions") for other in chosen]
-            for other in _other_samples(subject, call):
-                yield _among(subject, replace(own, other=other), "companions")
-
-
-def _arrays(operation: Overridable) -> tuple[Companion, ...]:
-    return (*SHAPES, *DTYPES, *(ELEMENTS if operation.kind.family in ANY_ELEMENTS else ()))
+                yield from [_among(subject, replace(alone, other=other), "companions") for other in chosen]
+            for index in range(len(subject.samples()) if call.index is not None else 0):
+                if index != call.index:
+                    other = partial(_other_sample, subject, index)
+                    yield _among(subject, replace(alone, other=other), "companions")
 
 
 def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     """Return calls of several arrays: those that rules answer, and one of each instance."""
-    found = examination(subject, operation)
-    first = {call.index: call for call in reversed(found.sound)}
-    chosen = {id(call): call for call in (*first.values(), *found.some(subject.depth))}
+    examined = examination(subject, operation)
+    first = {call.index: call for call in reversed(examined.sound)}
+    chosen = {id(call): call for call in (*first.values(), *examined.some(subject.depth))}
     return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn]
-
-
-def _other_samples(subject: Subject, call: TypeCall) -> Iterator[Companion]:
-    """Yield what puts another of the type's samples in the place of an array."""
-    if call.index is None:
-        return
-    for index in range(len(subject.samples())):
-        if index != call.index:
-            yield partial(_other_sample, subject, index)
 
 
 def _other_sample(subject: Subject, index: int, value: Any) -> Any:
@@ -124,47 +96,41 @@ def _other_sample(subject: Subject, index: int, value: Any) -> Any:
 def _among(subject: Subject, call: TypeCall, check: str) -> Failure | None:
     """Compare a call of one instance among companions with the same on plain tensors."""
     operation = call.operation
-    try:
-        expected, before = call.on_plain
-        expected = comparable(subject, operation, expected)
-    except Exception as error:  # noqa: BLE001  # what plain tensors refuse the type is to refuse, too
-        return _refused(subject, call, error)
-    args, kwargs = call.make()
+    if not call.is_valid():
+        return _refused(subject, call)
     failure = partial(
-        Failure, check, operation.qualified_name, made=call, again=lambda other: _checked(subject, other, check)
+        Failure, check, operation.qualified_name, call.text, made=call, again=partial(_again, subject, check)
     )
-    try:
-        with noting(subject):
-            result = call.run(args, kwargs)
-        found = different(subject, comparable(subject, operation, result), expected, call.values())
-    except subject.refusals:
+    with noting(subject):
+        outcome = make_call(call, call.make())
+    if isinstance(outcome.error, subject.refusals):
         return None
-    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-        return failure(call.text, described(error), "an answer, or a decline")
-    if found is not None:
-        return failure(call.text, *found[1:])
-    changed = _changed(call, subject, args, kwargs, before)
+    if outcome.error is not None:
+        return failure(described(outcome.error), "an answer, or a decline")
+    wrong = different(subject, outcome.result, call.expected, call.values(), operation=operation)
+    if wrong is not None:
+        return failure(*wrong[1:])
+    changed = _changed(subject, outcome)
     if changed is not None:
-        return failure(call.text, *changed)
-    return next(lost_metadata(check, subject, call, (args, kwargs), result), None)
+        return failure(*changed)
+    return next(lost_metadata(check, subject, call, outcome.arguments, outcome.result), None)
 
 
-def _checked(subject: Subject, call: TypeCall, check: str) -> Failure | None:
-    found = _among(subject, call, check)
-    return found if found is not None and found.check == check else None
+def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
+    failure = _among(subject, call, check)
+    return failure if failure is not None and failure.check == check else None
 
 
-def _changed(call: TypeCall, subject: Subject, args: Any, kwargs: Any, before: Arguments) -> tuple[str, str] | None:
+def _changed(subject: Subject, outcome: CallResult) -> tuple[str, str] | None:
     """Return which companion a call has changed, as found and expected."""
-    parameters = call.operation.parameters
-    if call.operation.name == "setitem":
+    if outcome.call.operation.name == "setitem":
         return None
-    for (p, value), (_, old) in zip(parameters.values(args, kwargs), parameters.values(*before), strict=True):
+    for name, value, plain in outcome.arrays_after():
         if isinstance(value, subject.cls) or not hasattr(value, "shape"):
             continue
-        now, then = subject.array(value), subject.array(old)
-        if now.shape != then.shape or not np.array_equal(now, then, equal_nan=now.dtype.kind in "fc"):
-            return f"'{p.name}' became {shown(now)}", f"'{p.name}' still {shown(then)}"
+        now, right = subject.array(value), subject.array(plain)
+        if not same(now, right):
+            return f"'{name}' became {shown(now)}", f"'{name}' still {shown(right)}"
     return None
 
 
@@ -181,14 +147,13 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         shape = tuple(getattr(instance, "shape", ()))
         for sample in mistakes(operation, call.sample, shape):
             mistaken = replace(call, sample=sample)
-            try:
-                _ = mistaken.expected
-            except Exception as error:  # noqa: BLE001  # that it is raised is what counts
-                yield _refused(subject, mistaken, error)
+            if not mistaken.is_valid():
+                yield _refused(subject, mistaken)
 
 
-def _refused(subject: Subject, call: TypeCall, error: Exception) -> Failure | None:
+def _refused(subject: Subject, call: TypeCall) -> Failure | None:
     """Return that a type answered a call that plain tensors refuse because of a shape, an axis or an index."""
+    error = call.refusal
     if not isinstance(error, (ValueError, IndexError)) or isinstance(error, np.linalg.LinAlgError):
         return None
     try:
@@ -203,13 +168,5 @@ def _refused(subject: Subject, call: TypeCall, error: Exception) -> Failure | No
         shown(subject.array(result)),
         described(error),
         made=call,
-        again=lambda other: _refused_again(subject, other),
+        again=partial(_refused, subject),
     )
-
-
-def _refused_again(subject: Subject, call: TypeCall) -> Failure | None:
-    try:
-        _ = call.expected
-    except Exception as error:  # noqa: BLE001  # that it is raised is what counts
-        return _refused(subject, call, error)
-    return None

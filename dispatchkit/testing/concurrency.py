@@ -41,8 +41,7 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
     calls = _two_calls(subject, operation)
     if not calls:
         return
-    alone = [_noted(subject, call) for call in calls]
-
+    alone = [_by_turns([_task(subject, call)])[0] for call in calls]
     results = _by_turns([_task(subject, call) for call in calls])
     for call, found, (expected, names) in zip(calls, results, alone, strict=True):
         if not isinstance(found, BaseException) and found[1] != names:
@@ -85,13 +84,6 @@ def _by_turns(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
     return results
 
 
-def _noted(subject: Subject, call: TypeCall) -> tuple[list[Reading], list[str]]:
-    args, kwargs = call.make()
-    with _Names() as names:
-        result = call.run(args, kwargs)
-    return readings(subject, result), names.found
-
-
 def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Two threads that take turns after every line of the type's handlers compute what one would."""
     calls = [] if fails(subject, operation, in_tasks) else _two_calls(subject, operation)
@@ -99,8 +91,8 @@ def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         return
     expected = [_call(subject, call) for call in calls]
     results = _Turns(_files(subject, operation)).run([partial(_call, subject, call) for call in calls])
-    for call, found, right in zip(calls, results, expected, strict=True):
-        yield _failure("threads", subject, call, found, right)
+    for call, result, right in zip(calls, results, expected, strict=True):
+        yield _failure("threads", subject, call, result, right)
 
 
 def _call(subject: Subject, call: TypeCall) -> list[Reading]:
@@ -134,10 +126,11 @@ def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected:
 def _files(subject: Subject, operation: Overridable) -> set[str]:
     """Return the files that hold the type's own code: its methods and its handlers for an operation."""
     library = __name__.partition(".")[0]
-    own = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
-    functions = [value for c in own for value in vars(c).values() if getattr(value, "__module__", "") == c.__module__]
+    classes = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
+    parts = [(c.__module__, value) for c in classes for value in vars(c).values()]
+    functions = [value for module, value in parts if getattr(value, "__module__", "") == module]
     rules = operation.rules_for_calls()
-    functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(own)]
+    functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(classes)]
     codes = [getattr(function, "__code__", None) for function in functions]
     return {code.co_filename for code in codes if code is not None}
 

@@ -17,7 +17,6 @@ from dispatchkit.protocol.densify import unbounded
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
-from dispatchkit.testing import forms as transforms
 from dispatchkit.testing.attribution import gathered, rules_of
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
@@ -94,13 +93,13 @@ CHECKS = {
         _on_calls("repeat", forms.repeat),
         Check(
             "gradient",
-            _about(transforms.gradient),
-            partial(found_by, transforms.gradient),
-            partial(_of_samples, transforms.dense_gradient),
+            _about(forms.gradient),
+            partial(found_by, forms.gradient),
+            partial(_of_samples, forms.dense_gradient),
         ),
-        _on_calls("second", transforms.second),
-        _on_calls("forward", transforms.forward),
-        _on_calls("vmap", transforms.vmapped),
+        _on_calls("second", forms.second),
+        _on_calls("forward", forms.forward),
+        _on_calls("vmap", forms.vmapped),
         _on_calls("companions", companions.companions),
         _on_calls("refusals", companions.refusals),
         _on_calls("foreign", foreign_types),
@@ -252,7 +251,8 @@ def conformance(
 
 def _wrong_dense_forms(subject: Subject) -> list[Failure]:
     if subject.wrong_dense is None:
-        subject.wrong_dense = [one for _, found in _steps(CHECKS["dense"], subject) for one in found if one is not None]
+        results = [result for _, part in _steps(CHECKS["dense"], subject) for result in part]
+        subject.wrong_dense = [failure for failure in results if failure is not None]
     return subject.wrong_dense
 
 
@@ -394,14 +394,14 @@ class TypeConformance:
         __tracebackhide__ = True
         subject = self._subject()
         subject.operations = operations
-        found = conformance(subject, [name for name in checks if name in OF_TYPE or operations], self.skip)
-        if found.failures:
-            raise ConformanceError(found)
+        report = conformance(subject, [name for name in checks if name in OF_TYPE or operations], self.skip)
+        if report.failures:
+            raise ConformanceError(report)
 
     def _subject(self) -> Subject:
         cls = type(self)
         if cls not in _subjects:
-            given = {
+            conversions = {
                 name: getattr(self, name)
                 for name in ("to_dense", "from_dense")
                 if getattr(cls, name) is not getattr(TypeConformance, name)
@@ -417,7 +417,7 @@ class TypeConformance:
                 operations=self.operations,
                 refuses=self.refuses,
                 closed=self.closed,
-                **given,
+                **conversions,
             )
         return _subjects[cls]
 
@@ -427,7 +427,7 @@ def _named(operations: Iterable[Callable[..., Any]] | None) -> dict[str, Overrid
     listed = tensor_protocol.operations.values()
     chosen = listed if operations is None else map(tensor_protocol.operation, operations)
     return {
-        f"{one.kind.name}-{one.qualified_name.removeprefix('dispatchkit.')}": one
-        for one in chosen
-        if one.parameters.arrays
+        f"{operation.kind.name}-{operation.qualified_name.removeprefix('dispatchkit.')}": operation
+        for operation in chosen
+        if operation.parameters.arrays
     }

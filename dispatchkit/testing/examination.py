@@ -1,7 +1,7 @@
-"""`Examination`: every call of an operation made on instances and on plain tensors, and what differs.
+"""The one place where calls are made and compared: outcomes of calls, and `Examination`, all calls of an operation.
 
-It is made once for a type and operation. The checks on values read it, and those that go deeper (gradients, forms,
-companions) pass over what is wrong already, so that a fault is reported under its own name alone.
+An examination is made once for a type and operation. The checks on values read it, and those that go deeper (gradients,
+forms, companions) pass over what is wrong already, so that a fault is reported under its own name alone.
 """
 
 from __future__ import annotations
@@ -14,84 +14,94 @@ from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.handlers import Rule, type_name
-from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import entering, noting
-from dispatchkit.testing.calls import Arguments, TypeCall, calls_of, variations_of
-from dispatchkit.testing.differences import described, difference, members, same, shown
-from dispatchkit.testing.findings import Failure, Subject
+from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
+from dispatchkit.testing.differences import (
+    NUMBERS,
+    Function,
+    Transformed,
+    WrongDerivatives,
+    described,
+    determined,
+    gradients,
+    is_determined,
+    members,
+    same,
+    shown,
+    wrong_derivatives,
+)
+from dispatchkit.testing.findings import Failure, Subject, different
 from dispatchkit.testing.instances import copied
 
 
-def qr_invariants(result: Any) -> Any:
-    """Return the product of the factors, and of the orthogonal one with itself."""
-    q, r = result
-    return q @ r, _adjoint(q) @ q
+@dataclass(frozen=True)
+class CallResult:
+    """What came of a call. Coverage counts outcomes, the checks report what is wrong with them.
+
+    Attributes
+    ----------
+    call : that was made
+    arguments : of the call, as they are after it
+    result : what it gave, None where it raised
+    error : what it raised, None where it gave a result
+    """
+
+    call: Call
+    arguments: Arguments
+    result: Any = None
+    error: Exception | None = None
+
+    def arrays_after(self) -> Iterator[tuple[str, Any, Any]]:
+        """Yield the name and value of each array argument after the call, and after the same call on plain tensors."""
+        of = self.call.operation.parameters.values
+        for (p, value), (_, plain) in zip(of(*self.arguments), of(*self.call.on_plain[1]), strict=True):
+            yield p.name, value, plain
 
 
-def eigh_invariants(result: Any) -> Any:
-    """Return the eigenvalues, the matrix, and the products of the eigenvectors."""
-    values, vectors = result
-    return values, (vectors * values[..., None, :]) @ _adjoint(vectors), _adjoint(vectors) @ vectors
+def make_call(call: Call, arguments: Arguments, run: Callable[..., Any] | None = None) -> CallResult:
+    """Make a call.
 
-
-def eig_invariants(result: Any) -> Any:
-    """Return the matrix."""
-    values, vectors = result
-    return (vectors * values[..., None, :]) @ xp.linalg.inv(vectors)
-
-
-def svd_invariants(result: Any) -> Any:
-    """Return the singular values, the matrix, and the products of the singular vectors."""
-    u, s, vh = result
-    k = s.shape[-1]
-    product = (u[..., :, :k] * s[..., None, :]) @ vh[..., :k, :]
-    return s, product, _adjoint(u) @ u, vh @ _adjoint(vh)
-
-
-def eigvals_invariants(result: Any) -> Any:
-    """Return the sums of powers of the eigenvalues, whose order is free."""
-    return tuple(xp.sum(result**power, axis=-1) for power in (1, 2, 3))
-
-
-INVARIANTS: dict[str, Callable[[Any], Any]] = {
-    "dispatchkit.linalg.qr": qr_invariants,
-    "dispatchkit.linalg.eigh": eigh_invariants,
-    "dispatchkit.linalg.eig": eig_invariants,
-    "dispatchkit.linalg.eigvals": eigvals_invariants,
-    "dispatchkit.linalg.svd": svd_invariants,
-}
-
-
-# Functions whose elements may be anything.
-UNDEFINED = frozenset({"dispatchkit.empty", "dispatchkit.empty_like"})
-
-
-def is_determined(operation: Overridable) -> bool:
-    """Return whether the arguments of an operation determine its result."""
-    return operation.kind is not kinds.random and operation.qualified_name not in UNDEFINED
-
-
-def comparable(subject: Subject, operation: Overridable, result: Any) -> Any:
-    """Return the dense form of a result, of one that is not unique what all right results have in common."""
-    dense = subject.dense(result)
-    invariants = INVARIANTS.get(operation.qualified_name)
-    return dense if invariants is None else invariants(dense)
-
-
-def determined(operation: Overridable, found: Any, expected: Any) -> tuple[Any, Any]:
-    """Return two dense results, of those that are not unique what all right ones have in common."""
-    invariants = INVARIANTS.get(operation.qualified_name)
-    if invariants is None:
-        return found, expected
+    Parameters
+    ----------
+    call, arguments : the call, and its arguments made
+    run : makes it, by default as the program does
+    """
     try:
-        return invariants(found), invariants(expected)
-    except Exception:  # noqa: BLE001  # a result of another form, which the comparison shows
-        return found, expected
+        return CallResult(call, arguments, (run or call.run)(*arguments))
+    except Exception as error:  # noqa: BLE001  # whatever a handler raises is what is looked for
+        return CallResult(call, arguments, error=error)
 
 
-def _adjoint(x: Any) -> Any:
-    return xp.conj(xp.matrix_transpose(x))
+def wrong_derivatives_of(
+    call: Call,
+    dense: Callable[[Any], Any],
+    chosen: Callable[[Operand], bool],
+    transformed: Transformed = gradients,
+    refusals: tuple[type[Exception], ...] = (),
+) -> WrongDerivatives | None:
+    """Compare the derivatives of a call with those of the dense computation; None where they agree.
+
+    Parameters
+    ----------
+    call : that is differentiated
+    dense : makes plain tensors of arguments and results
+    chosen : tells the operands by whose fields it is differentiated
+    transformed, refusals : as of `wrong_derivatives`
+    """
+
+    def form(on_dense: bool) -> Function:
+        def function(*arrays: Any) -> list[Any]:
+            values = map(dense, arrays) if on_dense else arrays
+            result = dense(call.run(*call.with_values(values, chosen)))
+            parts = members(determined(call.operation, result, result)[0])
+            return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
+
+        return function
+
+    instances = [operand.make() for operand in call.operands if chosen(operand)]
+    return wrong_derivatives(form, instances, transformed, refusals)
 
 
 Novelty = tuple[Any, ...]
@@ -167,30 +177,28 @@ def fails(subject: Subject, operation: Overridable, check: Callable[..., Iterato
 
 
 def _examine(subject: Subject, operation: Overridable) -> Examination:
-    found = Examination(operation)
+    examined = Examination(operation)
     varied: set[int] = set()
     for call in calls_of(subject, operation):
         # What a rule makes of other arguments is its author's, what a fallback does the library's.
-        if _note(subject, found, call) and call.index is not None and call.index not in varied:
+        if _note(subject, examined, call) and call.index is not None and call.index not in varied:
             varied.add(call.index)
             for other in variations_of(subject, call):
-                _note(subject, found, other)
-    return found
+                _note(subject, examined, other)
+    return examined
 
 
-def _note(subject: Subject, found: Examination, call: TypeCall) -> bool:
+def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     """Make a call, and note what came of it; return whether it entered a rule."""
-    try:
-        expected = call.expected
-    except Exception:  # noqa: BLE001  # a call that plain tensors refuse is none to compare with
+    if not call.is_valid():  # there is nothing to compare with
         return False
-    found.calls.append(call)
+    examined.calls.append(call)
     with noting(subject), entering() as entered:
-        answered, failures = _looked_at(subject, call, expected)
+        answered, failures = _looked_at(subject, call)
     if answered:
-        found.answered.append(call)
-        found.novelty.append(_novelty(subject, call, tuple(entered.rules)))
-    found.failures += failures
+        examined.answered.append(call)
+        examined.novelty.append(_novelty(subject, call, tuple(entered.rules)))
+    examined.failures += failures
     return bool(entered.rules)
 
 
@@ -211,31 +219,28 @@ def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...]) -> Novel
     return novelty if subject.looked_into.setdefault(novelty, operation) is operation else None
 
 
-def _looked_at(subject: Subject, call: TypeCall, expected: Any) -> tuple[bool, list[Failure]]:
+def _looked_at(subject: Subject, call: TypeCall) -> tuple[bool, list[Failure]]:
     """Make a call; return whether it was answered, and what is wrong with the answer."""
     operation = call.operation
     args, kwargs = call.make()
     before = Snapshot(subject, [(p.name, value) for p, value in operation.parameters.values(args, kwargs)])
-    try:
-        result = call.run(args, kwargs)
-    except subject.refusals:
+    outcome = make_call(call, (args, kwargs))
+    if isinstance(outcome.error, subject.refusals):
         return False, []
-    except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
-        return True, [_failure("raises", subject, call, described(error), "an answer, or a decline")]
+    if outcome.error is not None:
+        return True, [_failure("raises", subject, call, described(outcome.error), "an answer, or a decline")]
     changed = before.changed()
     if changed:
         return True, [_failure("mutation", subject, call, *changed)]
-    fault = _fault(subject, call, result, expected) or _opened(subject, call, args, kwargs, result)
+    result = outcome.result
+    fault = _fault(subject, call, result) or _plain_result(subject, call, result)
     return True, [fault] if fault else list(lost_metadata("metadata", subject, call, (args, kwargs), result))
 
 
 def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     """Return the failure of a check on one call, None where it passes."""
-    try:
-        expected = call.expected
-    except Exception:  # noqa: BLE001  # there is nothing to compare with
-        return None
-    return next((one for one in _looked_at(subject, call, expected)[1] if one.check == check), None)
+    failures = _looked_at(subject, call)[1] if call.is_valid() else []
+    return next((failure for failure in failures if failure.check == check), None)
 
 
 def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
@@ -250,40 +255,28 @@ def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected:
     )
 
 
-def _opened(subject: Subject, call: TypeCall, args: Any, kwargs: Any, result: Any) -> Failure | None:
+def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
     """Return that a call among instances alone gave plain tensors, where the type says that it is closed."""
-    values = [value for _, value in call.operation.parameters.values(args, kwargs)]
-    if call.operation not in subject.closed or not all(isinstance(value, subject.cls) for value in values):
+    values = call.values() if call.operation in subject.closed else []
+    if not all(isinstance(value, subject.cls) for value in values) or len({tuple(x.shape) for x in values}) != 1:
         return None
-    if len({tuple(value.shape) for value in values}) > 1:
-        return None
-    outside = next((one for one in members(result) if not isinstance(one, subject.cls)), None)
+    outside = next((member for member in members(result) if not isinstance(member, subject.cls)), None)
     text = f"a {type_name(type(outside))}"
     return None if outside is None else _failure("closed", subject, call, text, f"a {subject.name}")
 
 
-def _fault(subject: Subject, call: TypeCall, result: Any, expected: Any) -> Failure | None:
+def _fault(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
     """Return in what a result differs from the right one."""
-    found = _difference(subject, call, result, expected)
-    if found is None:
+    values = is_determined(call.operation)
+    compared = partial(different, subject, result, given=call.values(), values=values, operation=call.operation)
+    wrong = compared(call.expected)
+    if wrong is None:
         return None
-    for name in call.options() if found[0] != "container" else ():
+    for name in call.options() if wrong[0] != "container" else ():
         bare = call.without(name)
-        if not bare.is_valid():
-            continue
-        if _difference(subject, call, result, bare.expected) is None:
+        if bare.is_valid() and compared(bare.expected) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
-    return _failure(found[0], subject, call, *found[1:])
-
-
-def _difference(subject: Subject, call: TypeCall, result: Any, expected: Any) -> tuple[str, str, str] | None:
-    try:
-        dense = subject.dense(result)
-    except Exception as error:  # noqa: BLE001  # a result of the wrong form, shown with what it led to
-        return "value", f"{shown(result)}, whose dense form raises {described(error)}", shown(expected)
-    compared = determined(call.operation, dense, expected)
-    found = difference(*compared, call.values(), values=is_determined(call.operation))
-    return None if found is None else found.failure
+    return _failure(wrong[0], subject, call, *wrong[1:])
 
 
 def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:
@@ -295,12 +288,12 @@ def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Argum
     wanted = subject.wanted(operation, values)
     if not wanted:
         return
-    for one in members(result):
-        if not isinstance(one, subject.cls):
+    for member in members(result):
+        if not isinstance(member, subject.cls):
             if not subject.laws:
-                yield _failure(check, subject, call, f"a {type(one).__name__}", f"a {subject.name} with {wanted!r}")
+                yield _failure(check, subject, call, f"a {type(member).__name__}", f"a {subject.name} with {wanted!r}")
             return
-        carried = {name: subject.carried(one)[name] for name in wanted}
+        carried = {name: subject.carried(member)[name] for name in wanted}
         if not all(same(carried[name], wanted[name]) for name in wanted):
             yield _failure(check, subject, call, repr(carried), repr(wanted))
             return
@@ -330,7 +323,7 @@ class Snapshot:
             now, now_carried = self._state(value)
             if not same(now, array):
                 return f"'{name}' became {shown(now)}", f"'{name}' still {shown(array)}"
-            for key, one in carried.items():
-                if not same(now_carried[key], one):
-                    return f"'{key}' of '{name}' became {now_carried[key]!r}", f"still {one!r}"
+            for key, before in carried.items():
+                if not same(now_carried[key], before):
+                    return f"'{key}' of '{name}' became {now_carried[key]!r}", f"still {before!r}"
         return None

@@ -123,13 +123,13 @@ class Subject:
             raise TypeError(
                 f"check_type: samples is one instance of {self.name}; write a list, [{self.cls.__name__}(...)]"
             )
-        found = list(self._samples() if callable(self._samples) else map(anew, self._samples))
-        if not found:
+        samples = list(self._samples() if callable(self._samples) else map(anew, self._samples))
+        if not samples:
             raise ValueError(f"check_type: there are no samples of {self.name}; give one instance at least")
-        for one in found:
-            if not isinstance(one, self.cls):
-                raise TypeError(f"check_type: a sample of {self.name} is a {type(one).__name__}")
-        return found
+        for sample in samples:
+            if not isinstance(sample, self.cls):
+                raise TypeError(f"check_type: a sample of {self.name} is a {type(sample).__name__}")
+        return samples
 
     def sample(self, index: int) -> Any:
         """Return one of the samples, made anew."""
@@ -275,14 +275,22 @@ class ConformanceError(AssertionError):
         return str(self.conformance)
 
 
-def different(subject: Subject, found: Any, expected: Any, given: Iterable[Any] = ()) -> tuple[str, str, str] | None:
+def different(
+    subject: Subject,
+    found: Any,
+    expected: Any,
+    given: Iterable[Any] = (),
+    *,
+    values: bool = True,
+    operation: Overridable | None = None,
+) -> tuple[str, str, str] | None:
     """Compare a result with the right one, both dense: in what they differ and both as text, as `difference` says."""
     try:
         dense = subject.dense(found)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
         text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
         return "value", text, shown(subject.dense(expected))
-    differs = difference(dense, subject.dense(expected), given)
+    differs = difference(dense, subject.dense(expected), given, values=values, operation=operation)
     return None if differs is None else differs.failure
 
 
@@ -297,8 +305,8 @@ class Reading(NamedTuple):
 def readings(subject: Subject, result: Any) -> list[Reading]:
     """Return what is compared of a result now, whatever becomes of it later."""
     return [
-        Reading(type(one), subject.array(one), subject.carried(one) if isinstance(one, subject.cls) else {})
-        for one in members(result)
+        Reading(type(member), subject.array(member), subject.carried(member) if isinstance(member, subject.cls) else {})
+        for member in members(result)
     ]
 
 

@@ -28,12 +28,11 @@ from dispatchkit.testing.differences import (
     described,
     floating,
     gradients,
-    members,
+    is_determined,
     numbers,
     shown,
-    wrong_derivatives,
 )
-from dispatchkit.testing.examination import Snapshot, comparable, examination, fails, is_determined
+from dispatchkit.testing.examination import Snapshot, examination, fails, wrong_derivatives_of
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, different, readings
 
 TURNS = range(1, 7)  # each with other elements of the instances
@@ -54,19 +53,17 @@ def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
     places: set[int] = set()
     for turn in TURNS:
         other = replace(call, turn=turn)
-        try:
-            expected = comparable(subject, call.operation, other.expected)
-        except Exception:  # noqa: BLE001, S112  # what plain tensors refuse is not asked of the type
+        if not other.is_valid():
             continue
         try:
-            given = _where_others_stood(subject, other, places)
-            result = comparable(subject, call.operation, call.run(*given))
-            del given
-            found = different(subject, result, expected, other.values())
+            arguments = _where_others_stood(subject, other, places)
+            result = call.run(*arguments)
+            del arguments
+            wrong = different(subject, result, other.expected, other.values(), operation=call.operation)
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
-        if found is not None:
-            return _failure("repeat", other, other.text, *found[1:])
+        if wrong is not None:
+            return _failure("repeat", other, other.text, *wrong[1:])
     return None
 
 
@@ -75,12 +72,12 @@ def _where_others_stood(subject: Subject, call: TypeCall, places: set[int]) -> t
     args, kwargs = call.make()
     held = []
     for _ in range(TRIES):
-        own = {id(one) for one in args if isinstance(one, subject.cls)}
-        if not own or not places or not places.isdisjoint(own):
+        places_now = {id(value) for value in args if isinstance(value, subject.cls)}
+        if not places_now or not places or not places.isdisjoint(places_now):
             break
         held.append(args)  # so that the next ones stand elsewhere
-        args = tuple(copy.copy(one) if isinstance(one, subject.cls) else one for one in args)
-    places |= own
+        args = tuple(copy.copy(value) if isinstance(value, subject.cls) else value for value in args)
+    places |= places_now
     return args, kwargs
 
 
@@ -137,13 +134,13 @@ def _in_place(subject: Subject, call: TypeCall, name: str) -> Failure | None:
     text = f"{name} of {call.text}"
     left, right = Snapshot(subject, [("x", x)]), Snapshot(subject, [("y", y)])
     try:
-        made = getattr(operator, name)(x, y)
+        changed = getattr(operator, name)(x, y)
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what the operator raises is what is looked for
         return _failure("inplace", call, text, described(error), "no exception")
-    found = alike(readings(subject, made), expected) or right.changed() or (None if made is x else left.changed())
-    return None if found is None else _failure("inplace", call, text, *found)
+    wrong = alike(readings(subject, changed), expected) or right.changed() or (None if changed is x else left.changed())
+    return None if wrong is None else _failure("inplace", call, text, *wrong)
 
 
 def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -269,8 +266,7 @@ def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transfor
     """Compare what a transformation gives on instances and on their dense form."""
     # A Function without jvp refuses, as it should.
     refusals = (*subject.refusals, NotImplementedError)
-    instances = [operand.make() for operand in call.operands if operand.own]
-    wrong = wrong_derivatives(partial(_function, subject, call), instances, transformed, refusals)
+    wrong = wrong_derivatives_of(call, subject.dense, lambda operand: operand.own, transformed, refusals)
     if wrong is None:
         return None
     if isinstance(wrong.found, Exception):
@@ -280,18 +276,6 @@ def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transfor
         found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
     found += f" ({advice})" if hinted else ""
     return Failure(name, call.operation.qualified_name, call.text, found, expected, made=call)
-
-
-def _function(subject: Subject, call: TypeCall, dense: bool) -> Function:
-    """Return a call as a function of its instances that gives plain floating-point tensors."""
-
-    def function(*instances: Any) -> Any:
-        given = map(subject.dense, instances) if dense else instances
-        result = call.run(*call.with_values(given, lambda operand: operand.own))
-        result = comparable(subject, call.operation, result)
-        return [xp.asarray(one) for one in members(result)]
-
-    return function
 
 
 def _second_derivatives(function: Function, instances: list[Any]) -> list[Any]:
@@ -318,4 +302,4 @@ def _batches(function: Function, instances: list[Any]) -> list[Any]:
     def pair(x: Any) -> Any:
         return xp.stack([x, x * 1.25 if is_floating(x) else x])
 
-    return [np.array(one.detach().numpy()) for one in vmap(function)(*mapped(pair, instances))]
+    return [np.array(batch.detach().numpy()) for batch in vmap(function)(*mapped(pair, instances))]

@@ -109,7 +109,7 @@ def drawn(strategy: Any, to_dense: Callable[[Any], Any]) -> list[Any]:
     """Return instances that a strategy gives, the same at every run: one of each shape and dtype, a dozen at most."""
     from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415  # an optional dependency
 
-    found: dict[Any, Any] = {}
+    richest: dict[Any, Any] = {}
 
     @settings(
         max_examples=DRAWS,
@@ -123,11 +123,11 @@ def drawn(strategy: Any, to_dense: Callable[[Any], Any]) -> list[Any]:
     def collect(value: Any) -> None:
         novelty = _novelty(value, to_dense)
         score = _richness(value)
-        if novelty is not None and score >= found.get(novelty, (0, None))[0]:
-            found[novelty] = (score, value)
+        if novelty is not None and score >= richest.get(novelty, (0, None))[0]:
+            richest[novelty] = (score, value)
 
     collect()
-    return [found[key][1] for key in sorted(found, reverse=True)][:KEPT]
+    return [richest[key][1] for key in sorted(richest, reverse=True)][:KEPT]
 
 
 def first(strategy: Any) -> Any:
@@ -138,8 +138,8 @@ def first(strategy: Any) -> Any:
 def _richness(value: Any) -> int:
     """Return how many different elements of ordinary size an instance has, by which mistakes show."""
     elements = [np.asarray(x.detach().numpy() if isinstance(x, Tensor) else x).ravel() for x in arrays_of(value)]
-    found = {x for one in elements if one.dtype.kind in "iufc" for x in one.tolist() if 0.05 < abs(x) < 20}
-    return len(found)
+    numbers = [x for array in elements if array.dtype.kind in "iufc" for x in array.tolist()]
+    return len({x for x in numbers if 0.05 < abs(x) < 20})
 
 
 def _novelty(value: Any, to_dense: Callable[[Any], Any]) -> tuple[int, str, int] | None:

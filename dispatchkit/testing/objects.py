@@ -20,7 +20,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import described, same, shown
-from dispatchkit.testing.examination import examination
+from dispatchkit.testing.examination import examination, make_call
 from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
 from dispatchkit.testing.instances import NEGATIVE, of_fields, varied
 
@@ -162,19 +162,17 @@ def copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
 
 def deep_copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`copy.deepcopy` gives an equal instance that shares no memory with the first."""
-    yield _same("deepcopy", subject, x, "copy.deepcopy", copy.deepcopy) or _shares(subject, x)
-
-
-def _shares(subject: Subject, x: Any) -> Failure | None:
-    if _share(copy.deepcopy(x), x):
-        return Failure("deepcopy", "", f"copy.deepcopy({subject.name})", "memory shared with the original", "its own")
-    return None
+    failure = _same("deepcopy", subject, x, "copy.deepcopy", copy.deepcopy)
+    if failure is None and _share(copy.deepcopy(x), x):
+        text = f"copy.deepcopy({subject.name})"
+        failure = Failure("deepcopy", "", text, "memory shared with the original", "its own")
+    yield failure
 
 
 def _share(made: Any, x: Any) -> bool:
     """Return whether two values share memory."""
-    own = [_memory(one) for one in arrays_of(made)]
-    return any(np.may_share_memory(one, _memory(other)) for one in own for other in arrays_of(x))
+    memories = [_memory(array) for array in arrays_of(made)]
+    return any(np.may_share_memory(array, _memory(other)) for array in memories for other in arrays_of(x))
 
 
 def _memory(x: Any) -> Any:
@@ -257,12 +255,8 @@ class Foreigner:
         return "Foreigner()"
 
 
-def _answer(self: Any, other: Any) -> Any:
-    return ANSWER
-
-
 for _name in (*REFLECTED.values(), *COMPARISONS):
-    setattr(Foreigner, _name, _answer)
+    setattr(Foreigner, _name, lambda self, other: ANSWER)
 
 
 def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -271,24 +265,17 @@ def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure 
         return
     for call in examination(subject, operation).some(1):
         for place in range(len(call.operands)):
-            yield _with_foreign(subject, replace(call, seats=(place,), other=_foreign))
+            yield _with_foreign(replace(call, seats=(place,), other=lambda value: Foreign()))
         for member in tensor_protocol.surface:
             if member.operation is operation and member.name in (*REFLECTED, *COMPARISONS):
                 yield from _with_foreigner(subject, call, member.name)
 
 
-def _with_foreign(subject: Subject, call: TypeCall) -> Failure | None:
-    args, kwargs = call.make()
-    try:
-        call.run(args, kwargs)
-    except Exception as error:  # noqa: BLE001  # whatever a handler raises, the foreign type was not asked
-        text = call.text
-        return _failure(call, text, error, "a decline (dk.decline or NotImplemented), then its answer")
-    return None
-
-
-def _foreign(value: Any) -> Foreign:
-    return Foreign()
+def _with_foreign(call: TypeCall) -> Failure | None:
+    error = make_call(call, call.make()).error
+    if error is None:
+        return None
+    return _failure(call, call.text, error, "a decline (dk.decline or NotImplemented), then its answer")
 
 
 def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Failure | None]:

@@ -55,10 +55,10 @@ def shapes(
     >>> test_sizes()
     """
     _, extra = _hypothesis()
-    found: SearchStrategy[tuple[int, ...]] = extra.array_shapes(
+    strategy: SearchStrategy[tuple[int, ...]] = extra.array_shapes(
         min_dims=min_dims, max_dims=max_dims, min_side=min_side, max_side=max_side
     )
-    return found
+    return strategy
 
 
 def axes(shape: Sequence[int] | int, *, none: bool = True, several: bool = True) -> SearchStrategy[Any]:
@@ -94,8 +94,8 @@ def axes(shape: Sequence[int] | int, *, none: bool = True, several: bool = True)
         choices.append(extra.valid_tuple_axes(ndim))
     if not choices:
         raise ValueError("axes: an array without axes has no axis; allow none or several")
-    found: SearchStrategy[Any] = strategies.one_of(*choices)
-    return found
+    strategy: SearchStrategy[Any] = strategies.one_of(*choices)
+    return strategy
 
 
 def tensors(
@@ -150,8 +150,8 @@ def tensors(
         return tensor_namespace.tensor(array, requires_grad=bool(flag))
 
     lengths = shapes() if shape is None else strategy_of(shape)
-    found: SearchStrategy[Any] = drawn()
-    return found
+    strategy: SearchStrategy[Any] = drawn()
+    return strategy
 
 
 def _elements(dtype: Any, extra: Any) -> Any:

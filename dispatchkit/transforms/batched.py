@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dispatchkit.declare.namespace import tensor_namespace
@@ -107,13 +106,9 @@ def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     )
     results = []
     for index in range(batch.size):
-        own, keywords = operation.parameters.replace(args, kwargs, partial(_element, batch, index))
-        results.append(operation.function(*own, **keywords))
+        values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: batch.element(x, index))  # noqa: B023  # called at once
+        results.append(operation.function(*values, **keywords))
     return batch.wrapped(stacked(results))
-
-
-def _element(batch: Batch, index: int, name: str, x: Any) -> Any:
-    return batch.element(x, index)
 
 
 def stacked(results: list[Any]) -> Any:

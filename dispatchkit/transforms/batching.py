@@ -70,8 +70,8 @@ class Batch:
         return x.value[index] if self.holds(x) else x
 
     def wrapped(self, y: Any) -> Any:
-        """Return what a rule found as batched tensors."""
-        return tensor_protocol.types.map_arrays(y, lambda one: self.cls(one, self.level))
+        """Return what a rule computed as batched tensors."""
+        return tensor_protocol.types.map_arrays(y, lambda array: self.cls(array, self.level))
 
     def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], **changes: Any) -> Any:
         """Call the operation with some of the arguments changed, named as in its signature."""
@@ -128,13 +128,13 @@ def along_axes(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     value = batch.argument(args, kwargs, first.name)
     arrays = list(value) if several else [value]
     names, none, _ = operation.axes
-    given = {name: batch.argument(args, kwargs, name) for name in names}
-    if none is None and None in given.values():
-        arrays, given = [batch.flat(x) for x in arrays], dict.fromkeys(names, 1)
+    axes = {name: batch.argument(args, kwargs, name) for name in names}
+    if none is None and None in axes.values():
+        arrays, axes = [batch.flat(x) for x in arrays], dict.fromkeys(names, 1)
     else:
-        given = {name: _behind(axis, tuple(arrays[0].shape), operation) for name, axis in given.items()}
+        axes = {name: _behind(axis, tuple(arrays[0].shape), operation) for name, axis in axes.items()}
         arrays = [batch.front(x) for x in arrays]
-    return batch.called(args, kwargs, **{first.name: arrays if several else arrays[0]}, **given)
+    return batch.called(args, kwargs, **{first.name: arrays if several else arrays[0]}, **axes)
 
 
 def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> Any:
@@ -147,17 +147,18 @@ def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> 
     count = len(shape) + operation.axes.added * (len(axis) if several else 1)
     if count == 0 and operation.kind is kinds.reduction:
         return normal_axes(axis, 0, operation.name)
-    found = [normal_axis(one, count, operation.name) + 1 for one in axis] if several else None
-    return tuple(found) if found is not None else normal_axis(axis, count, operation.name) + 1
+    if several:
+        return tuple([normal_axis(part, count, operation.name) + 1 for part in axis])
+    return normal_axis(axis, count, operation.name) + 1
 
 
 @rule_for("argmax", "argmin")
 def reduction_to_index(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Reduce along one axis; without one, the elements of each array of the batch in a row."""
-    found = along_axes(batch, x, *args, **kwargs)
+    indices = along_axes(batch, x, *args, **kwargs)
     flat = batch.argument((x, *args), kwargs, "axis") is None
     kept = flat and batch.argument((x, *args), kwargs, "keepdims")
-    return xp.reshape(found, (batch.size, *(1,) * len(x.shape))) if kept else found
+    return xp.reshape(indices, (batch.size, *(1,) * len(x.shape))) if kept else indices
 
 
 @rule_for("astype", "clone", "from_dlpack", "zeros_like", "ones_like", "empty_like")
@@ -207,9 +208,8 @@ def full(batch: Batch, shape: Any, fill_value: Any, *, dtype: Any = None, **kwar
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     value = batch.front(fill_value)
     if value.ndim != 1:
-        raise ValueError(
-            f"{batch.operation.name}: fill_value must be a number, found an array of {value.ndim - 1} axes"
-        )
+        name = batch.operation.name
+        raise ValueError(f"{name}: fill_value must be a number, found an array of {value.ndim - 1} axes")
     filled = xp.broadcast_to(xp.reshape(value, (batch.size, *(1,) * len(shape))), (batch.size, *shape))
     return xp.astype(filled, dtype or value.dtype)
 
@@ -312,12 +312,8 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
     index = xp.reshape(xp.arange(batch.size), (batch.size, *(1,) * depth))
     if not before or not depth:
         return Selection((index, *aligned), count)
-    return Selection(
-        (index, *aligned),
-        count,
-        tuple(range(1, depth + 1)),
-        tuple(range(before + 1, before + depth + 1)),
-    )
+    target = tuple(range(before + 1, before + depth + 1))
+    return Selection((index, *aligned), count, tuple(range(1, depth + 1)), target)
 
 
 def _parts(batch: Batch, key: Any, shape: tuple[int, ...]) -> tuple[list[Any], int]:
@@ -409,8 +405,8 @@ def take_along_axis(batch: Batch, x: Any, indices: Any, /, *, axis: int = -1) ->
 @rule_for("isin")
 def isin(batch: Batch, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     members = batch.flat(x2, ndim_of(x1))
-    found = xp.any(xp.expand_dims(batch.front(x1), axis=-1) == members, axis=-1)
-    return ~found if invert else found
+    among = xp.any(xp.expand_dims(batch.front(x1), axis=-1) == members, axis=-1)
+    return ~among if invert else among
 
 
 @rule_for("searchsorted")
@@ -427,8 +423,7 @@ def searchsorted(batch: Batch, x1: Any, x2: Any, /, *, side: str = "left", sorte
 
 def of_matrices(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """Compute on the last two axes of one array; the batch is one more axis before them."""
-    arrays = batch.operation.parameters.values(args, kwargs)
-    (_, x), *others = arrays
+    (_, x), *others = batch.operation.parameters.values(args, kwargs)
     if any(batch.holds(other) for _, other in others) or not batch.holds(x):
         return NotImplemented
     if len(x.shape) < 2:
@@ -455,10 +450,8 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     first = xp.expand_dims(x1, axis=0) if row else x1
     second = xp.expand_dims(x2, axis=1) if column else x2
     y = xp.matmul(*_stacks(batch, first, second))
-    if row:
-        y = xp.squeeze(y, axis=-1 if column else -2)
-        return xp.squeeze(y, axis=-1) if column else y
-    return xp.squeeze(y, axis=-1) if column else y
+    y = xp.squeeze(y, axis=-1) if column else y
+    return xp.squeeze(y, axis=-1 if column else -2) if row else y
 
 
 @rule_for("dot", "mm", "mv", "bmm", "linalg.outer")
@@ -498,20 +491,11 @@ def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
         raise ValueError(f"tensordot: the paired axes of shapes {shape1} and {shape2} differ in length")
     free1 = [i for i in range(n1) if i not in summed1]
     free2 = [i for i in range(n2) if i not in summed2]
-    length = 1
-    for i in summed1:
-        length *= shape1[i]
-    left = xp.reshape(xp.permute_dims(x1, (*free1, *summed1)), (_size(shape1, free1), length))
-    right = xp.reshape(xp.permute_dims(x2, (*summed2, *free2)), (length, _size(shape2, free2)))
-    y = xp.matmul(left, right)
-    return y.value.reshape((batch.size, *(shape1[i] for i in free1), *(shape2[i] for i in free2)))
-
-
-def _size(shape: tuple[int, ...], axes: list[int]) -> int:
-    size = 1
-    for i in axes:
-        size *= shape[i]
-    return size
+    length = prod(shape1[i] for i in summed1)
+    rows, columns = [shape1[i] for i in free1], [shape2[i] for i in free2]
+    left = xp.reshape(xp.permute_dims(x1, (*free1, *summed1)), (prod(rows), length))
+    right = xp.reshape(xp.permute_dims(x2, (*summed2, *free2)), (length, prod(columns)))
+    return xp.matmul(left, right).value.reshape((batch.size, *rows, *columns))
 
 
 @rule_for("linalg.vector_norm")

@@ -92,22 +92,26 @@ class Dual(Tracer):
         if special is not None:
             return special(level, *args, **kwargs)
         if not isinstance(operation, DeclaredOperation) or operation.composite:
-            return _through_body(operation, args, kwargs)
+            # Its inner calls carry the tangents.
+            body = operation.decomposition()
+            if body is None:
+                name = operation.qualified_name
+                raise TransformError(f"jvp: {name} has neither rules for tangents nor a body to follow")
+            return body(*args, **kwargs)
         values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
         if not operation.differentiable:
             y = operation.function(*values, **keywords)
             return Dual(y, None, level) if operation.kind is kinds.creation else y
         tangents = _tangents(operation, args, kwargs, level)
         if operation.kind.family in COPYING:
-            found = _on_raw_arrays(operation, values, keywords, tangents, level)
-            if found is not None:
-                return found
-        y = operation.function(*values, **keywords)
+            dual = _on_raw_arrays(operation, values, keywords, tangents, level)
+            if dual is not None:
+                return dual
+        call = operation.function
+        y = call(*values, **keywords)
         if not tangents:
             return y
-        return _paired(
-            y, apply_jvp(operation, operation.function, tensor_namespace, y, values, keywords, tangents), level
-        )
+        return _paired(y, apply_jvp(operation, call, tensor_namespace, y, values, keywords, tangents), level)
 
 
 def value_at(x: Any, level: int) -> Any:
@@ -139,7 +143,7 @@ def _tangents(
     operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], level: int
 ) -> list[tuple[ArrayParameter, Any]]:
     """Return the array parameters whose arguments have tangents, with these."""
-    found: list[tuple[ArrayParameter, Any]] = []
+    tangents: list[tuple[ArrayParameter, Any]] = []
     for p in operation.parameters.arrays:
         if p.form is Form.INDEX:
             continue
@@ -147,20 +151,12 @@ def _tangents(
         if p.form is Form.ONE or not p.holds_several(argument):
             t: Any = tangent_at(argument, level)
             if t is not None:
-                found.append((p, t))
+                tangents.append((p, t))
         else:
             parts = [tangent_at(member, level) for member in argument]
             if any(part is not None for part in parts):
-                found.append((p, parts))
-    return found
-
-
-def _through_body(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Compute an operation without rules by its body, whose inner calls carry the tangents."""
-    body = operation.decomposition()
-    if body is None:
-        raise TransformError(f"jvp: {operation.qualified_name} has neither rules for tangents nor a body to follow")
-    return body(*args, **kwargs)
+                tangents.append((p, parts))
+    return tangents
 
 
 def _on_raw_arrays(
@@ -174,16 +170,14 @@ def _on_raw_arrays(
     raw_tangents = [(p, _raw(t)) for p, t in tangents]
     if live or foreign or not tangents or any(t is None for _, t in raw_tangents):
         return None
-    plain = True
+    arrays: list[Any] = []
 
-    def opened(_: str, x: Any) -> Any:
-        nonlocal plain
-        found = _raw(x)
-        plain = plain and found is not None
-        return found
+    def raw(_: str, x: Any) -> Any:
+        arrays.append(_raw(x))
+        return arrays[-1]
 
-    own, keywords = operation.parameters.replace(args, kwargs, opened)
-    if not plain:
+    values, keywords = operation.parameters.replace(args, kwargs, raw)
+    if any(array is None for array in arrays):
         return None
     body = operation.implementation.body
 
@@ -191,13 +185,13 @@ def _on_raw_arrays(
         return body(numpy_namespace, *args, **kwargs)
 
     try:
-        y = call(*own, **keywords)
+        y = call(*values, **keywords)
     except Exception:  # noqa: BLE001  # the general path raises it again, with the message of the operation
         return None
     if isinstance(y, (tuple, list)):
         return None
     y = raw_array(y)
-    t = apply_jvp(operation, call, numpy_namespace, y, own, keywords, raw_tangents)
+    t = apply_jvp(operation, call, numpy_namespace, y, values, keywords, raw_tangents)
     base = tensor_namespace.Tensor
     return _paired(wrapped(base, y), None if t is None else wrapped(base, t), level)
 
@@ -246,8 +240,7 @@ def _is_shared(x: Any) -> bool:
 def _as_dual(level: int, obj: Any, /, **kwargs: Any) -> Any:
     """Convert value and tangent; of a list, stack its members."""
     if isinstance(obj, (list, tuple)):
-        made = tensor_namespace.stack([as_tensor(member) for member in obj])
-        return tensor_namespace.asarray(made, **kwargs)
+        return tensor_namespace.asarray(tensor_namespace.stack([as_tensor(member) for member in obj]), **kwargs)
     t = tangent_at(obj, level)
     y = tensor_namespace.asarray(value_at(obj, level), **kwargs)
     return y if t is None else Dual(y, tensor_namespace.asarray(t, **kwargs), level)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from contextlib import contextmanager
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
@@ -130,8 +131,7 @@ class Tracer(Tensor):
         return (self.value,)
 
     def _innermost(self) -> Storage:
-        found: Storage = self.value._innermost()
-        return found
+        return self.value._innermost()  # type: ignore[no-any-return]  # of a tensor
 
     @property
     def array(self) -> Any:
@@ -149,8 +149,7 @@ class Tracer(Tensor):
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
-        shape: tuple[int, ...] = self.value.shape
-        return shape
+        return self.value.shape  # type: ignore[no-any-return]  # a tuple
 
     @property
     def dtype(self) -> Any:
@@ -165,10 +164,7 @@ class Tracer(Tensor):
     @property
     def size(self) -> int:
         """Number of elements."""
-        count = 1
-        for length in self.shape:
-            count *= length
-        return count
+        return prod(self.shape)
 
     @property
     def device(self) -> Any:
@@ -191,9 +187,8 @@ class Tracer(Tensor):
         ------
         TransformError : always
         """
-        raise TransformError(
-            f"requires_grad cannot be set inside {self.transformation}; use dispatchkit.func.grad there"
-        )
+        name = self.transformation
+        raise TransformError(f"requires_grad cannot be set inside {name}; use dispatchkit.func.grad there")
 
     def backward(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: the graph is that of the tensors inside.
@@ -243,9 +238,8 @@ class Tracer(Tensor):
         return bool(tensor_namespace.isdtype(self.dtype, "complex floating"))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TransformError(
-            f"a tensor inside {self.transformation} cannot be pickled or copied; it is gone afterwards"
-        )
+        name = self.transformation
+        raise TransformError(f"a tensor inside {name} cannot be pickled or copied; it is gone afterwards")
 
     def __copy__(self) -> Self:
         return self
@@ -259,11 +253,11 @@ tensor_protocol.types.records.declare(Tracer, Declaration(priority=LAST))
 
 def top_level(values: Sequence[Any]) -> Tracer | None:
     """Return a tracer of the highest level among arguments, None where there is none."""
-    found: Tracer | None = None
+    top: Tracer | None = None
     for value in values:
-        if isinstance(value, Tracer) and (found is None or value.level > found.level):
-            found = value
-    return found
+        if isinstance(value, Tracer) and (top is None or value.level > top.level):
+            top = value
+    return top
 
 
 def as_tensor(value: Any) -> Any:

@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.rules import check_inner
 
 implements = tensor_protocol.implements
 ORDER_MATTERS = "with inf or nan the order of the products matters"
@@ -138,15 +139,9 @@ class LoraTensor(ArrayMethods):
         )
 
 
-def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    if not left or not right or left[-1] != right[-2:][0]:
-        raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
-
-
-def _promoted(x: Tensor, matrix: LoraTensor) -> Tensor:
+def _promoted(x: Tensor, matrix: LoraTensor) -> Any:
     """Return a tensor in the dtype of its product with a matrix, of which parts can be less precise."""
-    promoted: Tensor = ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
-    return promoted
+    return ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
 
 
 def _are_finite(*tensors: Tensor) -> bool:
@@ -155,7 +150,7 @@ def _are_finite(*tensors: Tensor) -> bool:
 
 @implements(ops.matmul)
 def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
-    _check_inner(x1.shape, x2.shape)
+    check_inner(x1.shape, x2.shape)
     if not _are_finite(x1, x2.left, x2.right):
         return decline(ORDER_MATTERS)
     x1 = _promoted(x1, x2)
@@ -164,7 +159,7 @@ def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
-    _check_inner(x1.shape, x2.shape)
+    check_inner(x1.shape, x2.shape)
     if not _are_finite(x1.left, x1.right, x2):
         return decline(ORDER_MATTERS)
     x2 = _promoted(x2, x1)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit import linalg, ops, special
-from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.statistics.moments import fit_weights, scale_covariances
 from dispatchkit.ops.statistics.quantiles import between
@@ -15,8 +14,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-
-__all__ = ["MaskedTensor"]
+from dispatchkit.types.rules import bound
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
@@ -76,7 +74,7 @@ class MaskedTensor(Wrapper):
         ----------
         value : a number, or an array that broadcasts to the shape; it takes the dtype of this array
         """
-        return ops.where(self.valid, self.data, ops.asarray(value, dtype=self.dtype, device=self.data.device))
+        return with_value(self, value)
 
     def to_dense(self) -> Any:
         """Raise: what is missing has no value.
@@ -168,6 +166,7 @@ def neutral(op: Any, x: MaskedTensor) -> Any:
 
 
 implements = tensor_protocol.implements
+_function: Any
 
 
 @implements(kinds.creation, MaskedTensor)
@@ -187,8 +186,7 @@ def convert_masked(op: Any, x: MaskedTensor, /, *args: Any, **kwargs: Any) -> An
 
 @implements(ops.where, MaskedTensor)
 def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
-    chosen = condition.data if isinstance(condition, MaskedTensor) else condition
-    known = condition.valid if isinstance(condition, MaskedTensor) else True
+    chosen, known = parts(condition)
     data, valid = zip(*[parts(x) for x in (x1, x2)], strict=True)
     result = ops.where(chosen, *data)
     return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
@@ -294,27 +292,16 @@ def sort_masked(x: MaskedTensor, /, *, axis: int = -1, descending: bool = False,
     return ops.take_along_axis(x, order, axis=axis)
 
 
-def _register_cumulative() -> None:
-    for function in (ops.cumulative_sum, ops.cumulative_prod):
-
-        def cumulative_masked(
-            x: MaskedTensor,
-            /,
-            *,
-            axis: Any = None,
-            dtype: Any = None,
-            include_initial: bool = False,
-            op: Any = function,
-        ) -> Any:
-            if include_initial:
-                return decline("the initial element has no place in the mask")
-            return MaskedTensor(op(with_value(x, neutral(op, x)), axis=axis, dtype=dtype), ops.clone(x.valid))
-
-        cumulative_masked.__name__ = cumulative_masked.__qualname__ = f"{function.__name__}_masked"
-        implements(function, MaskedTensor)(cumulative_masked)
+def accumulate_masked(
+    op: Any, x: MaskedTensor, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    if include_initial:
+        return decline("the initial element has no place in the mask")
+    return MaskedTensor(op(with_value(x, neutral(op, x)), axis=axis, dtype=dtype), ops.clone(x.valid))
 
 
-_register_cumulative()
+for _function in (ops.cumulative_sum, ops.cumulative_prod):
+    implements(_function, MaskedTensor)(bound(_function, accumulate_masked))
 
 
 @implements(ops.diff, MaskedTensor)
@@ -327,14 +314,12 @@ def diff_masked(x: MaskedTensor, /, n: int = 1, *, axis: int = -1) -> MaskedTens
     return diff_masked(step, n - 1, axis=axis)
 
 
-@implements(ops.softmax, MaskedTensor)
-def softmax_masked(x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
-    return MaskedTensor(ops.softmax(_lowest(x), axis=axis), ops.clone(x.valid))
+def softmax_masked(op: Any, x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
+    return MaskedTensor(op(_lowest(x), axis=axis), ops.clone(x.valid))
 
 
-@implements(ops.log_softmax, MaskedTensor)
-def log_softmax_masked(x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
-    return MaskedTensor(ops.log_softmax(_lowest(x), axis=axis), ops.clone(x.valid))
+for _function in (ops.softmax, ops.log_softmax):
+    implements(_function, MaskedTensor)(bound(_function, softmax_masked))
 
 
 @implements(ops.logsumexp, MaskedTensor)
@@ -349,22 +334,17 @@ def _lowest(x: MaskedTensor) -> Any:
     return with_value(x, ops.finfo(x.dtype).min)
 
 
-def _register_reductions() -> None:
-    for function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
-
-        def reduce_masked(
-            x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, op: Any = function, **kwargs: Any
-        ) -> MaskedTensor:
-            result = op(with_value(x, neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
-            left = ops.any(x.valid, axis=axis, keepdims=keepdims)
-            # The extreme of nothing is an infinity; a gradient is not to see it.
-            return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
-
-        reduce_masked.__name__ = reduce_masked.__qualname__ = f"{function.__name__}_masked"
-        implements(function, MaskedTensor)(reduce_masked)
+def reduce_masked(
+    op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, **kwargs: Any
+) -> MaskedTensor:
+    result = op(with_value(x, neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
+    left = ops.any(x.valid, axis=axis, keepdims=keepdims)
+    # The extreme of nothing is an infinity; a gradient is not to see it.
+    return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
 
 
-_register_reductions()
+for _function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
+    implements(_function, MaskedTensor)(bound(_function, reduce_masked))
 
 
 def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
@@ -433,27 +413,22 @@ def trace_masked(x: MaskedTensor, /, *, offset: int = 0, dtype: Any = None) -> A
     return ops.sum(linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-def _register_places() -> None:
-    for function in (ops.argmax, ops.argmin):
-
-        def place_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, op: Any = function) -> Any:
-            if not holds(ops.any(x.valid, axis=axis), traced=True):
-                raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
-            # Stable: of equal elements the first that is there.
-            order = ops.argsort(~x.valid if axis is not None else ops.reshape(~x.valid, (-1,)), axis=axis or 0)
-            known = with_value(x, neutral(op, x))
-            data = known if axis is not None else ops.reshape(known, (-1,))
-            first = op(ops.take_along_axis(data, order, axis=axis or 0), axis=axis or 0, keepdims=True)
-            found = ops.take_along_axis(order, first, axis=axis or 0)
-            if axis is None:
-                return ops.reshape(found, (1,) * x.ndim if keepdims else ())
-            return found if keepdims else ops.squeeze(found, axis=axis)
-
-        place_masked.__name__ = place_masked.__qualname__ = f"{function.__name__}_masked"
-        implements(function, MaskedTensor)(place_masked)
+def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if not holds(ops.any(x.valid, axis=axis), traced=True):
+        raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
+    # Stable: of equal elements the first that is there.
+    order = ops.argsort(~x.valid if axis is not None else ops.reshape(~x.valid, (-1,)), axis=axis or 0)
+    known = with_value(x, neutral(op, x))
+    data = known if axis is not None else ops.reshape(known, (-1,))
+    first = op(ops.take_along_axis(data, order, axis=axis or 0), axis=axis or 0, keepdims=True)
+    place = ops.take_along_axis(order, first, axis=axis or 0)
+    if axis is None:
+        return ops.reshape(place, (1,) * x.ndim if keepdims else ())
+    return place if keepdims else ops.squeeze(place, axis=axis)
 
 
-_register_places()
+for _function in (ops.argmax, ops.argmin):
+    implements(_function, MaskedTensor)(bound(_function, place_masked))
 
 
 @implements(ops.average, MaskedTensor)
@@ -493,6 +468,3 @@ def cov_masked(
 def corrcoef_masked(x: MaskedTensor, /, *, rowvar: bool = True) -> Any:
     c = cov_masked(x, rowvar=rowvar)
     return scale_covariances(ops, c, linalg.diagonal(c) if c.ndim else c) if isinstance(c, MaskedTensor) else c
-
-
-make_home(__name__)

@@ -12,9 +12,11 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
+from dispatchkit.types.rules import bound
 
 Names = tuple[str, ...]
 implements = tensor_protocol.implements
+_function: Any
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("names"), fields=("data", "names"))
@@ -222,12 +224,18 @@ def reduce_named(op: Any, x: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
     """Reduce along axes, whose names go."""
     if args or "axis" not in op_parameters(op) or any(isinstance(value, NamedTensor) for value in kwargs.values()):
         return decline("only reductions along axes have a rule")
+    return _reduce(op, x, **kwargs)
+
+
+def _reduce(op: Any, x: NamedTensor, *args: Any, **kwargs: Any) -> Any:
     kwargs = _numbered(op, x, kwargs)
-    result = op(x.data, **kwargs)
-    if kwargs.get("keepdims"):
-        return _named(result, x.names)
-    gone = _axes_of(x, kwargs.get("axis"))
-    return _named(result, tuple(name for i, name in enumerate(x.names) if i not in gone))
+    removed = set() if kwargs.get("keepdims") else _axes_of(x, kwargs.get("axis"))
+    return _without_names(op(x.data, *args, **kwargs), x, removed)
+
+
+def _without_names(result: Any, x: NamedTensor, axes: set[int]) -> Any:
+    """Return a result with the names of an array but those of some axes."""
+    return _named(result, tuple(name for i, name in enumerate(x.names) if i not in axes))
 
 
 def op_parameters(op: Any) -> Any:
@@ -241,10 +249,7 @@ def quantile_named(
 ) -> Any:
     if getattr(q, "ndim", 0):
         return decline("the axis of several quantiles has no name")
-    axis = places(ops.quantile, x, axis)
-    found = ops.quantile(x.data, q, axis=axis, method=method, keepdims=keepdims)
-    gone = set() if keepdims else _axes_of(x, axis)
-    return _named(found, tuple(name for i, name in enumerate(x.names) if i not in gone))
+    return _reduce(ops.quantile, x, q, axis=axis, method=method, keepdims=keepdims)
 
 
 # What gives arrays with the same axes.
@@ -265,17 +270,8 @@ def keep_axes(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _named(result, x.names) if len(result.shape) == len(x.names) else decline("the result has other axes")
 
 
-def _register_same_axes() -> None:
-    for function in SAME_AXES:
-
-        def keep(x: NamedTensor, /, *args: Any, op: Any = function, **kwargs: Any) -> Any:
-            return keep_axes(op, x, *args, **kwargs)
-
-        keep.__name__ = keep.__qualname__ = f"{function.__name__}_named"
-        implements(function, NamedTensor)(keep)
-
-
-_register_same_axes()
+for _function in SAME_AXES:
+    implements(_function, NamedTensor)(bound(_function, keep_axes))
 
 
 @implements(ops.permute_dims)
@@ -289,24 +285,25 @@ def t_named(x: NamedTensor, /) -> Any:
     return _named(ops.t(x.data), x.names[::-1])
 
 
-@implements(ops.matrix_transpose)
-def matrix_transpose_named(x: NamedTensor, /) -> Any:
-    return _named(ops.matrix_transpose(x.data), (*x.names[:-2], *x.names[:-3:-1]))
+def transpose_named(op: Any, x: NamedTensor, /) -> Any:
+    return _named(op(x.data), (*x.names[:-2], *x.names[:-3:-1]))
+
+
+for _function in (ops.matrix_transpose, linalg.inv):
+    implements(_function, NamedTensor)(bound(_function, transpose_named))
 
 
 @implements(ops.squeeze)
 def squeeze_named(x: NamedTensor, /, axis: Any = None) -> Any:
     axis = places(ops.squeeze, x, axis)
     result = ops.squeeze(x.data, axis=axis)
-    gone = {i for i in _axes_of(x, axis) if x.shape[i] == 1}
-    return _named(result, tuple(name for i, name in enumerate(x.names) if i not in gone))
+    return _without_names(result, x, {i for i in _axes_of(x, axis) if x.shape[i] == 1})
 
 
 @implements(ops.unstack)
 def unstack_named(x: NamedTensor, /, *, axis: Any = 0) -> Any:
     axis = places(ops.unstack, x, axis)
-    (gone,) = _axes_of(x, axis)
-    return _named(ops.unstack(x.data, axis=axis), tuple(name for i, name in enumerate(x.names) if i != gone))
+    return _without_names(ops.unstack(x.data, axis=axis), x, _axes_of(x, axis))
 
 
 @implements(ops.concat, NamedTensor)
@@ -392,11 +389,6 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
 # Linear algebra.
 
 
-@implements(linalg.inv)
-def inv_named(x: NamedTensor, /) -> Any:
-    return _named(linalg.inv(x.data), (*x.names[:-2], *x.names[:-3:-1]))
-
-
 @implements(linalg.det)
 def det_named(x: NamedTensor, /) -> Any:
     return _named(linalg.det(x.data), x.names[:-2])
@@ -404,10 +396,7 @@ def det_named(x: NamedTensor, /) -> Any:
 
 @implements(linalg.vector_norm)
 def vector_norm_named(x: NamedTensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    axis = places(linalg.vector_norm, x, axis)
-    gone = set() if keepdims else _axes_of(x, axis)
-    found = linalg.vector_norm(x.data, axis=axis, keepdims=keepdims, ord=ord)
-    return _named(found, tuple(name for i, name in enumerate(x.names) if i not in gone))
+    return _reduce(linalg.vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)
 
 
 @implements(kinds.all, NamedTensor)

@@ -12,6 +12,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.types.rules import axis_of_matrix, check_inner
 
 implements = tensor_protocol.implements
 LARGEST = 127
@@ -171,8 +172,7 @@ def _has_finite_scales(x: QuantizedTensor) -> bool:
 
 @implements(ops.matmul)
 def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
-    if not x1.ndim or x1.shape[-1] != x2.shape[0]:
-        raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    check_inner(x1.shape, x2.shape)
     if not _has_finite_scales(x2):
         return decline(SCALED_LATER)
     dtype = np.result_type(x1.dtype, x2.dtype)
@@ -188,8 +188,7 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
-    if not x2.ndim or x2.shape[-2:][0] != x1.shape[1]:
-        raise ValueError(f"matmul: arrays of shapes {x1.shape} and {x2.shape} cannot be multiplied")
+    check_inner(x1.shape, x2.shape)
     if not _has_finite_scales(x1):
         return decline(SCALED_LATER)
     if x2.ndim == 1:
@@ -234,7 +233,7 @@ def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
 
 @implements(ops.multiply)
 def multiply_by_quantized(x1: int | float | Tensor, x2: QuantizedTensor, /) -> Any:
-    return _rescaled(ops.multiply, x2, x1)
+    return multiply_quantized(x2, x1)
 
 
 @implements(ops.divide)
@@ -263,9 +262,7 @@ def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = F
 
 
 def _axis(name: str, axis: int) -> int:
-    if not -2 <= axis < 2:
-        raise IndexError(f"{name}: axis {axis} is out of range for a QuantizedTensor, which has 2 axes")
-    return axis if axis < 0 else axis - 2
+    return axis_of_matrix(name, QuantizedTensor, axis) - 2
 
 
 @implements(ops.getitem)

@@ -10,14 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-
-__all__ = ["SparsePattern", "SparseTensor"]
+from dispatchkit.types.rules import axis_of_matrix, bound, check_inner
 
 FORMATS = ("coo", "csr", "csc")
 
@@ -381,14 +379,9 @@ class SparseProduct(autograd.Function):
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def _check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    if not left or not right or left[-1] != right[-2:][0]:
-        raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
-
-
 @implements(ops.matmul)
 def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
-    _check_inner(x1.shape, x2.shape)
+    check_inner(x1.shape, x2.shape)
     dtype = np.result_type(x1.dtype, x2.dtype)
     values, x = ops.astype(x1.values, dtype, copy=False), ops.astype(x2, dtype, copy=False)
     if x.ndim <= 2:
@@ -401,14 +394,14 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
-    _check_inner(x1.shape, x2.shape)
+    check_inner(x1.shape, x2.shape)
     y = matmul_sparse_tensor(_transposed(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
     return y if x1.ndim == 1 else ops.matrix_transpose(y)
 
 
 @implements(ops.matmul)
 def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
-    _check_inner(x1.shape, x2.shape)
+    check_inner(x1.shape, x2.shape)
     order = np.argsort(x2.pattern.rows, kind="stable")  # of the elements of x2, row by row
     starts = np.searchsorted(x2.pattern.rows[order], np.arange(x2.shape[0] + 1))
     counts = np.diff(starts)[x1.pattern.columns]
@@ -529,23 +522,21 @@ def subtract_tensor_from_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any
     return add_sparse_to_tensor(x1, -ops.astype(x2, np.result_type(x1.dtype, x2.dtype)))
 
 
-def _register_zero_preserving() -> None:
-    """Register the elementwise functions that map 0 to 0: they act on the stored values alone."""
-    for function in (
-        *(ops.negative, ops.positive, ops.abs, ops.sign, ops.square),
-        *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real, ops.imag),
-        *(ops.sqrt, ops.expm1, ops.log1p, ops.sin, ops.tan, ops.asin),
-        *(ops.atan, ops.sinh, ops.tanh, ops.asinh, ops.atanh),
-    ):
-
-        def on_values(x: SparseTensor, /, function: Any = function) -> SparseTensor:
-            return SparseTensor(function(x.values), x.pattern)
-
-        on_values.__name__ = on_values.__qualname__ = f"{function.__name__}_sparse"
-        implements(function, SparseTensor)(on_values)
+# The elementwise functions that map 0 to 0.
+ZERO_PRESERVING = (
+    *(ops.negative, ops.positive, ops.abs, ops.sign, ops.square),
+    *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real, ops.imag),
+    *(ops.sqrt, ops.expm1, ops.log1p, ops.sin, ops.tan, ops.asin),
+    *(ops.atan, ops.sinh, ops.tanh, ops.asinh, ops.atanh),
+)
 
 
-_register_zero_preserving()
+def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
+    return SparseTensor(function(x.values), x.pattern)
+
+
+for _function in ZERO_PRESERVING:
+    implements(_function, SparseTensor)(bound(_function, map_sparse))
 
 
 # Reductions.
@@ -575,13 +566,8 @@ def mean_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False)
 
 
 def _axes(name: str, axis: Any) -> set[int]:
-    axes = (0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    for a in axes:
-        if not -2 <= a < 2:
-            raise IndexError(f"{name}: axis {a} is out of range for a SparseTensor, which has 2 axes")
-    if len({a % 2 for a in axes}) < len(axes):
+    given = (0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = {axis_of_matrix(name, SparseTensor, i) for i in given}
+    if len(axes) < len(given):
         raise ValueError(f"{name}: axis {axis} holds an axis twice")
-    return {a % 2 for a in axes}
-
-
-make_home(__name__)
+    return axes

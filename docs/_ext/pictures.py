@@ -16,7 +16,7 @@ from figures import EDGE, GAP, ROW, WIDTH, bar, box, label, svg
 from notebooks import codes
 
 import dispatchkit as dk
-from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.report.outcomes import OUTCOMES
 
 LOOKS = {bucket: outcome for outcome in OUTCOMES for bucket in outcome.buckets}
 

@@ -11,7 +11,7 @@ import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from tests.bad_input.support import refuses
-from tests.declared import OPERATIONS
+from tests.declared import OPERATIONS, by_operation
 
 NO_ARRAYS: dict[str, Any] = {
     "string": "a",
@@ -47,7 +47,7 @@ def array_arguments() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("entry", "parameter"), array_arguments())
+@by_operation(("entry", "parameter"), array_arguments())
 def test_what_is_no_array_of_numbers(entry: DeclaredOperation, parameter: ArrayParameter) -> None:
     optional = entry.parameters.signature.parameters[parameter.name].default is None
     for kind, value in NO_ARRAYS.items() if optional else [("None", None), *NO_ARRAYS.items()]:
@@ -111,7 +111,7 @@ OTHERS = {("permutation", "axis"), ("rand", "shape"), ("randn", "shape")}
 NAMED = {"axis1": "axis", "start_dim": "axis"}
 
 
-@pytest.mark.parametrize(("entry", "parameter", "value"), plain_arguments())
+@by_operation(("entry", "parameter", "value"), plain_arguments())
 def test_what_a_parameter_does_not_take(entry: DeclaredOperation, parameter: str, value: Any) -> None:
     args, kwargs = call_with(entry, parameter, value)
     error = refuses(lambda: entry.function(*args, **kwargs), Exception, entry.name, NAMED.get(parameter, parameter))

@@ -12,6 +12,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.func import jacfwd, jacrev, vmap
 from dispatchkit.protocol.kinds import kinds
+from tests.declared import by_operation
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice
 from tests.func.support import agree, flat, numbers
 
@@ -41,7 +42,7 @@ def calls() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_tangents_and_gradients_are_transposes(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, *arguments(sample))
     if not made.cotangents:
@@ -57,7 +58,7 @@ def stacked(made: Problem) -> None:
         agree(vmap(func)(*batch), expected, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_second_derivatives_agree_whichever_mode_comes_first(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, *arguments(sample))
     if not made.cotangents:
@@ -65,7 +66,7 @@ def test_second_derivatives_agree_whichever_mode_comes_first(entry: DeclaredOper
     twice(made)
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_derivatives_of_a_batch(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, *arguments(sample))
     if not made.cotangents:
@@ -81,7 +82,7 @@ def test_derivatives_of_factors(name: str) -> None:
     stacked(made)
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_jacobians_of_both_modes_agree(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, *arguments(sample))
     if not made.cotangents or sum(x.size for x in made.primals) > 12:
@@ -105,7 +106,7 @@ def complex_calls() -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize(("entry", "sample"), complex_calls())
+@by_operation(("entry", "sample"), complex_calls())
 def test_tangents_and_gradients_of_complex_numbers_are_transposes(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, *arguments(sample), turned=True)
     if not made.cotangents:

@@ -344,7 +344,6 @@ NO_ARRAY = "a tensor inside vmap has no array of its own: write the function in 
         (lambda x: np.asarray(x), NO_ARRAY),
         (lambda x: x.array, NO_ARRAY),
         (lambda x: np.from_dlpack(x), NO_ARRAY),
-        (lambda x: dk.arange(x[0]), NO_ARRAY),
         (lambda x: x.sum().backward(), "backward, hooks and retained gradients belong to tensors outside of vmap; "),
         (lambda x: x.register_hook(print), "backward, hooks and retained gradients"),
         (lambda x: x.requires_grad_(), "requires_grad cannot be set inside vmap; use dispatchkit.func.grad there"),

@@ -17,6 +17,7 @@ from dispatchkit.declare.samples import Sample
 from dispatchkit.errors import LoopWarning, TransformError
 from dispatchkit.func import vmap
 from dispatchkit.protocol.kinds import kinds
+from tests.declared import by_operation
 from tests.func.support import agree, flat, one_by_one
 
 BATCH = 3
@@ -98,7 +99,7 @@ def subsets(count: int) -> list[tuple[bool, ...]]:
     return [chosen for chosen in itertools.product((True, False), repeat=count) if any(chosen)]
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_vmap_is_a_loop(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, sample)
     for chosen in subsets(len(made.stacked)):
@@ -111,7 +112,7 @@ def test_vmap_is_a_loop(entry: DeclaredOperation, sample: Sample) -> None:
             agree(vmap(made.func, in_dims=tuple(dims))(*inputs), expected)
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_vmap_along_other_axes(entry: DeclaredOperation, sample: Sample) -> None:
     if entry.name in LOOPS:
         pytest.skip("a loop as any other")
@@ -123,7 +124,7 @@ def test_vmap_along_other_axes(entry: DeclaredOperation, sample: Sample) -> None
     agree(found, [np.moveaxis(y, 0, -1) for y in expected])
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 def test_vmap_of_vmap(entry: DeclaredOperation, sample: Sample) -> None:
     """The outer batch holds the first array, the inner one the others: each operation meets two levels."""
     if entry.name in LOOPS:
@@ -143,7 +144,7 @@ def test_vmap_of_vmap(entry: DeclaredOperation, sample: Sample) -> None:
     agree(nested(*made.stacked), one_by_one(row, outer, *made.stacked))
 
 
-@pytest.mark.parametrize(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), calls())
 @pytest.mark.parametrize("size", [0, 1])
 def test_vmap_of_a_small_batch(entry: DeclaredOperation, sample: Sample, size: int) -> None:
     if entry.name in LOOPS:

@@ -17,7 +17,7 @@ from dispatchkit.declare.samples import Sample
 from dispatchkit.graph import sweep as ownership
 from dispatchkit.graph.node import Node, NodeWrapper, saved_tensors
 from dispatchkit.graph.sweep import reachable
-from tests.declared import differentiable_calls, leaves
+from tests.declared import by_operation, differentiable_calls, leaves
 from tests.graph.test_leaves import leaf
 
 kept: list[Any] = []
@@ -241,7 +241,7 @@ def kept_by(node: Any) -> list[Any]:
     return [one for one in arrays if type(one) is np.ndarray]
 
 
-@pytest.mark.parametrize(("entry", "sample"), differentiable_calls())
+@by_operation(("entry", "sample"), differentiable_calls())
 def test_the_librarys_rules_give_new_memory_or_that_of_their_cotangent(
     entry: DeclaredOperation, sample: Sample
 ) -> None:

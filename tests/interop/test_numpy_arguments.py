@@ -13,6 +13,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError
 from dispatchkit.tensor.numpy_calls import answer_of
+from tests.declared import by_operation
 from tests.interop.numpy_page import FUNCTIONS, UFUNCS
 from tests.interop.numpy_samples import SAMPLES, WITHOUT, Call
 
@@ -26,8 +27,12 @@ if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # in which these gave integer
 # 1 divided by integers is rounded to them in NumPy; NumPy gives distinct integers in the order of a hash table.
 OTHER_VALUES = {"reciprocal", "unique_values"}
 ALL: dict[str, Callable[..., Any]] = UFUNCS | FUNCTIONS
-CASES = [(name, number) for name, calls in SAMPLES.items() if name in ALL for number in range(len(calls))]
-IDS = [f"{name}-{number}" for name, number in CASES]
+CASES = [
+    pytest.param(name, number, id=f"{name}-{number}")
+    for name, calls in SAMPLES.items()
+    if name in ALL
+    for number in range(len(calls))
+]
 
 
 def replaced(value: Any, change: Callable[[np.ndarray, int], Any], places: Iterator[int]) -> Any:
@@ -80,7 +85,7 @@ def test_every_function_that_takes_arrays_has_samples() -> None:
     assert ALL.keys() - declined - SAMPLES.keys() - {*WITHOUT.split()} == set()
 
 
-@pytest.mark.parametrize(("name", "number"), CASES, ids=IDS)
+@by_operation(("name", "number"), CASES)
 def test_lists_beside_a_tensor_are_taken_in_every_place(name: str, number: int) -> None:
     sample = SAMPLES[name][number]
     for tensor_place in range(len(arrays_in(sample))):
@@ -99,7 +104,7 @@ def test_lists_beside_a_tensor_are_taken_in_every_place(name: str, number: int) 
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
-@pytest.mark.parametrize(("name", "number"), CASES, ids=IDS)
+@by_operation(("name", "number"), CASES)
 def test_every_function_takes_the_dtypes_that_numpy_takes(name: str, number: int, dtype: str) -> None:
     def change(whole: Callable[[np.ndarray], Any]) -> Call:
         def cast(array: np.ndarray, place: int) -> Any:
@@ -116,7 +121,7 @@ def test_every_function_takes_the_dtypes_that_numpy_takes(name: str, number: int
         assert_same(got, want, dtypes=name not in OTHER_DTYPES)
 
 
-@pytest.mark.parametrize(("name", "number"), CASES, ids=IDS)
+@by_operation(("name", "number"), CASES)
 def test_a_tensor_that_requires_a_gradient_gives_one_or_is_refused_by_name(name: str, number: int) -> None:
     def tensor(array: np.ndarray, place: int) -> Any:
         return dk.tensor(array, requires_grad=array.dtype.kind in "fc")

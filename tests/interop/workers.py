@@ -1,4 +1,4 @@
-"""What the tests of travelling declarations import in a worker process."""
+"""What the tests of pickled declarations import in a worker process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(payload: bytes) -> Any:
 
 def rules_of(cls: type) -> int:
     """Return how many rules this process knows of a class."""
-    return sum(cls in rule.types for rule in tensor_protocol.operations.rules())
+    return sum(cls in rule.types for rule in tensor_protocol.handlers.of_operations())
 
 
 def named(*names: str) -> int:

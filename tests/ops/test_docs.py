@@ -13,7 +13,7 @@ import dispatchkit as dk
 from dispatchkit.declare.docs import DEDENTED, Facts, composed, split_sections
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
-from tests.declared import CALLS, OPERATIONS
+from tests.declared import CALLS, OPERATIONS, by_operation
 
 KNOWN = ["Parameters", "Returns", "Raises", "Notes", "Examples"]
 SQRT = """\
@@ -104,7 +104,7 @@ def test_a_docstring_has_numpydocs_form(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
-@pytest.mark.parametrize(("entry", "sample"), [case for case in CALLS if case.values[0].facts.gives])  # type: ignore[union-attr]
+@by_operation(("entry", "sample"), [case for case in CALLS if case.values[0].facts.gives])  # type: ignore[union-attr]
 def test_an_elementwise_result_has_the_stated_dtype(entry: DeclaredOperation, sample: Sample, dtype: str) -> None:
     args, kwargs = sample.make(np.random.default_rng(1))
     if not any(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in args):

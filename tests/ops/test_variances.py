@@ -1,4 +1,4 @@
-"""Variances of long rows of NumPy arrays, which are computed from the squares of the elements."""
+"""Variances of long rows of NumPy arrays, whose means may be far from 0."""
 
 from __future__ import annotations
 

@@ -427,7 +427,7 @@ def test_the_annotations_of_whatever_is_called_are_read(protocol: DispatchProtoc
     scale = unary(protocol)
     protocol.implements(scale)(handler)
     assert scale(A()) == answer
-    rule = protocol.operations.rules()[0]
+    rule = protocol.handlers.of_operations()[0]
     assert rule.types == (A,)
     assert __file__ in rule.location
 

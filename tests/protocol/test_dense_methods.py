@@ -51,7 +51,7 @@ def rules() -> Iterator[None]:
 
 
 def line_of_rule() -> str:
-    rule = next(rule for rule in dk.tensor_protocol.operations.rules() if rule.title.startswith("add_held"))
+    rule = next(rule for rule in dk.tensor_protocol.handlers.of_operations() if rule.title.startswith("add_held"))
     return rule.location
 
 

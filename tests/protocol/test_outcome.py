@@ -3,44 +3,61 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.fallbacks import STRATEGIES, FallbackStrategy
-from dispatchkit.protocol.outcome import OUTCOMES, PALE, Outcome
 from dispatchkit.report.audit.pairs import SHARES
 from dispatchkit.report.coverage.rows import BUCKETS, MEASURED
 from dispatchkit.report.documents import COLOURS
+from dispatchkit.report.outcomes import OUTCOMES, SHOWN
 from dispatchkit.report.record.call import HOWS
 
 ANSWERING = [cls for cls in FallbackStrategy.__subclasses__() if cls.name != "refuse"]
 
 
-def test_outcomes_stand_in_order_and_no_two_share_a_name() -> None:
-    assert [one.order for one in OUTCOMES] == sorted({one.order for one in OUTCOMES})
+def test_no_two_outcomes_share_a_letter_or_a_name_in_records() -> None:
+    letters = [one.letter for one in OUTCOMES if one.letter != " "]
+    assert len(set(letters)) == len(letters)
     hows = [one.how for one in OUTCOMES if one.how]
     assert len(set(hows)) == len(hows)
 
 
-@pytest.mark.parametrize(
-    ("taken", "message"), [({"order": 100}, "order 100"), ({"order": 99, "letter": "d"}, "letter 'd'")]
-)
-def test_an_order_or_a_letter_that_is_taken_is_refused_and_nothing_is_added(taken: Any, message: str) -> None:
-    before = list(OUTCOMES)
-    with pytest.raises(ValueError, match=f"{message} belongs to the outcome 'by becoming dense': choose another one"):
-        Outcome(meaning="another", colours=PALE, **taken)
-    assert before == OUTCOMES
+PROGRAM = """
+from dispatchkit.protocol.fallbacks import FallbackStrategy
+from dispatchkit.protocol.outcome import Outcome
+
+class Zeros(FallbackStrategy):
+    name = "zeros"
+    outcome = Outcome("zeros", "by zeros of its shape")
+
+from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.coverage.rows import BUCKETS, rank
+from dispatchkit.report.outcomes import OUTCOMES, SHOWN
+from dispatchkit.report.record.call import HOWS
+
+print(BUCKETS["zeros"], SHARES["zeros"], HOWS["zeros"], sep=", ")
+letters = [one.letter for one in OUTCOMES]
+print(rank("dense") < rank("zeros") < rank("refused"), letters.count(SHOWN[Zeros.outcome].letter))
+"""
+
+
+def test_reports_show_a_further_strategy_by_its_name_with_a_letter_of_its_own() -> None:
+    told = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
+    assert told.split("\n")[:2] == ["by zeros of its shape, by zeros of its shape, by zeros of its shape", "True 1"]
 
 
 @pytest.mark.parametrize("cls", ANSWERING, ids=lambda cls: cls.name)
 def test_reports_know_each_strategy_by_what_it_says_of_itself(cls: type[FallbackStrategy]) -> None:
-    outcome = cls.outcome
-    assert BUCKETS[outcome.bucket] == MEASURED[outcome.bucket] == outcome.meaning
-    assert SHARES[outcome.share] == HOWS[outcome.how] == outcome.meaning
-    assert COLOURS[outcome.share] is COLOURS[outcome.how] is COLOURS[outcome.bucket] is outcome.colours
+    outcome, shown = cls.outcome, SHOWN[cls.outcome]
+    assert BUCKETS[shown.bucket] == MEASURED[shown.bucket] == outcome.meaning
+    assert SHARES[shown.share] == HOWS[shown.how] == outcome.meaning
+    assert shown.how == outcome.name == cls.name
+    assert COLOURS[shown.share] is COLOURS[shown.how] is COLOURS[shown.bucket] is shown.colours
     assert repr(getattr(dk.fallback, cls.name)) == f"fallback.{cls.name}"
 
 
@@ -52,4 +69,5 @@ def test_no_other_module_lists_the_strategies() -> None:
         for path in root.rglob("*.py")
         if path.parent.name != "fallbacks" and len(set(listing.findall(path.read_text(encoding="utf-8")))) > 1
     }
-    assert not found
+    # Reports colour those that they know.
+    assert found == {"report/outcomes.py"}

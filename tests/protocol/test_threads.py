@@ -2,8 +2,9 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 
@@ -159,21 +160,21 @@ def test_a_call_in_the_midst_of_forgetting_keeps_nothing_stale(protocol: Dispatc
     assert scale(x) == "new"
 
 
-class WatchedRules(list[Any]):
+class WatchedRules(WeakValueDictionary[Any, Any]):
     """The rules of an operation, which let a call read them just after they were changed."""
 
-    def __init__(self, call: Callable[[], Any], rules: list[Any]) -> None:
+    def __init__(self, call: Callable[[], Any], rules: Mapping[Any, Any]) -> None:
         super().__init__(rules)
         self.call = call
         self.read = threading.Event()
         self.thread: threading.Thread | None = None
         self.outcome: list[Any] = []
 
-    def __iter__(self) -> Iterator[Any]:
-        found = [*super().__iter__()]
+    def valuerefs(self) -> list[Any]:
+        references = super().valuerefs()
         if threading.current_thread() is self.thread:
             self.read.set()
-        return iter(found)
+        return references
 
     def __setitem__(self, place: Any, value: Any) -> None:
         super().__setitem__(place, value)
@@ -193,7 +194,8 @@ def test_a_call_in_the_midst_of_replacing_finds_one_of_the_two(protocol: Dispatc
     scale, x = unary(protocol), A()
     operation: Any = scale.__overridable__  # type: ignore[attr-defined]
     protocol.implements(scale, A)(lambda x, factor=2.0: "old")
-    watched = operation.rules = WatchedRules(lambda: scale(x), operation.rules)
+    rules = protocol.handlers._rules
+    watched = rules[operation] = WatchedRules(lambda: scale(x), rules[operation])
     protocol.implements(scale, A)(lambda x, factor=2.0: "new")
     assert watched.thread is not None, "nothing was tested"
     watched.thread.join(timeout=5)

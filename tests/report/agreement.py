@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.report.coverage.measure import TypeSample, calls_of
 from dispatchkit.report.coverage.survey import measuring
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.testing.calls import Call, Operand
+from dispatchkit.testing.samples import TypeSample, calls_of
 from tests.report.answering import (
     VALUES,
     Answers,
@@ -134,7 +135,7 @@ class Agreement:
 
 def compared(predicted: Prediction, recorded: TracedCall) -> str:
     """Return how a prediction differs from what was recorded; "" where it does not."""
-    how = predicted.outcome.how or "nobody"
+    how = "nobody" if predicted.outcome in (AMBIGUOUS, FOREIGN) else predicted.outcome.name
     who = "" if predicted.by is None or how in ("plain", "nobody") else predicted.by.who
     if (how, who) != (recorded.how, recorded.who):
         return f"{predicted.call}: predicted {how} {who}, recorded {recorded.how} {recorded.who} {recorded.error}"

@@ -16,6 +16,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
 from dispatchkit.report.audit.pairs import Call, Chains, arguments, calls_of_two
+from dispatchkit.report.outcomes import SHOWN
 from tests.report.audited import REWRAP, make, never
 
 # What calls are made with where no sample of the operation gives both arrays; the first that it takes.
@@ -79,7 +80,7 @@ def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any,
     needed = {p.name for p in parameters.arrays if p.name in call.values(left, right, dk.Tensor)}
     for sample in getattr(operation, "samples", ()):
         args, kwargs = sample.make(np.random.default_rng(7))
-        if needed != {p.name for p in parameters.arrays if p.find(args, kwargs) is not None}:
+        if needed != {p.name for p in parameters.arrays if p.find(args, kwargs) is not p.default}:
             continue
         order = itertools.chain([left], itertools.repeat(right))
 
@@ -117,7 +118,7 @@ def audited() -> Iterator[tuple[PairRow, Call, type, type]]:
 
 
 def _share(asked: Asked | None) -> str:
-    return "raises" if asked is None or asked.outcome is None else asked.outcome.share
+    return "raises" if asked is None or asked.outcome is None else SHOWN[asked.outcome].share
 
 
 def test_every_row_says_what_explain_says() -> None:
@@ -129,7 +130,7 @@ def test_every_row_says_what_explain_says() -> None:
         if any(one.error.startswith(("TypeError", "ValueError", "IndexError")) for one in predicted):
             continue  # the operation takes no arrays like these
         compared += 1
-        shares = {one.outcome.share or DEFAULT.share for one in predicted}
+        shares = {SHOWN[one.outcome].share or SHOWN[DEFAULT].share for one in predicted}
         shares |= {_share(one.otherwise) for one in predicted if one.depends_on_values}
         assert row.share in shares, (row, str(found[0]))
         winners = {"" if one.by is None or one.raises else one.by.who for one in predicted}

@@ -10,7 +10,8 @@ import pytest
 import dispatchkit as dk
 import tests.report.imperfect
 import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
-from dispatchkit.__main__ import COMMANDS, main
+from dispatchkit.__main__ import main
+from dispatchkit.report.commands import COMMANDS
 
 DENSE, REFUSES = "tests.report.subjects:Dense", "tests.report.subjects:Refuses"
 IMPERFECT, SAMPLES = "tests.report.imperfect:Imperfect", "tests.report.imperfect:samples"

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
 from dispatchkit.report.coverage.page import page
+from dispatchkit.report.outcomes import OUTCOMES
 from tests.report.subjects import Dense, Refuses
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -106,7 +106,7 @@ def test_text_stands_out_from_its_ground(scheme: str) -> None:
     colours = dict(re.findall(r"--([\w-]+): (#\w{6})", blocks[scheme == "dark"]))
     for one in OUTCOMES:
         fill = one.colours.dark_fill if scheme == "dark" else one.colours.fill
-        assert fill == "transparent" or contrast(colours["text"], fill) >= 4.5, (scheme, one.meaning)
+        assert fill == "transparent" or contrast(colours["text"], fill) >= 4.5, (scheme, one.outcome.meaning)
     pairs = [("text", "page"), ("text", "card"), ("soft", "page"), ("soft", "card")]
     for text, ground in pairs:
         assert contrast(colours[text], colours[ground]) >= 4.5, (scheme, text, ground)

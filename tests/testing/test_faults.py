@@ -44,7 +44,7 @@ def diagonals(cls: type) -> Any:
 
 def own_operations(cls: type) -> list[Any]:
     """Return the functions that a type has rules for; Lossy has one by conversion."""
-    rules = [rule for rule in dk.tensor_protocol.operations.rules() if cls in rule.types]
+    rules = [rule for rule in dk.tensor_protocol.handlers.of_operations() if cls in rule.types]
     found = [rule.target.function for rule in rules if hasattr(rule.target, "function")]
     return list(dict.fromkeys(found)) or (BASIC if cls.__name__ != "Lossy" else [dk.cos])
 

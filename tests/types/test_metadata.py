@@ -12,6 +12,7 @@ import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from dispatchkit.types import MetadataTensor, ScalarTensor
+from tests.declared import by_operation
 
 CALLS = [
     pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}")
@@ -27,7 +28,7 @@ def arrays(result: Any) -> list[Any]:
     return [result]
 
 
-@pytest.mark.parametrize(("entry", "sample"), CALLS)
+@by_operation(("entry", "sample"), CALLS)
 def test_every_operation_carries_metadata_and_computes_the_same(entry: DeclaredOperation, sample: Sample) -> None:
     args, kwargs = sample.make(np.random.default_rng(0))
     found = 0

@@ -18,6 +18,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import UnitError
 from dispatchkit.types import QuantityTensor, Unit
 from dispatchkit.types.units.laws import law_of
+from tests.declared import by_operation
 
 way, time = QuantityTensor([3.0, 5.0], "km"), QuantityTensor(2.0, "h")
 celsius = QuantityTensor([20.0, 25.0], "degC")
@@ -43,6 +44,26 @@ def test_every_operation_of_the_library_has_a_law() -> None:
     creating = {name for name, entry in LIBRARY.items() if not entry.parameters.arrays}
     missing = [name for name, entry in LIBRARY.items() if name not in creating and law_of(entry.function) is None]
     assert not missing
+
+
+@pytest.mark.parametrize("kind", [kind for kind in dk.kinds if dk.kinds.elementwise in kind.lineage()], ids=str)
+@pytest.mark.parametrize("namespace", [None, "dispatchkit"])
+def test_an_elementwise_operation_without_a_law_of_its_own_never_drops_the_unit(
+    kind: Any, namespace: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dk.operation(kind=kind)
+    def unlisted(xp: Any, x: Any, /) -> Any:
+        return 1 / (x * x)
+
+    if namespace is None:  # of a user: its body computes with quantities
+        agree(unlisted(QuantityTensor([2.0], "m")), "1/m**2", [0.25])
+        return
+    monkeypatch.setattr(dk.tensor_protocol.operation(unlisted), "namespace", namespace)
+    if kind in (dk.kinds.additive, dk.kinds.bounds, dk.kinds.rounding, dk.kinds.complex_parts):
+        assert type(unlisted(QuantityTensor([2.0], "m"))) is QuantityTensor
+    elif kind not in (dk.kinds.comparison, dk.kinds.predicate):  # these give booleans, which have no unit
+        with pytest.raises(UnitError, match="unlisted: 'm' and a plain number measure different things"):
+            unlisted(QuantityTensor([2.0], "m"))
 
 
 # Rounding is of the numbers as they are written; what is random, or made of nothing, is not the same twice.
@@ -72,7 +93,7 @@ def outputs(value: Any) -> list[Any]:
     return [one for part in value for one in outputs(part)] if isinstance(value, (list, tuple)) else [value]
 
 
-@pytest.mark.parametrize(("entry", "index"), CALLS)
+@by_operation(("entry", "index"), CALLS)
 def test_results_do_not_depend_on_the_units_that_arguments_are_in(entry: Any, index: int) -> None:
     sample = entry.samples[index]
     try:
@@ -594,7 +615,14 @@ def test_units_read_what_they_print(parts: list[tuple[str, int]]) -> None:
 @pytest.mark.parametrize(
     ("text", "same"),
     [
-        *(("kg m^2 s^-2", "J"), ("m s-1", "m/s"), ("kilometre/hour", "km/h"), ("µm", "um"), ("m²", "m*m")),
+        *(
+            ("kg m^2 s^-2", "J"),
+            ("m s-1", "m/s"),
+            ("kilometre/hour", "km/h"),
+            ("µm", "um"),
+            ("m²", "m*m"),
+            ("m s⁻²", "m/s**2"),
+        ),
         *(("N·m", "J"), ("%", "percent"), ("1/s", "Hz"), ("W/(m^2 K)", "W/m**2/K"), ("°C", "degC"), ("", "m/m")),
         *(("m^(1/2)", "m**0.5"), ("milligram", "mg"), ("degree_Celsius", "degC")),
     ],

@@ -37,38 +37,51 @@ from dispatchkit.tree import Item, map_leaves, sequence_items
 # Parameters of functions that make arrays, which the general form looks at.
 MAKING = frozenset({"requires_grad", "dtype"})
 
-IMPLEMENTATION = """
+CHECK = "    _check_numbers(_operation, _r, "
+# Of arrays given by place, first.
+BY_PLACE = """
 def call(<taken>):
-    <open>
+    <?by_name>if not _names.isdisjoint(_keywords) and not _PLAIN.issuperset(map(type, _keywords.values())):
+    <?by_name>    return _general(<passed>)
+    <?by_name><values>, *_rest = _args
+    <arrays>
+    _xp = None
+    <?known>if _foreign and not (<known>):
+    <?known>    <elsewhere>
     <compute>
 """
-
-
-# The beginnings of what takes any arguments, and of what takes a sequence of arrays.
+# Of any arguments.
 ANY = """
-<leaf>
-_run = _compute
-if _foreign<elsewhere>:
-    _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords<like>)
-    _run = _operation.implementation.on(_xp)
-_tensors = []
-_raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
-_named = _keywords
-if _keywords and not _PLAIN.issuperset(map(type, _keywords.values())):
-    _named = {_name: _opened(_x, _tensors) for _name, _x in _keywords.items()}
-_tracked = <tracked>
-<body>
+def call(*_args, **_keywords):
+    <?leaf>_requires_grad = _keywords.pop('requires_grad', False)
+    <?like>_like = _keywords.pop('like', None)
+    _run = _compute
+    if _foreign<elsewhere>:
+        _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords<with_like>)
+        _run = _operation.implementation.on(_xp)
+    _tensors = []
+    _raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
+    _named = _keywords
+    if _keywords and not _PLAIN.issuperset(map(type, _keywords.values())):
+        _named = {_name: _opened(_x, _tensors) for _name, _x in _keywords.items()}
+    _tracked = <tracked>
+    <?composite>if _tracked:
+    <?composite>    return _through_body(_operation, _cls, <call>, _tensors)
+    <compute>
 """
+# Of a sequence of arrays, given first, with parameters.
 SEQUENCE = """
-_raw, _tensors = _raw_arrays(_arrays)
-_run = _compute
-if _foreign:
-    _plain = _raw and not _rest and _PLAIN.issuperset(map(type, _keywords.values()))
-    _xp = _same_library(*_raw) if _plain else None
-    if _xp is None:
-        return _general(_arrays, *_rest, **_keywords)
-    _run = _by_library.get(_xp) or _on(_xp)
-_tracked = <tracked>
+def call(_arrays, /, *_rest, **_keywords):
+    _raw, _tensors = _raw_arrays(_arrays)
+    _run = _compute
+    if _foreign:
+        _plain = _raw and not _rest and _PLAIN.issuperset(map(type, _keywords.values()))
+        _xp = _same_library(*_raw) if _plain else None
+        if _xp is None:
+            return _general(_arrays, *_rest, **_keywords)
+        _run = _by_library.get(_xp) or _on(_xp)
+    _tracked = <tracked>
+    <compute>
 """
 
 
@@ -155,50 +168,37 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     by_name = len(parameters.arrays) > 1 and any(signature[p.name].kind is BOTH for p in parameters.arrays)
     rest = [] if operation.implementation.arrays_only else ["*_rest", "**_keywords"]
     passed = ", ".join([*values, *rest])
-    taken, unpack = f"{passed.replace(', *_rest', ', /, *_rest')}", []
+    taken = passed.replace(", *_rest", ", /, *_rest")
     call = f"{tuple_of([*values, *rest[:1]])}, {'_keywords' if rest else '{}'}"
     if by_name:
         taken, passed, call = "*_args, **_keywords", "*_args, **_keywords", "_args, _keywords"
-        unpack = [
-            "if not _names.isdisjoint(_keywords) and not _PLAIN.issuperset(map(type, _keywords.values())):",
-            f"    return _general({passed})",
-            f"{', '.join(values)}, *_rest = _args",
-        ]
-    known = " and ".join(f"type({a}) is _ndarray" for a, place in zip(raw, places, strict=True) if place != "scalar")
     compute = [f"_r = {'_compute' if rest else '_kernel'}({', '.join([*raw, *rest])})"]
-    elsewhere = [f"    return _general({passed})"]
-    whole = len(places) == len(signature) and not by_name
-    quick = "array" not in places and (not rest or parameters.leading or whole)
-    if quick:
-        arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
-        several = [f"    _xp = _same_library({', '.join(arrays)})", "    if _xp is None:", f"    {elsewhere[0]}"]
-        elsewhere = [f"    _xp = _namespace_of({arrays[0]})"] if len(arrays) == 1 else several
     if parameters.leading and rest:
-        check = [
-            "    if _rest or 'dtype' in _keywords:",
-            "        _check_numbers(_operation, _r, _keywords.get('dtype'))",
-        ]
+        check = ["    if _rest or 'dtype' in _keywords:", f"    {CHECK}_keywords.get('dtype'))"]
         compute = ["if _rest or _keywords:", f"    {compute[0]}", *(check if "dtype" in signature else []), "else:"]
         compute += ["    _r = _kernel(_a0)"]
-    if quick:
+    elsewhere = [f"return _general({passed})"]
+    whole = len(places) == len(signature) and not by_name
+    if "array" not in places and (not rest or parameters.leading or whole):
+        arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
+        several = [f"_xp = _same_library({', '.join(arrays)})", "if _xp is None:", f"    {elsewhere[0]}"]
+        elsewhere = [f"_xp = _namespace_of({arrays[0]})"] if len(arrays) == 1 else several
         run = f"    _r = (_by_library.get(_xp) or _on(_xp))({', '.join([*raw, *rest])})"
         compute = ["if _xp is None:", *indented(compute), "else:", run]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
-    record = [
-        f"if {flows}:",
-        f"    _y._node = _record(_r, {', '.join([*values, *(['_rest', '_keywords'] if rest else [])])})",
-    ]
+    recorded = ", ".join([*values, *(["_rest", "_keywords"] if rest else [])])
+    record = [f"if {flows}:", f"    _y._node = _record(_r, {recorded})"]
     sources = tuple_of(tensors)
     share = f"_note_view(_y, {tensors[0]}, _views)" if len(tensors) == 1 else f"_note_sharing(_y, {sources}, _views)"
     return filled(
-        IMPLEMENTATION,
+        BY_PLACE,
         taken=taken,
-        open=[
-            *unpack,
-            *(f"{a} = {x}.array" for a, x in zip(raw, values, strict=True) if a != x),
-            "_xp = None",
-            *([f"if _foreign and not ({known}):", *elsewhere] if known else []),
-        ],
+        by_name=by_name,
+        passed=passed,
+        values=", ".join(values),
+        arrays=[f"{a} = {x}.array" for a, x in zip(raw, values, strict=True) if a != x],
+        known=" and ".join(f"type({a}) is _ndarray" for a, p in zip(raw, places, strict=True) if p != "scalar"),
+        elsewhere=elsewhere,
         compute=computed(
             compute,
             call,
@@ -223,31 +223,23 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     """
     names = operation.parameters.signature.parameters
     call = "(_arrays, *_rest), _keywords" if sequence else "_args, _keywords"
-    opening = filled(
-        SEQUENCE if sequence else ANY,
-        leaf=[
-            *(["_requires_grad = _keywords.pop('requires_grad', False)"] if LEAF in names else []),
-            *(["_like = _keywords.pop('like', None)"] if LIKE in names else []),
-        ],
-        elsewhere=" or _like is not None or 'device' in _keywords" if LIKE in names else "",
-        like=", _like" if LIKE in names else "",
-        tracked="_any_tracked(_tensors)" if operation.differentiable else "False",
-        body=["if _tracked:", f"    return _through_body(_operation, _cls, {call}, _tensors)"]
-        if operation.composite
-        else [],
-    )
     record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
-    check = ["if 'dtype' in _keywords:", "    _check_numbers(_operation, _r, _keywords['dtype'])"]
+    record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else []
     return filled(
-        IMPLEMENTATION,
-        taken="_arrays, /, *_rest, **_keywords" if sequence else "*_args, **_keywords",
-        open=opening,
+        SEQUENCE if sequence else ANY,
+        leaf=LEAF in names,
+        like=LIKE in names,
+        elsewhere=" or _like is not None or 'device' in _keywords" if LIKE in names else "",
+        with_like=", _like" if LIKE in names else "",
+        tracked="_any_tracked(_tensors)" if operation.differentiable else "False",
+        composite=operation.composite,
+        call=call,
         compute=computed(
-            "_r = _run(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)",
+            ["_r = _run(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)"],
             call,
-            check=check if "dtype" in names else [],
+            check=["if 'dtype' in _keywords:", f"{CHECK}_keywords['dtype'])"] if "dtype" in names else [],
             unpack=unpacked("_tensors", call, "_tracked"),
-            record=[*record, *(["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else [])],
+            record=record,
             share="" if operation.implementation.arrays_only else "_note_sharing(_y, _tensors, _views)",
             same=["_is_held(_r, _raw)"] if sequence else None,
             apart=operation.gives_new_memory,

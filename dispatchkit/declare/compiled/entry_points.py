@@ -39,27 +39,60 @@ from dispatchkit.protocol.parameters import Form
 ENTRY = """
 def call(<taken>):
     try:
-        <at_once>
-        <modes>
-        <find>
-        <compute>
-        <by_table>
+        <body>
     except Exception as _error:
         _hide_frames(_error)
         raise
 """
-CHECK = "    _check_numbers(_operation, _r, None)"
 BY_TABLE = """
 try:
     _first = <found>
 except KeyError:
-    <leave>
+    <?reflected>if _operation.protocol.types.leaves(type(<last>), _reflected):
+    <?reflected>    return NotImplemented
     _first = _decide(_operation, <arguments>, <types>)
 _result = <answer>
 if _result is NotImplemented or _result is None:
     return _continue_chain(_operation, _first, <arguments>, _result)
 return _result
 """
+# Of one or two arrays and nothing else.
+PLAIN = f"""
+if _live and (_answer := _ask_modes(_operation, <arguments>)) is not NotImplemented:
+    return _answer
+_type = type(<first>)
+<?computes>if _type is _cls<alike> and not _foreign:
+<?computes>    <compute>
+{BY_TABLE.strip()}
+"""
+# Of an array, or of a sequence of arrays, given first, with parameters.
+LEADING = f"""
+if _live and _is_asked(_operation):
+    return _ask(<given>)
+<find>
+<?single>_type = type(<first>)
+<?single>if _type is _cls and <fits>:
+<?single>    _array = <first>.array
+<?sequence>if <fits> and (_array := _arrays_of(<first>, _cls)):
+    <compute>
+if <wrong>:
+    return _rest(<given>)
+<gather>
+<?sequence>_type = _type_of_members(<first>)
+{BY_TABLE.strip()}
+"""
+# Of several arrays, or of none, with parameters, outside the graph.
+SEVERAL = """
+<?returns_itself>if type(<value>) is _cls and <left_out> and not (_live or _star or _unknown):
+<?returns_itself>    return <value>
+if _live and _is_asked(_operation):
+    return _ask(<given>)
+if <apart>:
+    return _rest(<given>)
+<find>
+<compute>
+"""
+CHECK = "    _check_numbers(_operation, _r, None)"
 
 
 def _arrays_of(tensors: Any, base: Any) -> list[Any] | None:
@@ -178,41 +211,30 @@ def _made(
     return function
 
 
+def _entry(taken: str, template: str, **parts: object) -> list[str]:
+    return filled(ENTRY, taken=taken, body=filled(template, **parts))
+
+
 def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> list[str]:
     """Return the text of a function of one or two arrays."""
     values, (first, *others) = its.values, its.values
-    call = ", ".join(values)
+    call, types = ", ".join(values), [f"type({x})" for x in others]
     arguments = f"{tuple_of(values)}, {{}}"
     flows = " or ".join(f"{x}._node is not None" for x in values)
-    compute = [
-        f"if _type is _cls{''.join(f' and type({x}) is _type' for x in others)} and not _foreign:",
-        *indented(
-            computed(
-                f"_r = _kernel({', '.join(f'{x}.array' for x in values)})",
-                arguments,
-                record=[f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else [],
-            )
-        ),
-    ]
-    leave = f"if _operation.protocol.types.leaves(type({values[-1]}), _reflected):"
-    return filled(
-        ENTRY,
-        taken=f"{call}, /",
-        at_once=[],
-        modes=[
-            f"if _live and (_answer := _ask_modes(_operation, {arguments})) is not NotImplemented:",
-            "    return _answer",
-        ],
-        find=[f"_type = type({first})"],
-        compute=[] if operation.composite or operation.several else compute,
-        by_table=filled(
-            BY_TABLE,
-            found="_table[_type]" + "".join(f"[type({x})]" for x in others),
-            leave=[leave, "    return NotImplemented"] if reflected else [],
-            arguments=arguments,
-            types=", ".join(["_type", *(f"type({x})" for x in others)]),
-            answer=f"_first({call})",
-        ),
+    record = [f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else []
+    return _entry(
+        f"{call}, /",
+        PLAIN,
+        arguments=arguments,
+        first=first,
+        last=values[-1],
+        computes=not (operation.composite or operation.several),
+        alike="".join(f" and {cls} is _type" for cls in types),
+        compute=computed([f"_r = _kernel({', '.join(f'{x}.array' for x in values)})"], arguments, record=record),
+        found="_table[_type]" + "".join(f"[{cls}]" for cls in types),
+        reflected=reflected,
+        types=", ".join(["_type", *types]),
+        answer=f"_first({call})",
     )
 
 
@@ -222,61 +244,49 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
     beyond = ["_unknown", *([] if its.spread else ["_star"])]
     needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
-    rest = f"return _rest({its.given})"
     more, given = (", *_args", "_args or _unknown") if its.positional[1:] or its.spread else ("", "_unknown")
     arguments = f"({first}{more or ','}), _unknown"
-    fits = "".join(
-        [" and not _foreign", *(f" and not {x}" for x in beyond), *(f" and {x} is not _MISSING" for x in needed)]
-    )
+    fits = ["not _foreign", *(f"not {x}" for x in beyond), *(f"{x} is not _MISSING" for x in needed)]
     compute = [f"_r = _compute({its.passed_on('_array')})"]
     if not needed and not sequence:
         left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
         whole = "_r = _kernel(_array)"
         compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
-    untracked = "".join(f" and {one}" for one in (f"{first}._node is None", *map(its.untracked, others)))
+    record: list[str] = []
     if sequence:
-        opening = [f"if{fits.removeprefix(' and')} and (_array := _arrays_of({first}, _cls)):"]
-        flows, record = "False", []
-        same, share = "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
+        flows, same, share = "False", "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
     else:
-        opening = [
-            f"if _type is _cls{fits}{untracked if operation.composite else ''}:",
-            f"    _array = {first}.array",
-        ]
-        flows = f"{first}._node is not None"
-        record = [*its.gathered(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
-        record = [f"if {flows}:", *indented(record)] if operation.differentiable and not operation.composite else []
-        same, share = "_r is _array", f"_note_view(_y, {first})"
-    lines = computed(
-        compute,
-        f"*_given({its.given})",
-        check=its.check(),
-        unpack=unpacked(f"({first},)", arguments, flows, its.gathered()),
-        record=record,
-        same=[same],
-        share=share,
-    )
-    wrong = [*beyond, f"{first} is _MISSING", *(f"{x} is _MISSING" for x in needed)]
-    by_table = filled(
-        BY_TABLE,
+        flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
+        if operation.composite:
+            fits += [f"{first}._node is None", *map(its.untracked, others)]
+        elif operation.differentiable:
+            node = [*its.gathered(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
+            record = [f"if {flows}:", *indented(node)]
+    return _entry(
+        its.taken,
+        LEADING,
+        given=its.given,
+        first=first,
+        single=not sequence,
+        sequence=sequence,
+        find=[line for p in others for line in its.either(p, f"return _rest({its.given})")],
+        fits=" and ".join(fits),
+        compute=computed(
+            compute,
+            f"*_given({its.given})",
+            check=its.check(),
+            unpack=unpacked(f"({first},)", arguments, flows, its.gathered()),
+            record=record,
+            same=[same],
+            share=share,
+        ),
+        wrong=" or ".join([*beyond, *(f"{x} is _MISSING" for x in (first, *needed))]),
+        gather=its.gathered(),
         found="_table[_type]",
-        leave=[],
+        reflected=False,
         arguments=arguments,
         types="*([] if _type is None else [_type])" if sequence else "_type",
         answer=f"_first({first}{more}, **_unknown) if {given} else _first({first})",
-    )
-    key = [f"_type = _type_of_members({first})"] if sequence else []
-    return filled(
-        ENTRY,
-        taken=its.taken,
-        at_once=[],
-        modes=["if _live and _is_asked(_operation):", f"    return _ask({its.given})"],
-        find=[
-            *(line for p in others for line in its.either(p, rest)),
-            *([] if sequence else [f"_type = type({first})"]),
-        ],
-        compute=[*opening, *indented(lines)],
-        by_table=[f"if {' or '.join(wrong)}:", f"    {rest}", *its.gathered(), *key, *by_table],
     )
 
 
@@ -290,32 +300,24 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
     same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
     check = its.check() if arrays else ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
-    at_once = []
+    value = its.values[0] if its.values else ""
     if returns_itself:
-        value, left_out = its.values[0], " is ".join([*its.named, "_MISSING"])
-        at_once = [
-            f"if type({value}) is _cls and {left_out} and not (_live or _star or _unknown):",
-            f"    return {value}",
-        ]
         check += [f"if _r is {same[0].removeprefix('_r is ')} is not {value}:", f"    return {value}"]
-    return filled(
-        ENTRY,
-        taken=its.taken,
-        at_once=at_once,
-        modes=[
-            "if _live and _is_asked(_operation):",
-            f"    return _ask({its.given})",
-            f"if {' or '.join(apart)}:",
-            f"    {rest}",
-        ],
+    return _entry(
+        its.taken,
+        SEVERAL,
+        returns_itself=returns_itself,
+        value=value,
+        left_out=" is ".join([*its.named, "_MISSING"]),
+        given=its.given,
+        apart=" or ".join(apart),
         find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
         compute=computed(
-            f"_r = _compute({its.passed_on()})",
+            [f"_r = _compute({its.passed_on()})"],
             f"*_given({its.given})",
             check=check,
             unpack=unpacked(sources, "(), {}", "False"),
             same=same,
             share=f"_note_sharing(_y, {sources})" if arrays else "",
         ),
-        by_table=[],
     )

@@ -61,10 +61,11 @@ NAMES: Mapping[str, Any] = {
     "_several_results": several_results,
 }
 _count = count(1)
+CONDITION = re.compile(r"<\?(\w+)>")
 
 
 def computed(
-    compute: str | Sequence[str],
+    compute: Sequence[str],
     arguments: str,
     *,
     check: Sequence[str] = (),
@@ -89,25 +90,12 @@ def computed(
     apart : whether results of other libraries show the memory of no other array, and need not be asked
     finish : lines that are done with the tensor last
     """
+    sharing = [share] if share else []
     if share and same is not None:
-        based = (
-            "type(_r) is _ndarray and _r.base is not None"
-            if apart
-            else "type(_r) is not _ndarray or _r.base is not None"
-        )
+        based = f"type(_r) is {'_ndarray and' if apart else 'not _ndarray or'} _r.base is not None"
         sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
-    else:
-        sharing = [share] if share else []
-    return filled(
-        COMPUTED,
-        compute=[compute] if isinstance(compute, str) else compute,
-        arguments=arguments,
-        check=check,
-        unpack=unpack,
-        record=record,
-        share=sharing,
-        finish=finish,
-    )
+    parts = {"arguments": arguments, "check": check, "unpack": unpack, "record": record, "finish": finish}
+    return filled(COMPUTED, compute=compute, share=sharing, **parts)
 
 
 def unpacked(tensors: str, arguments: str, flows: str, gather: Sequence[str] = ()) -> list[str]:
@@ -124,16 +112,21 @@ def unpacked(tensors: str, arguments: str, flows: str, gather: Sequence[str] = (
     return ["if isinstance(_r, _SEVERAL):", *indented([*gather, result])]
 
 
-def filled(template: str, **parts: str | Sequence[str]) -> list[str]:
-    """Return the lines of a template with text for what stands in angles, and lines where that stands alone."""
+def filled(template: str, **parts: object) -> list[str]:
+    """Return the lines of a template with text for what stands in angles, and lines where that stands alone.
+
+    A line that begins with ``<?name>`` is there where the part of that name is true.
+    """
     lines: list[str] = []
     for line in template.strip("\n").splitlines():
-        name = line.strip()[1:-1]
-        part = parts.get(name) if line.strip() == f"<{name}>" else None
-        if part is None or isinstance(part, str):
-            lines.append(re.sub(r"<(\w+)>", lambda found: str(parts[found[1]]), line))
+        if not all(parts[name] for name in CONDITION.findall(line)):
+            continue
+        line = CONDITION.sub("", line)
+        part = parts.get(line.strip()[1:-1])
+        if isinstance(part, (list, tuple)):
+            lines += [line[: line.index("<")] + member for member in part]
         else:
-            lines += [line[: line.index("<")] + one for one in part]
+            lines.append(re.sub(r"<(\w+)>", lambda name: str(parts[name[1]]), line))
     return lines
 
 
@@ -363,9 +356,9 @@ def _taken(p: Parameter) -> str:
 
 RECORD = """
 def call(_r, <taken>):
-    if <off>:
+    if not _is_grad_enabled()<inexact>:
         return None
-    _n = _Node()
+    _n = <node>()
     _n.operation = _operation
     <vertices>
     _n.edges = <edges>
@@ -374,8 +367,10 @@ def call(_r, <taken>):
     _n.shape = _r.shape
     _n.dtype = _r.dtype
     _n.extras = None
-    <keywords>
-    <versions>
+    <?parameters>_n.keywords = _keywords
+    <?parameters>_n.outputs = None
+    <?kept>if <kept>:
+    <?kept>    _snapshot_versions(_n)
     return _n
 """
 RECORDER_NAMES = {
@@ -424,17 +419,16 @@ def _source(operation: Declared, tensors: Sequence[bool]) -> str:
             saved.append(nothing)
         if readers and i in places:
             kept.append(f"{x}._memory is not None")
-    return "\n".join(
-        filled(
-            RECORD.replace("_Node()", "_CallNode()") if parameters else RECORD,
-            taken=", ".join([*arrays, *(["_rest", "_keywords"] if parameters else [])]),
-            off="not _is_grad_enabled()"
-            + (" or (_r.dtype is not _DOUBLE and not _is_inexact(_r.dtype))" if parameters else ""),
-            vertices=[f"_v{i} = _x{i}._node if _x{i}._memory is None else _vertex_of(_x{i})" for i in places],
-            edges=tuple_of(edges),
-            saved=tuple_of([*saved, *(["*_rest"] if parameters else [])]),
-            output="_r" if plan.keeps_output else "None",
-            keywords=["_n.keywords = _keywords", "_n.outputs = None"] if parameters else [],
-            versions=[f"if {' or '.join(kept)}:", "    _snapshot_versions(_n)"] if kept else [],
-        )
+    lines = filled(
+        RECORD,
+        parameters=parameters,
+        node="_CallNode" if parameters else "_Node",
+        taken=", ".join([*arrays, *(["_rest", "_keywords"] if parameters else [])]),
+        inexact=" or (_r.dtype is not _DOUBLE and not _is_inexact(_r.dtype))" if parameters else "",
+        vertices=[f"_v{i} = _x{i}._node if _x{i}._memory is None else _vertex_of(_x{i})" for i in places],
+        edges=tuple_of(edges),
+        saved=tuple_of([*saved, *(["*_rest"] if parameters else [])]),
+        output="_r" if plan.keeps_output else "None",
+        kept=" or ".join(kept),
     )
+    return "\n".join(lines)

@@ -5,17 +5,15 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, expect, real_floats
+from dispatchkit.nn.functional.shared import activation, expect, function, real_floats
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.elementwise.trigonometry import tanh
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = [
     "celu",
@@ -42,9 +40,7 @@ for _function in (log_softmax, relu, sigmoid, softmax, tanh):
 PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sample(draw(0, 2))]
 
 
-@operation(
-    kind=kinds.activation,
-    namespace=FUNCTIONAL,
+@activation(
     samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
     real=True,
     gives="float",
@@ -75,9 +71,7 @@ def leaky_relu_partial(xp, x, negative_slope):
     return xp.where(x > 0, xp.ones_like(x), negative_slope)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), draw(1)),
         sample(draw(2, 3), draw(3)),
@@ -126,9 +120,7 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
     return xp.where(x > 0, x, x * slopes)
 
 
-@operation(
-    kind=kinds.activation,
-    namespace=FUNCTIONAL,
+@activation(
     samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
     real=True,
     gives="float",
@@ -169,7 +161,7 @@ def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
     return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-2.0, 8.0), real=True, gives="float")
+@activation(domain=(-2.0, 8.0), real=True, gives="float")
 def relu6(xp: Namespace, x: Array, /) -> Array:
     """Bring each element into the range from 0 to 6.
 
@@ -190,7 +182,7 @@ def relu6_partial(xp, x):
     return _not_beyond(xp, x, 0.0, 6.0)
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+@activation(domain=(-5.0, 5.0), real=True, gives="float")
 def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
 
@@ -212,7 +204,7 @@ def hardsigmoid_partial(xp, x):
     return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, domain=(-5.0, 5.0), real=True, gives="float")
+@activation(domain=(-5.0, 5.0), real=True, gives="float")
 def hardswish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its `hardsigmoid`.
 
@@ -236,9 +228,7 @@ def hardswish_partial(xp, x):
     return xp.where(x <= -3, 0.0, xp.where(x >= 3, xp.ones_like(x), x / 3.0 + 0.5))
 
 
-@operation(
-    kind=kinds.activation,
-    namespace=FUNCTIONAL,
+@activation(
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
     real=True,
     gives="float",
@@ -280,7 +270,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+@activation(samples=SAMPLES, real=True, gives="float")
 def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
 
@@ -315,7 +305,7 @@ def _negative_part(xp: Namespace, x: Any) -> Any:
     return xp.where(x >= 0, 0.0, x)
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
+@activation(real=True, gives="float")
 def selu(xp: Namespace, x: Array, /) -> Array:
     """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
 
@@ -338,7 +328,7 @@ def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, samples=SAMPLES, real=True, gives="float")
+@activation(samples=SAMPLES, real=True, gives="float")
 def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
 

@@ -6,20 +6,16 @@ from math import prod
 from typing import Any
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.nn.functional.shared import FUNCTIONAL, expect
+from dispatchkit.nn.functional.shared import expect, function
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["embedding", "linear", "one_hot"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), draw(4, 3), draw(4)),
         sample(draw(2, 3), draw(4, 3)),
@@ -125,9 +121,7 @@ def linear_jvp_bias(xp, t, y):
     return xp.broadcast_to(t, y.shape)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, low=0, high=2, content="integer"), draw(3, 2)),
         sample(draw(2, 2, low=0, high=2, content="integer"), draw(3, 2), padding_idx=1, differentiable=False),
@@ -217,15 +211,13 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
     IndexError : naming the range
     """
     if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
-        found = getattr(x, "dtype", type(x).__name__)
-        raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {found}")
+        dtype = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument 'x' must be of integers, found {dtype}")
     if not holds((x >= 0) & (x < count), traced=True):
         raise IndexError(f"{op.__name__}: argument 'x' must be of integers from 0 to {count - 1} for {what}")
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     differentiable=False,
     samples=[
         sample(draw(4, low=0, high=2, content="integer"), num_classes=3),

@@ -6,25 +6,21 @@ from math import prod, sqrt
 from typing import Any
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.graph.storage import Storage
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_numbers
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.random.generator import Generator
 from dispatchkit.ops.reductions.softmaxes import softmax
 from dispatchkit.ops.shared import Named, floating, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["dropout", "scaled_dot_product_attention"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     # Calls that draw nothing: they can be repeated, and batched.
     samples=[sample(draw(2, 3), p=0.0), sample(draw(3), training=False), sample(draw(2), p=1.0)],
 )
@@ -98,9 +94,7 @@ def probability(op: Named, parameter: str, p: Any) -> float:
 MOST, BLOCK = 1 << 22, 1 << 20
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), draw(2, 3), draw(2, 2)),
         sample(draw(2, 2, 2), draw(1, 3, 2), draw(1, 3, 1), is_causal=True),
@@ -170,8 +164,8 @@ def scaled_dot_product_attention(
             key, value = key[..., :last, :], value[..., :last, :]
         scores = xp.matmul(query * factor, xp.matrix_transpose(key))
         if is_causal:  # each query meets the first key
-            met = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
-            weights = _softmax(xp, xp.where(met, scores, -float("inf")))
+            earlier = xp.tril(xp.ones((query.shape[-2], key.shape[-2]), dtype=xp.bool), k=first)
+            weights = called(xp, softmax, xp.where(earlier, scores, -float("inf")), axis=-1)
         else:
             weights = _weights(xp, scores, mask)
         weights = dropped(xp, scaled_dot_product_attention, weights, dropout_p, dropout_p != 0, generator)
@@ -181,11 +175,11 @@ def scaled_dot_product_attention(
     if step is None or (dropout_p != 0 and generator is not None):
         return attended(query, key, value, attn_mask, 0)
     again = checkpoint(attended) if xp is tensor_namespace else attended
-    found = []
+    blocks = []
     for first in range(0, query.shape[-2], step):
         rows = slice(first, first + step)
-        found.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
-    return xp.concat(found, axis=-2)
+        blocks.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
+    return xp.concat(blocks, axis=-2)
 
 
 def _rows_at_once(xp: Namespace, query: Any, key: Any, value: Any, mask: Any) -> int | None:
@@ -209,7 +203,7 @@ def _rows_of(mask: Any, rows: slice) -> Any:
 def _weights(xp: Namespace, scores: Any, mask: Any) -> Any:
     """Return the softmax of scores of which a mask may leave some out."""
     if mask is None:
-        return _softmax(xp, scores)
+        return called(xp, softmax, scores, axis=-1)
     scores = xp.where(mask, scores, -float("inf")) if xp.isdtype(mask.dtype, "bool") else scores + mask
     return _softmax_of_some(xp, scores)
 
@@ -227,20 +221,15 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
     expect(op, "value", of_value, right, f"(..., {of_key[-2]}, Ev) for a key of shape {of_key}")
     if attn_mask is not None:
         wanted = (of_query[-2], of_key[-2])
-        own = shape_of(attn_mask)
-        right = all(n in (1, length) for n, length in zip(own[:-3:-1], wanted[::-1], strict=False))
-        expect(op, "attn_mask", own, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
-
-
-def _softmax(xp: Namespace, scores: Any) -> Any:
-    """Return softmax along the last axis: for tensors by the operation, whose derivative is short."""
-    return called(xp, softmax, scores, axis=-1)
+        of_mask = shape_of(attn_mask)
+        right = all(n in (1, length) for n, length in zip(of_mask[:-3:-1], wanted[::-1], strict=False))
+        expect(op, "attn_mask", of_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
 
 
 def _softmax_of_some(xp: Namespace, scores: Any) -> Any:
     """Return softmax where some elements are negative infinity, zeros where all of a row are."""
     alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
     if holds(alive):
-        return _softmax(xp, scores)
-    weights = _softmax(xp, xp.where(alive, scores, 0.0))
+        return called(xp, softmax, scores, axis=-1)
+    weights = called(xp, softmax, xp.where(alive, scores, 0.0), axis=-1)
     return xp.where(alive, weights, 0.0)

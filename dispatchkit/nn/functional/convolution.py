@@ -3,24 +3,99 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from dispatchkit.declare.decorators import operation
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.products import as_images, convolved, gradient_of_images, gradient_of_weight, like_given
-from dispatchkit.nn.functional.shared import FUNCTIONAL, Padding, Pair, Single, called, expect, pair, single
-from dispatchkit.nn.functional.windows import Windows
+from dispatchkit.nn.functional import convolution_numpy
+from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
+from dispatchkit.nn.functional.windows import Windows, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of images and a weight over windows, linear in both.
+
+    It is a convolution. Its transpose by images is the gradient of one, and a transposed convolution. Images have shape
+    (N, C, H, W) or (C, H, W), what is computed of their windows (N, O, H', W') or (O, H', W'), and the weight
+    (O, C / groups, kh, kw).
+
+    Attributes
+    ----------
+    rows, columns : the windows along both axes of images
+    groups : of channels
+    """
+
+    rows: Windows
+    columns: Windows
+    groups: int
+
+    def convolve(self, xp: Namespace, x: Any, weight: Any, bias: Any = None) -> Any:
+        """Return the product of images and a weight, and a bias of shape (O,) added."""
+        rows, columns, groups, images = self.rows, self.columns, self.groups, _as_images(x)
+        if xp is numpy_namespace:
+            return _like(x, convolution_numpy.convolved(images, weight, bias, rows, columns, groups))
+        o = weight.shape[0]
+        k = weight.shape[1] * rows.kernel * columns.kernel
+        matrices = xp.reshape(weight, (groups, o // groups, k))
+        y = xp.matmul(matrices, self._side_by_side(xp, images))
+        y = xp.reshape(y, (images.shape[0], o, rows.count, columns.count))
+        return _like(x, y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))))
+
+    def spread(self, xp: Namespace, g: Any, weight: Any, bias: Any = None) -> Any:
+        """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias (C,) added."""
+        rows, columns, groups, cotangents = self.rows, self.columns, self.groups, _as_images(g)
+        n, o = cotangents.shape[:2]
+        shape = (n, weight.shape[1] * groups, rows.length, columns.length)
+        if xp is numpy_namespace:
+            y = convolution_numpy.gradient_of_images(cotangents, weight, shape, rows, columns, groups)
+        else:
+            k = weight.shape[1] * rows.kernel * columns.kernel
+            matrices = xp.matrix_transpose(xp.reshape(weight, (groups, o // groups, k)))
+            windows = xp.matmul(matrices, xp.reshape(cotangents, (n, groups, o // groups, rows.count * columns.count)))
+            windows = xp.reshape(windows, (n, shape[1], rows.kernel * columns.kernel, rows.count, columns.count))
+            parts = [windows[:, :, index, ...] for index in range(windows.shape[2])]
+            y = summed_windows(xp, parts, shape, windows.dtype, rows, columns)
+        return _like(g, y if bias is None else xp.add(y, xp.reshape(bias, (shape[1], 1, 1))))
+
+    def gradient_of_weight(self, xp: Namespace, g: Any, x: Any) -> Any:
+        """Return a weight: the sum, over the windows of images, of each times what `g` has there."""
+        rows, columns, groups, cotangents, images = self.rows, self.columns, self.groups, _as_images(g), _as_images(x)
+        n, o = cotangents.shape[:2]
+        shape = (o, images.shape[1] // groups, rows.kernel, columns.kernel)
+        if xp is numpy_namespace:
+            return convolution_numpy.gradient_of_weight(cotangents, images, shape, rows, columns, groups)
+        windows = self._side_by_side(xp, images)
+        cotangents = xp.reshape(cotangents, (n, groups, o // groups, rows.count * columns.count))
+        return xp.reshape(xp.sum(xp.matmul(cotangents, xp.matrix_transpose(windows)), axis=0), shape)
+
+    def _side_by_side(self, xp: Namespace, images: Any) -> Any:
+        """Return windows as matrices (N, groups, C / groups * kh * kw, windows)."""
+        rows, columns = self.rows, self.columns
+        images = padded(xp, images, rows, columns)
+        n, c = images.shape[:2]
+        elements = xp.stack([images[place] for place in places(rows, columns)], axis=2)
+        k = c // self.groups * rows.kernel * columns.kernel
+        return xp.reshape(elements, (n, self.groups, k, rows.count * columns.count))
+
+
+def _as_images(x: Any) -> Any:
+    """Return images of shape (N, C, H, W), of a single one as well."""
+    return x if x.ndim == 4 else x[None, ...]
+
+
+def _like(x: Any, y: Any) -> Any:
+    """Return images (N, C, H, W) as a single one where `x` is one."""
+    return y if x.ndim == 4 else y[0, ...]
+
+
+@function(
     samples=[
         sample(draw(2, 1, 3, 3), draw(2, 1, 2, 2), draw(2)),
         sample(draw(1, 2, 4, 3), draw(1, 2, 2, 3), stride=2, padding=1),
@@ -69,7 +144,7 @@ def conv2d(
     Notes
     -----
     What deep learning calls convolution is a correlation: the weight is not reversed. Linear in images and weight.
-    NumPy arrays are convolved by products of matrices over copies of the windows. Source: PyTorch,
+    NumPy arrays are _convolved by products of matrices over copies of the windows. Source: PyTorch,
     `torch.nn.functional.conv2d`.
 
     Examples
@@ -78,14 +153,11 @@ def conv2d(
     >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
     tensor([[[12.5000, 16.5000]]])
     """
-    rows, columns = _windows(x, weight, bias, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(x), weight, bias, rows, columns, groups), x)
+    return _product(x, weight, bias, stride, padding, dilation, groups).convolve(xp, x, weight, bias)
 
 
-def _windows(
-    x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int
-) -> tuple[Windows, Windows]:
-    """Return the windows along both axes of the images.
+def _product(x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Product:
+    """Return the product that a call computes, once its arguments fit.
 
     Raises
     ------
@@ -95,7 +167,7 @@ def _windows(
     around = padding if isinstance(padding, str) else pair(conv2d, "padding", padding, least=0)
     count = integer(conv2d, "groups", groups, least=1)
     rows, columns = _planned(shape_of(x), shape_of(weight), _shape_of(bias), steps, around, gaps, count)
-    return rows, columns
+    return Product(rows, columns, count)
 
 
 def _shape_of(bias: Any) -> tuple[int, ...] | None:
@@ -112,7 +184,7 @@ def _planned(
     dilation: tuple[int, ...],
     groups: int,
 ) -> tuple[Windows, ...]:
-    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
+    """Return the windows along each axis of what is _convolved, as many axes as `stride` has numbers."""
     op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
     right = len(of_x) - len(stride) in (1, 2)
     expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
@@ -127,19 +199,19 @@ def _planned(
     if of_bias is not None:
         expect(op, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
     ends = padding_of(op, padding, stride, dilation, of_weight[2:])
-    made = tuple(
+    windows = tuple(
         Windows.along(length, kernel, step, gap, *end)
         for length, kernel, step, gap, end in zip(lengths, of_weight[2:], stride, dilation, ends, strict=True)
     )
-    if min(one.count for one in made) < 1:
-        wanted = " x ".join(str(one.reach) for one in made)
-        found = " x ".join(str(one.total) for one in made)
+    if min(along.count for along in windows) < 1:
+        wanted = " x ".join(str(along.reach) for along in windows)
+        present = " x ".join(str(along.total) for along in windows)
         what = "sequences" if op is conv1d else "images"
         raise ValueError(
-            f"{op.__name__}: argument 'x' of shape {of_x} has {what} of {found} with padding, smaller than the windows "
-            f"of {wanted} of a weight {of_weight}"
+            f"{op.__name__}: argument 'x' of shape {of_x} has {what} of {present} with padding, smaller than the "
+            f"windows of {wanted} of a weight {of_weight}"
         )
-    return made
+    return windows
 
 
 def padding_of(
@@ -170,34 +242,29 @@ def padding_of(
 
 @conv2d.def_vjp("x")
 def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
-    rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
-    shape = tuple(x.shape) if x.ndim == 4 else (1, *x.shape)
-    found = gradient_of_images(xp, as_images(g), conjugate(xp, weight), shape, rows, columns, groups)
-    return like_given(found, x)
+    product = _product(x, weight, None, stride, padding, dilation, groups)
+    return product.spread(xp, g, conjugate(xp, weight))
 
 
 @conv2d.def_vjp("weight")
 def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
-    rows, columns = _windows(x, weight, None, stride, padding, dilation, groups)
-    images = as_images(conjugate(xp, x))
-    return gradient_of_weight(xp, as_images(g), images, tuple(weight.shape), rows, columns, groups)
+    product = _product(x, weight, None, stride, padding, dilation, groups)
+    return product.gradient_of_weight(xp, g, conjugate(xp, x))
 
 
 @conv2d.def_vjp("bias")
 def conv2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv2d.def_jvp("x")
 def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
-    rows, columns = _windows(t, weight, None, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(t), weight, None, rows, columns, groups), t)
+    return _product(t, weight, None, stride, padding, dilation, groups).convolve(xp, t, weight)
 
 
 @conv2d.def_jvp("weight")
 def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
-    rows, columns = _windows(x, t, None, stride, padding, dilation, groups)
-    return like_given(convolved(xp, as_images(x), t, None, rows, columns, groups), x)
+    return _product(x, t, None, stride, padding, dilation, groups).convolve(xp, x, t)
 
 
 @conv2d.def_jvp("bias")
@@ -205,9 +272,7 @@ def conv2d_jvp_bias(xp, t, y):
     return xp.broadcast_to(t[:, None, None], y.shape)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4), draw(2, 1, 2), draw(2)),
         sample(draw(2, 5), draw(4, 1, 2), stride=2, padding=1, dilation=2, groups=2),
@@ -278,9 +343,7 @@ def conv1d(
     return y[..., 0, :]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 2, 2), draw(1, 2, 2, 2), draw(2)),
         sample(draw(1, 2, 2, 3), draw(2, 1, 2, 3), stride=2, padding=1, output_padding=1),
@@ -336,44 +399,32 @@ def conv_transpose2d(
     >>> dk.nn.functional.conv_transpose2d(x, dk.asarray([[[[1.0, 10.0, 100.0]]]]), stride=(1, 2))
     tensor([[[  1.,  10., 102.,  20., 200.]]])
     """
-    rows, columns = _transposed_windows(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return _spread(xp, x, weight, bias, rows, columns, groups)
+    product = _transposed_product(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return product.spread(xp, x, weight, bias)
 
 
-def _spread(xp: Namespace, x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
-    images, o = as_images(x), weight.shape[1] * groups
-    y = gradient_of_images(xp, images, weight, (images.shape[0], o, rows.length, columns.length), rows, columns, groups)
-    return like_given(y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))), x)
-
-
-def _transposed_windows(
-    x: Any,
-    weight: Any,
-    bias: Any,
-    stride: Pair,
-    padding: Pair,
-    output_padding: Pair,
-    groups: int,
-    dilation: Pair,
-) -> tuple[Windows, Windows]:
-    """Return the windows along both axes of the result.
+def _transposed_product(
+    x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, output_padding: Pair, groups: int, dilation: Pair
+) -> Product:
+    """Return the product whose transpose a call computes, once its arguments fit.
 
     Raises
     ------
     TypeError, ValueError : as documented for the operation
     """
     op = conv_transpose2d
+    count = integer(op, "groups", groups, least=1)
     rows, columns = _planned_transposed(
         shape_of(x),
         shape_of(weight),
-        None if bias is None else shape_of(bias),
+        _shape_of(bias),
         pair(op, "stride", stride),
         pair(op, "padding", padding, least=0),
         pair(op, "output_padding", output_padding, least=0),
-        integer(op, "groups", groups, least=1),
+        count,
         pair(op, "dilation", dilation),
     )
-    return rows, columns
+    return Product(rows, columns, count)
 
 
 @lru_cache(maxsize=256)
@@ -403,17 +454,17 @@ def _planned_transposed(
         raise ValueError(
             f"{op.__name__}: output_padding={output_padding} must be less than stride={stride} or dilation={dilation}"
         )
-    made = tuple(
+    windows = tuple(
         _along(*numbers)
         for numbers in zip(of_x[-2:], of_weight[2:], stride, dilation, padding, output_padding, strict=True)
     )
-    if min(one.length for one in made) < 1:
-        found = " x ".join(str(one.length) for one in made)
+    if min(along.length for along in windows) < 1:
+        sizes_of_images = " x ".join(str(along.length) for along in windows)
         raise ValueError(
-            f"{op.__name__}: argument 'x' of shape {of_x} and a weight {of_weight} give images of {found} with "
-            f"padding={padding}"
+            f"{op.__name__}: argument 'x' of shape {of_x} and a weight {of_weight} give images of {sizes_of_images} "
+            f"with padding={padding}"
         )
-    return made
+    return windows
 
 
 def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, more: int) -> Windows:
@@ -424,32 +475,31 @@ def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, mo
 
 @conv_transpose2d.def_vjp("x")
 def conv_transpose2d_vjp_x(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
-    rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
-    return like_given(convolved(xp, as_images(g), conjugate(xp, weight), None, rows, columns, groups), x)
+    product = _transposed_product(x, weight, None, stride, padding, output_padding, groups, dilation)
+    return product.convolve(xp, g, conjugate(xp, weight))
 
 
 @conv_transpose2d.def_vjp("weight")
 def conv_transpose2d_vjp_weight(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
-    rows, columns = _transposed_windows(x, weight, None, stride, padding, output_padding, groups, dilation)
-    images = as_images(conjugate(xp, x))
-    return gradient_of_weight(xp, images, as_images(g), tuple(weight.shape), rows, columns, groups)
+    product = _transposed_product(x, weight, None, stride, padding, output_padding, groups, dilation)
+    return product.gradient_of_weight(xp, conjugate(xp, x), g)
 
 
 @conv_transpose2d.def_vjp("bias")
 def conv_transpose2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv_transpose2d.def_jvp("x")
 def conv_transpose2d_jvp_x(xp, t, weight, stride, padding, output_padding, groups, dilation):
-    rows, columns = _transposed_windows(t, weight, None, stride, padding, output_padding, groups, dilation)
-    return _spread(xp, t, weight, None, rows, columns, groups)
+    product = _transposed_product(t, weight, None, stride, padding, output_padding, groups, dilation)
+    return product.spread(xp, t, weight)
 
 
 @conv_transpose2d.def_jvp("weight")
 def conv_transpose2d_jvp_weight(xp, t, x, stride, padding, output_padding, groups, dilation):
-    rows, columns = _transposed_windows(x, t, None, stride, padding, output_padding, groups, dilation)
-    return _spread(xp, x, t, None, rows, columns, groups)
+    product = _transposed_product(x, t, None, stride, padding, output_padding, groups, dilation)
+    return product.spread(xp, x, t)
 
 
 @conv_transpose2d.def_jvp("bias")

@@ -65,9 +65,9 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, rows: Windows, columns: 
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
     factors = weight.reshape(groups, filters, weight.shape[1], -1)
     y = np.empty((len(x), weight.shape[0], rows.count, columns.count), dtype)
-    given, found = _grouped(x, groups), _grouped(y, groups)
+    images_of_groups, results_of_groups = _grouped(x, groups), _grouped(y, groups)
     for images, part in _shifted_blocks(len(x), groups, rows, columns):
-        block = np.ascontiguousarray(padded(numpy_namespace, given[part, :, images], rows, columns))
+        block = np.ascontiguousarray(padded(numpy_namespace, images_of_groups[part, :, images], rows, columns))
         wide = np.empty((len(block), filters, *block.shape[2:]), dtype)
         flat = wide.reshape(len(block), filters, -1)
         sums = flat[..., : _length(flat, rows, columns)]
@@ -79,7 +79,7 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, rows: Windows, columns: 
                 np.add(sums, product, out=sums)
         if bias is not None:
             sums += bias.reshape(groups, -1, 1)[part]
-        found[part, :, images] = wide[..., : rows.count, : columns.count]
+        results_of_groups[part, :, images] = wide[..., : rows.count, : columns.count]
     return y
 
 
@@ -88,9 +88,9 @@ def gradient_of_weight_by_shifts(
 ) -> Any:
     """Return the cotangent of a weight of this shape; `x` is conjugated already."""
     total = np.zeros((groups, shape[0] // groups, shape[1], shape[2] * shape[3]), np.result_type(g, x))
-    given, of_g = _grouped(x, groups), _grouped(g.conj(), groups)
+    images_of_groups, of_g = _grouped(x, groups), _grouped(g.conj(), groups)
     for images, part in _shifted_blocks(len(x), groups, rows, columns):
-        block = np.ascontiguousarray(padded(numpy_namespace, given[part, :, images], rows, columns))
+        block = np.ascontiguousarray(padded(numpy_namespace, images_of_groups[part, :, images], rows, columns))
         wide = np.zeros((len(block), of_g.shape[1], *block.shape[2:]), g.dtype)
         wide[..., : rows.count, : columns.count] = of_g[part, :, images]
         flat = wide.reshape(*wide.shape[:2], -1)
@@ -196,8 +196,8 @@ def _blocks(x: Any, rows: Windows, columns: Windows, groups: int) -> Iterator[tu
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
         for first in range(0, rows.count, lines):
-            given = windows[part, ..., first : first + lines, :]
-            block = copy[: given.size].reshape(given.shape)
-            block[...] = given
-            place = slice(first * columns.count, (first + given.shape[-2]) * columns.count)
-            yield part, place, block.reshape(len(block), groups, -1, given.shape[-2] * columns.count)
+            lines_of_windows = windows[part, ..., first : first + lines, :]
+            block = copy[: lines_of_windows.size].reshape(lines_of_windows.shape)
+            block[...] = lines_of_windows
+            place = slice(first * columns.count, (first + lines_of_windows.shape[-2]) * columns.count)
+            yield part, place, block.reshape(len(block), groups, -1, lines_of_windows.shape[-2] * columns.count)

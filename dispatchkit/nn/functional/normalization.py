@@ -9,19 +9,15 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.numpy import replaceable
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_numbers
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3, low=0.5)),
         sample(draw(2, 3, low=0.5), 3.0, axis=0),
@@ -86,8 +82,8 @@ def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any)
     """
     if type(x) is not np.ndarray or x.dtype not in DTYPES or x.size < FEWEST:
         return None
-    parameters = [one for one in (weight, bias) if one is not None]
-    if any(one.dtype != x.dtype for one in (*parameters, *others)):
+    parameters = [p for p in (weight, bias) if p is not None]
+    if any(p.dtype != x.dtype for p in (*parameters, *others)):
         return None
     trailing = _trailing(axes, x.ndim, parameters)
     columns = not trailing
@@ -95,7 +91,7 @@ def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any)
         trailing = _trailing(axes, x.ndim, [])
     lead, tail = x.shape[: x.ndim - trailing], x.shape[x.ndim - trailing :]
     shared = tuple(axis for axis in axes if axis < len(lead))
-    if columns and (shared or any(one.shape != tail for one in parameters)):
+    if columns and (shared or any(p.shape != tail for p in parameters)):
         return None
     if not trailing or not (SHORTEST if shared else 1) <= prod(tail) <= LONGEST:
         return None
@@ -105,7 +101,7 @@ def rows_of(axes: tuple[int, ...], x: Any, weight: Any, bias: Any, *others: Any)
 def _trailing(axes: tuple[int, ...], ndim: int, parameters: list[Any]) -> int:
     """Return how many axes at the end are standardized, and of length 1 in parameters."""
     count = 0
-    while ndim - 1 - count in axes and all(one.ndim <= count or one.shape[-1 - count] == 1 for one in parameters):
+    while ndim - 1 - count in axes and all(p.ndim <= count or p.shape[-1 - count] == 1 for p in parameters):
         count += 1
     return count
 
@@ -130,27 +126,27 @@ class Rows(NamedTuple):
     def standardized(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
         """Return rows less their means, divided by their standard deviations, then multiplied and moved."""
         y = np.empty(x.shape, x.dtype)
-        rows, found = self._matrices(x, y)
+        rows, result_rows = self._matrices(x, y)
         weights, biases, both = self._parameters(x, weight, bias)
         scratch = np.empty(min(BLOCK, x.size), x.dtype)
         for part in self._parts():
-            given, mean, factor = self._moments(rows[part], eps)
+            block_rows, mean, factor = self._moments(rows[part], eps)
             if weights is not None:
                 factor *= weights[part]
             mean *= -factor
             if biases is not None:
                 mean += biases[part]
-            target = found[part]
-            for block in _steps(len(given), BLOCK // given.shape[1]):
-                out = _scale(given[block], factor[block], both, scratch, target[block])
+            target = result_rows[part]
+            for block in _steps(len(block_rows), BLOCK // block_rows.shape[1]):
+                out = _scale(block_rows[block], factor[block], both, scratch, target[block])
                 out += _spread(mean[block], 1, both, scratch)
         return y
 
     @replaceable
     def cotangents(self, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> list[Any]:
         """Return what the cotangent of standardized rows makes of the array, of the weight and of the bias."""
-        made = np.empty(x.shape, x.dtype)
-        cotangents, rows, found = self._matrices(g, x, made)
+        of_x = np.empty(x.shape, x.dtype)
+        cotangents, rows, result_rows = self._matrices(g, x, of_x)
         weights, _, both = self._parameters(x, weight, None)
         plain = self._plain(x)
         length = rows.shape[1]
@@ -158,18 +154,18 @@ class Rows(NamedTuple):
         of_rows, of_columns = np.empty((2, len(rows)), x.dtype), np.zeros((2, length), x.dtype)
         scratch = np.empty((2, min(BLOCK, x.size)), x.dtype)
         for part in self._parts():
-            of_g, target = cotangents[part], found[part]
-            of_x, mean, factor = self._moments(rows[part], eps)
+            of_g, target = cotangents[part], result_rows[part]
+            block_rows, mean, factor = self._moments(rows[part], eps)
             # The means of the cotangents, and of their products with standardized elements.
             moved, scaled = of_rows[1, part], of_rows[0, part]
             np.dot(of_g, column, out=moved)
             if self.columns:
-                products = np.multiply(of_g, of_x, out=target)
+                products = np.multiply(of_g, block_rows, out=target)
                 np.dot(products, column, out=scaled)
                 of_columns[0] += np.dot(factor, products)
                 of_columns -= np.dot(np.stack([mean * factor, np.full_like(mean, -1)]), of_g)
             else:
-                np.vecdot(of_g, of_x, out=scaled)
+                np.vecdot(of_g, block_rows, out=scaled)
                 scaled /= length
             scaled -= mean * moved
             scaled *= factor
@@ -180,15 +176,15 @@ class Rows(NamedTuple):
             offset = slope * mean - factor * moved
             if weights is not None:
                 factor *= weights[part]
-            for block in _steps(len(of_x), BLOCK // length):
+            for block in _steps(len(block_rows), BLOCK // length):
                 out = _scale(of_g[block], factor[block], both, scratch[0], target[block])
                 share = scratch[1, : out.size].reshape(out.shape)
-                out -= _scale(of_x[block], slope[block], plain, scratch[0], share)
+                out -= _scale(block_rows[block], slope[block], plain, scratch[0], share)
                 out += _spread(offset[block], 0, plain, scratch[0])
         if self.columns:
-            return [made, *of_columns.reshape(2, *self.tail)]
+            return [of_x, *of_columns.reshape(2, *self.tail)]
         of_rows *= length
-        return [made, *of_rows.reshape(2, *self.lead, *[1] * len(self.tail))]
+        return [of_x, *of_rows.reshape(2, *self.lead, *[1] * len(self.tail))]
 
     def _matrices(self, *arrays: Any) -> list[Any]:
         return [x.reshape(-1, prod(self.tail)) for x in arrays]
@@ -283,9 +279,7 @@ def _spread(numbers: Any, second: float, both: Any, scratch: Any) -> Any:
 Lengths: TypeAlias = int | Sequence[int]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3)),
         sample(draw(3, 2), axis=0, eps=0.1),
@@ -336,12 +330,12 @@ def standardize(
     """
     shape = shape_of(x)
     real_numbers(standardize, "x", x)
-    for name, one in (("weight", weight), ("bias", bias)):
-        if one is not None:
-            real_numbers(standardize, name, one)
-            own = shape_of(one)
-            if not _broadcasts(own, shape):
-                expect(standardize, name, own, False, f"one that broadcasts to {shape}")
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None:
+            real_numbers(standardize, name, parameter)
+            of_parameter = shape_of(parameter)
+            if not _broadcasts(of_parameter, shape):
+                expect(standardize, name, of_parameter, False, f"one that broadcasts to {shape}")
     axes = normal_axes(axis, len(shape), standardize.__name__)
     x = floating(xp, x)
     rows = rows_of(axes, x, weight, bias)
@@ -353,8 +347,8 @@ def standardize(
     return y if bias is None else y + bias
 
 
-def _broadcasts(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    return len(given) <= len(shape) and all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
+def _broadcasts(inner: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return len(inner) <= len(shape) and all(n in (1, m) for n, m in zip(inner[::-1], shape[::-1], strict=False))
 
 
 def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
@@ -393,9 +387,7 @@ def standardize_jvp_bias(xp, t, y):
     return xp.broadcast_to(t, y.shape)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), 3),
         sample(draw(2, 3), (3,), draw(3), draw(3)),
@@ -450,22 +442,20 @@ def layer_norm(
 
 
 def _lengths(normalized_shape: Lengths) -> tuple[int, ...]:
-    given = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-    return tuple(integer(layer_norm, "normalized_shape", one, least=0) for one in given)
+    lengths = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    return tuple(integer(layer_norm, "normalized_shape", length, least=0) for length in lengths)
 
 
-def _check_parameters(op: Named, given: dict[str, Any], shape: tuple[int, ...]) -> None:
+def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...]) -> None:
     """Raise if an array is complex, or one but the first has another shape."""
-    for name, value in given.items():
+    for name, value in arrays.items():
         if value is not None:
             real_numbers(op, name, value)
             if name != "x" and shape_of(value) != shape:
-                expect(op, name, shape_of(value), False, f"{shape} for x of shape {shape_of(given['x'])}")
+                expect(op, name, shape_of(value), False, f"{shape} for x of shape {shape_of(arrays['x'])}")
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 2), training=True),
         sample(draw(3, 2), draw(2), draw(2, low=0.5), draw(2), draw(2)),
@@ -521,9 +511,9 @@ def batch_norm(
     """
     op, shape = batch_norm, shape_of(x)
     expect(op, "x", shape, len(shape) >= 2, "(N, C, ...)")
-    own = (shape[1],)
+    of_channels = (shape[1],)
     arrays = {"running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias}
-    _check_parameters(op, {"x": x, **arrays}, own)
+    _check_parameters(op, {"x": x, **arrays}, of_channels)
     per_channel = (shape[1],) + (1,) * (len(shape) - 2)
     x = floating(xp, x)
     if training:
@@ -532,11 +522,11 @@ def batch_norm(
                 f"{op.__name__}: argument 'x' has shape {shape}, expected more than 1 value per channel when training"
             )
         axes = (0, *range(2, len(shape)))
-        weight, bias = (None if one is None else xp.reshape(one, per_channel) for one in (weight, bias))
+        weight, bias = (None if p is None else xp.reshape(p, per_channel) for p in (weight, bias))
         return called(xp, standardize, x, weight, bias, axis=axes, eps=eps)
     if running_mean is None or running_var is None:
         name = "running_mean" if running_mean is None else "running_var"
-        raise ValueError(f"{op.__name__}: argument '{name}' is None, expected shape {own} when not training")
+        raise ValueError(f"{op.__name__}: argument '{name}' is None, expected shape {of_channels} when not training")
     factor = 1.0 / xp.sqrt(running_var + eps)
     if weight is not None:
         factor = factor * weight
@@ -546,9 +536,7 @@ def batch_norm(
     return x * xp.reshape(factor, per_channel) + xp.reshape(offset, per_channel)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 4, 2), 2),
         sample(draw(1, 4, 2, 1), 2, draw(4), draw(4)),
@@ -600,6 +588,6 @@ def group_norm(
         )
     _check_parameters(op, {"x": x, "weight": weight, "bias": bias}, (shape[1],))
     each = shape[1] // groups
-    weight, bias = (None if one is None else xp.reshape(one, (groups, each, 1)) for one in (weight, bias))
+    weight, bias = (None if p is None else xp.reshape(p, (groups, each, 1)) for p in (weight, bias))
     grouped = xp.reshape(x, (shape[0], groups, each, prod(shape[2:])))
     return xp.reshape(called(xp, standardize, grouped, weight, bias, axis=(2, 3), eps=eps), shape)

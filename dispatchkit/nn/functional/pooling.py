@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+import operator
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import dtype_name, is_inexact
+from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, Pair, expect, pair, real_numbers
+from dispatchkit.nn.functional.shared import Pair, expect, function, pair, real_numbers
 from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4, content="distinct"), 2),
         sample(draw(2, 5, 5, content="distinct"), 3, stride=1, padding=1),
@@ -76,25 +72,11 @@ def max_pool2d(
     real_numbers(max_pool2d, "x", x)
     rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
     x = padded(xp, x, rows, columns, _least(xp, x.dtype))
-    for axis, one in ((-2, rows), (-1, columns)):
-        x = _largest(xp, x, axis, one)
+    for axis, windows in ((-2, rows), (-1, columns)):
+        first, *others = windows.elements(x, axis)
+        # A new array also where windows have one element.
+        x = reduce(xp.maximum, others or [first], first)
     return x
-
-
-def _largest(xp: Namespace, x: Any, axis: int, windows: Windows) -> Any:
-    """Return the largest elements of windows along one axis."""
-    behind = (slice(None),) * (-1 - axis)
-    first, *others = [x[..., windows.element(i), *behind] for i in range(windows.kernel)]
-    if xp is not numpy_namespace:
-        for other in others:
-            first = xp.maximum(first, other)
-        return first
-    if not others:
-        return first.copy()
-    y = np.maximum(first, others[0])
-    for other in others[1:]:
-        np.maximum(y, other, out=y)
-    return y
 
 
 def _least(xp: Namespace, dtype: Any) -> Any:
@@ -112,12 +94,13 @@ def max_pool2d_vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mod
         return _given_to_largest(g, y, images, rows, columns)
     chosen = _first_largest(xp, y, images, rows, columns)
     zero = xp.zeros_like(g)
-    return summed_windows(xp, [xp.where(one, g, zero) for one in chosen], tuple(x.shape), g.dtype, rows, columns)
+    parts = [xp.where(is_chosen, g, zero) for is_chosen in chosen]
+    return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
 
 
 def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windows) -> Any:
     """Return the cotangent of NumPy arrays."""
-    found = np.zeros(images.shape, g.dtype)
+    total = np.zeros(images.shape, g.dtype)
     free: Any = None
     apart = rows.apart and columns.apart
     for place in places(rows, columns):
@@ -127,23 +110,23 @@ def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windo
         else:
             chosen &= free
             free ^= chosen
-        target = found[place]
+        target = total[place]
         if apart:
             np.multiply(g, chosen, out=target)
         else:
             np.add(target, g, out=target, where=chosen)
-    return cropped(found, rows, columns)
+    return cropped(total, rows, columns)
 
 
 def _first_largest(xp: Namespace, y: Any, images: Any, rows: Windows, columns: Windows) -> list[Any]:
     """Return for each place in a window whether the first of its largest elements stands there."""
-    found: list[Any] = []
+    chosen: list[Any] = []
     free: Any = None
     for place in places(rows, columns):
         equal = images[place] == y
-        found.append(equal if free is None else equal & free)
+        chosen.append(equal if free is None else equal & free)
         free = ~equal if free is None else free & ~equal
-    return found
+    return chosen
 
 
 @max_pool2d.def_jvp
@@ -156,9 +139,7 @@ def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mod
     return total
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 5), 3, stride=1, padding=1),
@@ -208,36 +189,28 @@ def avg_pool2d(
     >>> dk.nn.functional.avg_pool2d(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]), 2)
     tensor([[2.5000, 4.5000]])
     """
-    given = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
     rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
     x = floating(xp, x)
     total = padded(xp, x, rows, columns)
-    for axis, one in ((-2, rows), (-1, columns)):
-        behind = (slice(None),) * (-1 - axis)
-        parts = [total[..., one.element(i), *behind] for i in range(one.kernel)]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-    return total / _divisor(xp, x, rows, columns, given)
+    for axis, windows in ((-2, rows), (-1, columns)):
+        total = reduce(operator.add, windows.elements(total, axis))
+    return total / _divisor(xp, x, rows, columns, count_include_pad, divisor_override)
 
 
-def _divisor(xp: Namespace, x: Any, rows: Windows, columns: Windows, given: Mapping[str, Any]) -> Any:
+def _divisor(
+    xp: Namespace, x: Any, rows: Windows, columns: Windows, count_include_pad: bool, divisor_override: int | None
+) -> Any:
     """Return the numbers of elements that are averaged: one number where all windows have as many."""
-    override = given.get("divisor_override")
-    if override is not None:
-        count = integer(avg_pool2d, "divisor_override", override)
+    if divisor_override is not None:
+        count = integer(avg_pool2d, "divisor_override", divisor_override)
         if not count:
             raise ValueError(f"{avg_pool2d.__name__}: divisor_override must not be zero")
         return count
-    include = given.get("count_include_pad", True)
-    down, right = (_counts(one, include=include) for one in (rows, columns))
+    down, right = (_counts(windows, include=count_include_pad) for windows in (rows, columns))
     if len({*down}) == len({*right}) == 1:
         return down[0] * right[0]
-    return xp.asarray([[float(i * j) for j in right] for i in down], dtype=_real(xp, x))
-
-
-def _real(xp: Namespace, x: Any) -> Any:
-    return xp.real(x).dtype if not is_inexact(x.dtype) or "complex" in dtype_name(x.dtype) else x.dtype
+    real = xp.real(x).dtype if is_complex(x.dtype) else x.dtype
+    return xp.asarray([[float(i * j) for j in right] for i in down], dtype=real)
 
 
 def _counts(windows: Windows, *, include: bool) -> list[int]:
@@ -251,9 +224,8 @@ def _counts(windows: Windows, *, include: bool) -> list[int]:
 
 @avg_pool2d.def_transpose
 def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    given = {"count_include_pad": count_include_pad, "divisor_override": divisor_override}
     rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
-    part = g / _divisor(xp, g, rows, columns, given)
+    part = g / _divisor(xp, g, rows, columns, count_include_pad, divisor_override)
     parts = [part] * (rows.kernel * columns.kernel)
     return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
 
@@ -292,7 +264,7 @@ def _planned(
     expect(op, "x", shape, len(shape) >= 2, "(..., H, W)")
     if any(2 * n > kernel for n, kernel in zip(paddings, kernels, strict=True)):
         raise ValueError(f"{op.__name__}: padding must be at most half of kernel_size={kernels}, found {paddings}")
-    made = []
+    windows = []
     for length, kernel, step, gap, n in zip(shape[-2:], kernels, strides, dilations, paddings, strict=True):
         extent = gap * (kernel - 1) + 1
         after = n
@@ -301,18 +273,16 @@ def _planned(
             count = -(-(length + 2 * n - extent) // step) + 1
             count -= (count - 1) * step >= length + n
             after = max(n, (count - 1) * step + extent - length - n)
-        made.append(Windows.along(length, kernel, step, gap, n, after))
-    if min(one.count for one in made) < 1:
+        windows.append(Windows.along(length, kernel, step, gap, n, after))
+    if min(along.count for along in windows) < 1:
         raise ValueError(
             f"{op.__name__}: argument 'x' has shape {shape}, whose images are smaller than the windows of "
             f"kernel_size={kernels}, dilation={dilations}, padding={paddings}"
         )
-    return made[0], made[1]
+    return windows[0], windows[1]
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 4), (2, 3)),
@@ -349,10 +319,10 @@ def adaptive_avg_pool2d(xp: Namespace, x: Array, /, output_size: Pair | tuple[in
     """
     op, shape = adaptive_avg_pool2d, shape_of(x)
     expect(op, "x", shape, len(shape) >= 2 and min(shape[-2:]) > 0, "(..., H, W) with elements")
-    asked: Any = output_size
-    if isinstance(asked, (tuple, list)) and len(asked) == 2:
-        asked = tuple(n if one is None else one for one, n in zip(asked, shape[-2:], strict=True))
-    sizes = pair(op, "output_size", asked)
+    wanted: Any = output_size
+    if isinstance(wanted, (tuple, list)) and len(wanted) == 2:
+        wanted = tuple(n if size is None else size for size, n in zip(wanted, shape[-2:], strict=True))
+    sizes = pair(op, "output_size", wanted)
     y = floating(xp, x)
     for axis, (length, n) in enumerate(zip(shape[-2:], sizes, strict=True), start=-2):
         if length == n:

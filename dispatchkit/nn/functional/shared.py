@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.typing import Namespace
+from dispatchkit.declare.typing import Namespace, Operation
 from dispatchkit.ops.shared import Named, floating, integer
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 
-FUNCTIONAL = "dispatchkit.nn.functional"
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # A number for both axes of images, or one for each.
 Pair: TypeAlias = int | tuple[int, int]
 # A number, which PyTorch's programs may give as a tuple of one.
 Single: TypeAlias = int | tuple[int]
 Padding: TypeAlias = Pair | Literal["valid", "same"]
+
+
+def function(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+    """Declare a function of `dispatchkit.nn.functional`, with the options of `dispatchkit.operation`."""
+    return operation(namespace="dispatchkit.nn.functional", **options)
+
+
+def activation(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
+    """Declare an activation, which computes each element by itself; the options are the same."""
+    return function(kind=kinds.activation, **options)
 
 
 def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
@@ -48,8 +61,8 @@ def real_numbers(op: Named, parameter: str, x: Any) -> None:
     TypeError : naming function, argument and dtype
     """
     if holds_complex(x):
-        found = getattr(x, "dtype", type(x).__name__)
-        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {found}")
+        dtype = getattr(x, "dtype", type(x).__name__)
+        raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {dtype}")
 
 
 def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int, int]:
@@ -69,8 +82,8 @@ def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int,
             raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
         first, second = value
         return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
-    found = integer(op, parameter, value, least=least)
-    return found, found
+    number = integer(op, parameter, value, least=least)
+    return number, number
 
 
 def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional import smooth_numpy
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, real_floats
+from dispatchkit.nn.functional.shared import activation, called, function, real_floats
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import along, normal_axis, shape_of
 from dispatchkit.ops.special import ndtr
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
 
@@ -24,9 +22,7 @@ CUBIC = 0.044715
 SATURATED = 40.0
 
 
-@operation(
-    kind=kinds.activation,
-    namespace=FUNCTIONAL,
+@activation(
     samples=[
         sample(draw(2, 3), approximate="tanh"),
         sample(draw(2, 3)),
@@ -116,7 +112,7 @@ def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
         ) from error
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+@activation(real=True, gives="float", special="NaN at minus infinity")
 def silu(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
 
@@ -148,7 +144,7 @@ def silu_vjp(xp, g, x):
     return smooth_numpy.silu_slope(g, x) if smooth_numpy.is_single(x, g) else g * silu_partial(xp, x)
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at minus infinity")
+@activation(real=True, gives="float", special="NaN at minus infinity")
 def mish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by the hyperbolic tangent of its softplus.
 
@@ -171,9 +167,7 @@ def mish_partial(xp, x):
     return t + x * (1.0 - t * t) * called(xp, sigmoid, x)
 
 
-@operation(
-    kind=kinds.activation,
-    namespace=FUNCTIONAL,
+@activation(
     samples=[
         sample(draw(2, 3)),
         sample(draw(3), 2.0, 1.0),
@@ -217,7 +211,7 @@ def softplus_partial(xp, x, beta, threshold):
     return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float", special="NaN at infinities")
+@activation(real=True, gives="float", special="NaN at infinities")
 def softsign(xp: Namespace, x: Array, /) -> Array:
     """Divide each element by one plus its absolute value.
 
@@ -240,7 +234,7 @@ def softsign_partial(xp, x):
     return part * part
 
 
-@operation(kind=kinds.activation, namespace=FUNCTIONAL, real=True, gives="float")
+@activation(real=True, gives="float")
 def logsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the logistic function of each element, without overflow.
 
@@ -261,9 +255,7 @@ def logsigmoid_partial(xp, x):
     return called(xp, sigmoid, -x)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[sample(draw(2, 4)), sample(draw(2, 3), axis=0), sample(draw(6)), sample(draw(2, 0))],
     real=True,
 )

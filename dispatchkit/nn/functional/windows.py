@@ -76,6 +76,11 @@ class Windows:
         start = index * self.dilation
         return slice(start, start + self.stride * (self.count - 1) + 1, self.stride)
 
+    def elements(self, x: Any, axis: int) -> list[Any]:
+        """Return for each element of a window the part of an array that has it, along an axis counted from the end."""
+        behind = (slice(None),) * (-1 - axis)
+        return [x[..., self.element(i), *behind] for i in range(self.kernel)]
+
 
 def places(rows: Windows, columns: Windows) -> Iterator[tuple[Any, slice, slice]]:
     """Yield for each element of a window the index that selects it in every window of images."""
@@ -92,9 +97,10 @@ def padded(xp: Namespace, x: Any, rows: Windows, columns: Windows, value: Any = 
         y = np.full((*x.shape[:-2], rows.total, columns.total), value, x.dtype)
         cropped(y, rows, columns)[...] = x
         return y
-    for axis, one in ((x.ndim - 1, columns), (x.ndim - 2, rows)):
+    for axis, windows in ((x.ndim - 1, columns), (x.ndim - 2, rows)):
         ends = [
-            xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), value, dtype=x.dtype) for n in (one.before, one.after)
+            xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), value, dtype=x.dtype)
+            for n in (windows.before, windows.after)
         ]
         x = xp.concat([ends[0], x, ends[1]], axis=axis)
     return x

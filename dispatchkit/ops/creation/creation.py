@@ -11,13 +11,14 @@ import numpy as np
 
 from dispatchkit.backends.arrays import DTYPES, namespace_of, numpy_dtype
 from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.decorators import body_on_numpy, creation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
 from dispatchkit.declare.wrapping import values_of_batch
 from dispatchkit.errors import TransformError
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
-from dispatchkit.ops.shared import floating
+from dispatchkit.ops.shared import floating, integer
 
 __all__ = [
     "arange",
@@ -67,6 +68,36 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
     return found
 
 
+def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
+    """Make arrays of a shape by a function that takes shape and dtype."""
+    body = body_on_numpy(operation)
+
+    def fast(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+        if type(shape) in SHAPES and device is None:
+            try:
+                return make(shape, dtype or default_dtype_of("f"))
+            except REFUSED:
+                pass
+        return body(shape, dtype=dtype, device=device)
+
+    operation.def_numpy(fast)
+
+
+def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
+    """Make arrays of the shape of another by a function that takes shape and dtype."""
+    body = body_on_numpy(operation)
+
+    def fast(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+        if device is None:
+            try:
+                return make(x.shape, dtype or x.dtype)
+            except REFUSED:
+                pass
+        return body(x, dtype=dtype, device=device)
+
+    operation.def_numpy(fast)
+
+
 @creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
 def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array of zeros.
@@ -87,6 +118,9 @@ def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
             [0., 0., 0.]])
     """
     return xp.zeros(shape_of(zeros.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
+
+
+_making(zeros, np.zeros)
 
 
 @creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
@@ -110,6 +144,15 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
     return xp.ones(shape_of(ones.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
 
 
+def _ones(shape: Any, dtype: Any) -> Any:
+    y = np.empty(shape, dtype)
+    y.fill(1)
+    return y
+
+
+_making(ones, _ones)
+
+
 @creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
 def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array whose elements are whatever the memory held.
@@ -131,6 +174,9 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
     return xp.empty(shape_of(empty.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
 
 
+_making(empty, np.empty)
+
+
 def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
     """Return one value in every element, also that of an array, which the standard's `full` does not take."""
     if isinstance(value, (int, float, complex)):
@@ -138,14 +184,7 @@ def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, devi
     return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
 
 
-@creation(
-    samples=[
-        sample((2, 3), 2.5),
-        sample((2, 3), draw()),
-        sample(2, 7, dtype="float64"),
-        sample((), True),
-    ]
-)
+@creation(samples=[sample((2, 3), 2.5), sample((2, 3), draw()), sample(2, 7, dtype="float64"), sample((), True)])
 def full(
     xp: Namespace,
     shape: Shape,
@@ -179,6 +218,32 @@ def full(
     return filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
 
 
+# The kinds of dtypes that hold a Python number as it is, or refuse it.
+FITTING = {float: "fc", int: "iufc", bool: "b"}
+
+
+def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+    """Return a Python number in every element; None where the body has to do it."""
+    fitting = FITTING.get(type(value))
+    if type(shape) not in SHAPES or fitting is None or type(dtype) not in DTYPES or dtype.kind not in fitting:
+        return None
+    try:
+        y = np.empty(shape, dtype)
+        y.fill(value)
+    except REFUSED:
+        return None
+    return y
+
+
+full_by_body = body_on_numpy(full)
+
+
+@full.def_numpy
+def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
+    return full_by_body(shape, fill_value, dtype=dtype, device=device) if y is None else y
+
+
 @full.def_transpose("fill_value")
 def full_transpose(g):
     return g
@@ -191,6 +256,7 @@ def full_transpose(g):
         sample(0.0, 1.0, 0.25),
         sample(3, dtype="float64"),
         sample(draw(low=0.1, high=0.4), 2.5, draw(low=0.8, high=0.9)),
+        sample(draw(low=2.1, high=2.4), step=draw(low=0.8, high=0.9)),
     ],
     real=True,
 )
@@ -250,6 +316,24 @@ def arange(
         count = _count((stop - start) / step)
     steps = xp.arange(count, dtype=found, device=device or _device_of(*values))
     return xp.astype(start + step * steps, dtype or found, copy=False)
+
+
+_arange: Callable[..., Any] = np.arange
+
+
+arange_by_body = body_on_numpy(arange)
+
+
+@arange.def_numpy
+def arange_numpy(
+    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None
+) -> Any:
+    if type(start) is int and type(step) is int and step and device is None:
+        if stop is None:
+            return _arange(0, start, step, dtype or default_dtype_of("i"))
+        if type(stop) is int:
+            return _arange(start, stop, step, dtype or default_dtype_of("i"))
+    return arange_by_body(start, stop, step, dtype=dtype, device=device)
 
 
 def _dtype_between(kind: str, *values: Any) -> DType:
@@ -350,10 +434,7 @@ def linspace(
     >>> dk.linspace(0.0, 1.0, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
-    try:
-        num = operator.index(num)
-    except TypeError:
-        raise TypeError(f"{linspace.__name__}: num must be an int, found {num!r}") from None
+    num = integer(linspace, "num", num)
     if num < 0:
         raise ValueError(f"{linspace.__name__}: num must not be negative, found {num}")
     dtype = dtype or _dtype_between("f", start, stop)
@@ -370,6 +451,34 @@ def linspace(
     if endpoint and num > 1:  # rounded as the others are, the last would not be the end
         values = xp.where(shares == 1, stop, values)
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
+
+
+linspace_by_body = body_on_numpy(linspace)
+
+
+@linspace.def_numpy
+def linspace_numpy(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType = None,
+    device: Any = None,
+    endpoint: bool = True,
+) -> Any:
+    parts = num - 1 if endpoint else num
+    plain = type(start) is type(stop) is float and type(num) is int and dtype is None and device is None
+    if plain and parts > 0 and default_dtype_of("f") == DOUBLE:
+        step: Any = (stop - start) / parts
+        if step and math.isfinite(step):
+            y = np.arange(num, dtype=DOUBLE)
+            np.multiply(y, step, y)
+            np.add(y, start, y)
+            if endpoint:
+                y[-1] = stop
+            return y
+    return linspace_by_body(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
@@ -405,6 +514,21 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
+eye_by_body = body_on_numpy(eye)
+
+
+@eye.def_numpy
+def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
+    """Put ones into the flat array by one slice."""
+    columns = n_rows if n_cols is None else n_cols
+    if type(n_rows) is type(columns) is type(k) is int and n_rows >= 0 <= columns and device is None:
+        y = np.zeros((n_rows, columns), dtype or default_dtype_of("f"))
+        if k < columns:
+            y.reshape(-1)[k if k >= 0 else -k * columns : (columns - k) * columns : columns + 1] = 1
+        return y
+    return eye_by_body(n_rows, n_cols, k=k, dtype=dtype, device=device)
+
+
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return zeros in the shape of an array.
@@ -420,6 +544,9 @@ def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     tensor([[0, 0]])
     """
     return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
+
+
+_making_like(zeros_like, np.zeros)
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -439,6 +566,9 @@ def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = 
     return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
+_making_like(ones_like, _ones)
+
+
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array in the shape of another, with whatever the memory held.
@@ -454,6 +584,9 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     (2, 3)
     """
     return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
+
+
+_making_like(empty_like, np.empty)
 
 
 @creation(
@@ -487,6 +620,15 @@ def full_like(
     return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
+full_like_by_body = body_on_numpy(full_like)
+
+
+@full_like.def_numpy
+def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
+    return full_like_by_body(x, fill_value, dtype=dtype, device=device) if y is None else y
+
+
 @full_like.def_transpose("x")
 def full_like_transpose_x(xp, g, x):
     return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
@@ -500,107 +642,3 @@ def full_like_jvp_x(xp, y):
 @full_like.def_transpose("fill_value")
 def full_like_transpose(g):
     return g
-
-
-# The kinds of dtypes that hold a Python number as it is, or refuse it.
-FITTING = {float: "fc", int: "iufc", bool: "b"}
-
-
-def _ones(shape: Any, dtype: Any) -> Any:
-    y = np.empty(shape, dtype)
-    y.fill(1)
-    return y
-
-
-def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
-    """Make arrays of a shape by a function that takes shape and dtype."""
-    body = body_on_numpy(operation)
-
-    def fast(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-        if type(shape) in SHAPES and device is None:
-            try:
-                return make(shape, dtype or default_dtype_of("f"))
-            except REFUSED:
-                pass
-        return body(shape, dtype=dtype, device=device)
-
-    operation.def_numpy(fast)
-
-
-def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
-    """Make arrays of the shape of another by a function that takes shape and dtype."""
-    body = body_on_numpy(operation)
-
-    def fast(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-        if device is None:
-            try:
-                return make(x.shape, dtype or x.dtype)
-            except REFUSED:
-                pass
-        return body(x, dtype=dtype, device=device)
-
-    operation.def_numpy(fast)
-
-
-for of_shape, like, make in ((zeros, zeros_like, np.zeros), (ones, ones_like, _ones), (empty, empty_like, np.empty)):
-    _making(of_shape, make)
-    _making_like(like, make)
-
-
-def _filled(shape: Any, value: Any, dtype: Any) -> Any:
-    """Return a Python number in every element; None where the body has to do it."""
-    fitting = FITTING.get(type(value))
-    if type(shape) not in SHAPES or fitting is None or type(dtype) not in DTYPES or dtype.kind not in fitting:
-        return None
-    try:
-        y = np.empty(shape, dtype)
-        y.fill(value)
-    except REFUSED:
-        return None
-    return y
-
-
-_full_any, _full_like_any = body_on_numpy(full), body_on_numpy(full_like)
-
-
-@full.def_numpy
-def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
-    return _full_any(shape, fill_value, dtype=dtype, device=device) if y is None else y
-
-
-@full_like.def_numpy
-def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
-    return _full_like_any(x, fill_value, dtype=dtype, device=device) if y is None else y
-
-
-_arange: Callable[..., Any] = np.arange
-_arange_any = body_on_numpy(arange)
-
-
-@arange.def_numpy
-def arange_numpy(
-    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None
-) -> Any:
-    if type(start) is int and type(step) is int and step and device is None:
-        if stop is None:
-            return _arange(0, start, step, dtype or default_dtype_of("i"))
-        if type(stop) is int:
-            return _arange(start, stop, step, dtype or default_dtype_of("i"))
-    return _arange_any(start, stop, step, dtype=dtype, device=device)
-
-
-_eye_any = body_on_numpy(eye)
-
-
-@eye.def_numpy
-def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
-    """Put ones into the flat array by one slice."""
-    columns = n_rows if n_cols is None else n_cols
-    if type(n_rows) is type(columns) is type(k) is int and n_rows >= 0 <= columns and device is None:
-        y = np.zeros((n_rows, columns), dtype or default_dtype_of("f"))
-        if k < columns:
-            y.reshape(-1)[k if k >= 0 else -k * columns : (columns - k) * columns : columns + 1] = 1
-        return y
-    return _eye_any(n_rows, n_cols, k=k, dtype=dtype, device=device)

@@ -164,7 +164,7 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.floor_divide(x1, x2)
 
 
-_floor_divide_of_any = body_on_numpy(floor_divide)
+floor_divide_by_body = body_on_numpy(floor_divide)
 _floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
 # Elements from which a copy that lies flat in memory takes longer than a look at each of them.
 MANY = 4096
@@ -180,7 +180,7 @@ def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
         finite = (size < MANY or (_is_flat(x1) and _is_flat(x2))) and isfinite(_vdot(x1, x2))
     else:
         finite = _is_finite(x1) and _is_finite(x2)
-    return _floor_divide(x1, x2) if finite else _floor_divide_of_any(x1, x2)
+    return _floor_divide(x1, x2) if finite else floor_divide_by_body(x1, x2)
 
 
 def _is_finite(x: Any) -> bool:
@@ -222,7 +222,7 @@ remainder.def_partial(1, None)
 def remainder_partial_x2(xp, x1, x2):
     # The quotient of opposite signs rounds down to -1 also where it is too small for a number, and so 0.
     opposite = ((x1 < 0) & (x2 == inf)) | ((x1 > 0) & (x2 == -inf))
-    return xp.where(opposite & (abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
+    return xp.where(opposite & (xp.abs(x1) < inf), 1, -xp.floor_divide(x1, x2))
 
 
 @additive(passthrough=True, operator="__neg__", gives="same")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import activation, alias, bitwise, bounds, comparison, logical, predicate
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -453,6 +452,10 @@ def relu_partial(xp, y):
     return xp.sign(y)
 
 
+# Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
+ONE_PASS = 2048
+
+
 @bounds(
     samples=[
         sample(draw(2, 3), -0.5, 0.5),
@@ -487,26 +490,11 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     """
     if min is None and max is None:
         return xp.positive(x)
+    many = xp is numpy_namespace and x.size >= ONE_PASS and x.dtype.kind == "f"
+    if many and isinstance(min, (int, float)) and isinstance(max, (int, float)):
+        return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
     raised = x if min is None else xp.maximum(x, min)
     return raised if max is None else xp.minimum(raised, max)
-
-
-NUMBERS = (int, float)
-# Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
-ONE_PASS = 2048
-
-
-@clip.def_numpy
-def clip_numpy(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """Clip; many floating-point elements between two numbers in one pass."""
-    if min is None and max is None:
-        return np.positive(x)
-    if min is None or max is None:
-        return np.minimum(x, max) if min is None else np.maximum(x, min)
-    many = type(x) is np.ndarray and x.dtype.kind == "f" and x.size >= ONE_PASS
-    if many and type(min) in NUMBERS and type(max) in NUMBERS:
-        return np.clip(x, min, max)
-    return np.minimum(np.maximum(x, min), max)
 
 
 @clip.def_vjp("x")

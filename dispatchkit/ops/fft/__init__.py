@@ -1,8 +1,1 @@
 """Fourier transforms."""
-
-from dispatchkit.declare.namespace import starred_names
-from dispatchkit.ops.fft.several_axes import *  # noqa: F403
-from dispatchkit.ops.fft.transforms import *  # noqa: F403
-
-# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
-vars()["__all__"] = starred_names(__name__)

@@ -90,9 +90,9 @@ def cholesky_vjp(xp, g, y, upper):
         y, g = adjoint(xp, y), adjoint(xp, g)
     turned = adjoint(xp, y)
     middle = _half(xp, turned @ g)
-    found = xp.linalg.solve(turned, middle)
-    found = adjoint(xp, xp.linalg.solve(turned, adjoint(xp, found)))
-    return (found + adjoint(xp, found)) / 2
+    result = xp.linalg.solve(turned, middle)
+    result = adjoint(xp, xp.linalg.solve(turned, adjoint(xp, result)))
+    return (result + adjoint(xp, result)) / 2
 
 
 @cholesky.def_jvp
@@ -101,8 +101,8 @@ def cholesky_jvp(xp, t, y, upper):
         y = adjoint(xp, y)
     t = (t + adjoint(xp, t)) / 2
     middle = xp.linalg.solve(y, adjoint(xp, xp.linalg.solve(y, t)))
-    found = y @ _half(xp, middle)
-    return adjoint(xp, found) if upper else found
+    result = y @ _half(xp, middle)
+    return adjoint(xp, result) if upper else result
 
 
 @decomposition(
@@ -193,8 +193,8 @@ def qr_vjp(xp, g, y):
         g_q = g_q + q @ (rest @ adjoint(xp, g_rest))
     upper = xp.triu(g_r @ adjoint(xp, r) - adjoint(xp, q) @ g_q)
     symmetric = upper + adjoint(xp, upper) - _real_diagonal(xp, upper)
-    found = _times_inverse(xp, q @ symmetric + g_q, adjoint(xp, r))
-    return xp.concat([found, q @ g_rest], axis=-1) if columns > rows else found
+    result = _times_inverse(xp, q @ symmetric + g_q, adjoint(xp, r))
+    return xp.concat([result, q @ g_rest], axis=-1) if columns > rows else result
 
 
 @qr.def_jvp
@@ -300,8 +300,8 @@ def eigh_vjp(xp, g, y):
     (g_values, g_vectors), (values, vectors) = g, y
     turned = adjoint(xp, vectors) @ g_vectors
     turned = (turned - adjoint(xp, turned)) / 2
-    found = turned * inverse_gaps(xp, values, _wanted(xp, g_vectors)) + diagonal_matrix(xp, g_values)
-    return vectors @ found @ adjoint(xp, vectors)
+    result = turned * inverse_gaps(xp, values, _wanted(xp, g_vectors)) + diagonal_matrix(xp, g_values)
+    return vectors @ result @ adjoint(xp, vectors)
 
 
 @eigh.def_jvp
@@ -400,8 +400,8 @@ def eig_vjp(xp, g, y):
     moved = turned @ g_vectors
     length = xp.real(xp.linalg.diagonal(moved))
     moved = moved - (turned @ vectors) * length[..., None, :]
-    found = moved * xp.conj(inverse_gaps(xp, values, _wanted(xp, g_vectors))) + diagonal_matrix(xp, g_values)
-    return xp.linalg.solve(turned, found @ turned)
+    result = moved * xp.conj(inverse_gaps(xp, values, _wanted(xp, g_vectors))) + diagonal_matrix(xp, g_values)
+    return xp.linalg.solve(turned, result @ turned)
 
 
 @eig.def_jvp

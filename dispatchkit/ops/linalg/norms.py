@@ -5,10 +5,14 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.declare.decorators import decomposition, linalg
+from dispatchkit.backends.numpy import DOUBLE, total
+from dispatchkit.declare.decorators import body_on_numpy, decomposition, linalg
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.linalg.elements import REFUSED
 from dispatchkit.ops.shared import (
     LINALG,
     Axis,
@@ -164,14 +168,46 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
         require_finite(x)
         values = xp.linalg.svdvals(x)
         reduce = xp.sum if ord == "nuc" else xp.max if ord == 2 else xp.min
-        found = reduce(values, axis=-1)
-        return found[..., None, None] if keepdims else found
+        result = reduce(values, axis=-1)
+        return result[..., None, None] if keepdims else result
     if ord not in (1, -1, inf, -inf):
         raise ValueError(f"{matrix_norm.__name__}: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, found {ord!r}")
     summed, kept = (-2, -1) if ord in (1, -1) else (-1, -2)
     reduce = xp.max if ord in (1, inf) else xp.min
-    found = reduce(xp.sum(xp.abs(floating(xp, x)), axis=summed, keepdims=True), axis=kept, keepdims=True)
-    return found if keepdims else found[..., 0, 0]
+    result = reduce(xp.sum(xp.abs(floating(xp, x)), axis=summed, keepdims=True), axis=kept, keepdims=True)
+    return result if keepdims else result[..., 0, 0]
+
+
+# Of norms that are the largest or smallest sum of a column or row: the axis summed over, the other one, and which.
+SUMS: dict[Any, tuple[int, int, Any]] = {
+    1: (-2, -1, np.maximum.reduce),
+    -1: (-2, -1, np.minimum.reduce),
+    np.inf: (-1, -2, np.maximum.reduce),
+    -np.inf: (-1, -2, np.minimum.reduce),
+}
+
+
+ENTRYWISE = ("fro", None)
+
+
+matrix_norm_by_body = body_on_numpy(matrix_norm)
+
+
+@matrix_norm.def_numpy
+def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Leave the norms by singular values to the body, which takes as long."""
+    try:
+        if ord == "fro" and x.dtype is DOUBLE:
+            return np.sqrt(total(x * x, axis=(-2, -1), keepdims=keepdims))
+        if ord in SUMS and x.dtype.kind in "fc" and x.size:
+            summed, picked, pick = SUMS[ord]
+            sums = total(np.abs(x), axis=summed, keepdims=True)
+            return pick(sums, picked if keepdims else (-2, -1), None, None, keepdims)
+        if ord in ENTRYWISE and x.size:
+            return np.linalg.norm(x, ord, (-2, -1), keepdims)
+    except REFUSED:
+        pass
+    return matrix_norm_by_body(x, keepdims=keepdims, ord=ord)
 
 
 @linalg(
@@ -236,10 +272,36 @@ def norm(
     matrices = xp.moveaxis(x, (first, second), (-2, -1))
     if ord in SPECTRAL:
         require_finite(matrices)
-    found = xp.linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
+    result = xp.linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
     if not keepdims:
-        return found
-    return xp.expand_dims(xp.expand_dims(found, axis=min(first, second)), axis=max(first, second))
+        return result
+    return xp.expand_dims(xp.expand_dims(result, axis=min(first, second)), axis=max(first, second))
+
+
+AXES = (type(None), int, tuple)
+
+
+norm_by_body = body_on_numpy(norm)
+
+
+@norm.def_numpy
+def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
+    try:
+        if ord is None and x.dtype.kind == "f":
+            if axis is None and not keepdims and x.dtype is DOUBLE:
+                flat = x.ravel("K")
+                return np.sqrt(flat.dot(flat))
+            if type(axis) is int and x.ndim:
+                return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
+        if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
+            return total(np.abs(x), axis=axis, keepdims=keepdims)
+        # NumPy takes a float for an axis, too.
+        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int):
+            return np.linalg.norm(x, ord, axis, keepdims)
+    except REFUSED:
+        pass
+    return norm_by_body(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 class SVDResult(NamedTuple):
@@ -325,19 +387,19 @@ def svd_vjp(xp, g, y, x):
     turned_u = _skew(xp, adjoint(xp, u) @ g_u)
     turned_v = _skew(xp, vh @ adjoint(xp, g_vh))
     across, down = s[..., None, :], s[..., None]
-    found = (turned_u * across + down * turned_v) * inverse_gaps(xp, s * s, wanted)
-    found = found + diagonal_matrix(xp, g_s)
+    result = (turned_u * across + down * turned_v) * inverse_gaps(xp, s * s, wanted)
+    result = result + diagonal_matrix(xp, g_s)
     inverse = _inverse_values(xp, s, wanted)
     if holds_complex(x):
-        found = found + diagonal_matrix(xp, xp.linalg.diagonal(turned_u) * inverse / 2)
-    found = u @ found @ vh
+        result = result + diagonal_matrix(xp, xp.linalg.diagonal(turned_u) * inverse / 2)
+    result = u @ result @ vh
     if rows > count:
         scaled = g_u * inverse[..., None, :]
-        found = found + (scaled - u @ (adjoint(xp, u) @ scaled)) @ vh
+        result = result + (scaled - u @ (adjoint(xp, u) @ scaled)) @ vh
     if columns > count:
         scaled = inverse[..., None] * g_vh
-        found = found + u @ (scaled - (scaled @ adjoint(xp, vh)) @ vh)
-    return found
+        result = result + u @ (scaled - (scaled @ adjoint(xp, vh)) @ vh)
+    return result
 
 
 @svd.def_jvp
@@ -423,8 +485,8 @@ def svdvals_vjp(xp, g, x):
 @svdvals.def_jvp
 def svdvals_jvp(xp, t, x):
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
-    found = xp.linalg.diagonal(adjoint(xp, u) @ t @ adjoint(xp, vh))
-    return xp.real(found) if holds_complex(x) else found
+    result = xp.linalg.diagonal(adjoint(xp, u) @ t @ adjoint(xp, vh))
+    return xp.real(result) if holds_complex(x) else result
 
 
 @linalg(

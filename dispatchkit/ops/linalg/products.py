@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TypeAlias
+from math import prod
+from typing import Any, TypeAlias
 
-from dispatchkit.declare.decorators import product
+import numpy as np
+
+from dispatchkit.declare.decorators import body_on_numpy, product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.linalg.elements import diagonal, outer, trace
+from dispatchkit.ops.linalg.elements import REFUSED, diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import norm
 from dispatchkit.ops.shared import axis_moved_back, conjugate, normal_axis, require_ndim, shape_of, stored_transposed
 
@@ -156,6 +159,30 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     return xp.tensordot(x1, x2, axes=axes) if shape1 and shape2 else x1 * x2
 
 
+tensordot_by_body = body_on_numpy(tensordot)
+
+
+@tensordot.def_numpy
+def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """Multiply matrices of the axes that are left and those that are summed over."""
+    try:
+        turned1, turned2, count = x1, x2, axes
+        if type(axes) is not int:
+            summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+            count = len(summed1) if len(summed1) == len(summed2) else -1
+            turned1 = x1.transpose((*left_out(summed1, x1.ndim), *summed1))
+            turned2 = x2.transpose((*summed2, *left_out(summed2, x2.ndim)))
+        shape1, shape2 = turned1.shape, turned2.shape
+        place = len(shape1) - count
+        if count >= 0 <= place and shape1[place:] == shape2[:count]:
+            shape, size = shape1[:place] + shape2[count:], prod(shape2[:count])
+            y = np.dot(turned1.reshape(prod(shape1[:place]), size), turned2.reshape(size, prod(shape2[count:])))
+            return y if y.shape == shape else y.reshape(shape)
+    except REFUSED:
+        pass
+    return tensordot_by_body(x1, x2, axes=axes)
+
+
 def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
     """Return `g` with its axes, of which those named in `front` come first, where they belong."""
     places = [*front, *back]
@@ -168,10 +195,10 @@ def tensordot_transpose_x1(xp, g, x1, x2, axes):
         return g * conjugate(xp, x2)
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    found = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
+    result = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
     # What is left of x2 comes in the order of x2's axes; each belongs where its partner in x1 is.
     partners = [summed1[summed2.index(axis)] for axis in sorted(summed2)]
-    return _restored(xp, found, free1, partners)
+    return _restored(xp, result, free1, partners)
 
 
 @tensordot.def_transpose("x2")
@@ -180,9 +207,9 @@ def tensordot_transpose_x2(xp, g, x1, x2, axes):
         return conjugate(xp, x1) * g
     summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    found = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
+    result = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
     partners = [summed2[summed1.index(axis)] for axis in sorted(summed1)]
-    return _restored(xp, found, partners, free2)
+    return _restored(xp, result, partners, free2)
 
 
 @product(
@@ -356,6 +383,14 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(dot, "x1", x1, 1, "matmul")
     require_ndim(dot, "x2", x2, 1, "matmul")
     return xp.matmul(x1, x2)
+
+
+dot_by_body = body_on_numpy(dot)
+
+
+@dot.def_numpy
+def dot_numpy(x1: Any, x2: Any, /) -> Any:
+    return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else dot_by_body(x1, x2)
 
 
 for _product in (mm, mv, bmm, dot):

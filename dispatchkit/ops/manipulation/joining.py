@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, zip_longest
-from math import isfinite
 from typing import Any, Literal
 
 import numpy as np
 
-from dispatchkit.backends.numpy import DOUBLE, numpy_namespace
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, body_on_numpy, manipulation
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, DType, Namespace
-from dispatchkit.ops.creation.creation import linspace
-from dispatchkit.ops.creation.dtypes import default_dtype_of
-from dispatchkit.ops.manipulation.permuting import roll, swapaxes, transpose
-from dispatchkit.ops.manipulation.shapes import ravel
-from dispatchkit.ops.shared import Axis, along, normal_axis
+from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.ops.shared import along, normal_axis
 
 __all__ = [
     "broadcast_arrays",
@@ -320,6 +315,27 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
+broadcast_by_body = body_on_numpy(broadcast_arrays)
+
+
+@broadcast_arrays.def_numpy
+def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
+    try:
+        shape = np.broadcast(*arrays).shape
+    except ValueError:
+        return broadcast_by_body(*arrays)
+    return tuple([_broadcast(x, shape) for x in arrays])
+
+
+def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return a read-only view of a shape, which NumPy's iterator need not find out where it is the array's own."""
+    if type(x) is not np.ndarray or x.shape != shape:
+        return numpy_namespace.broadcast_to(x, shape)
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
 @manipulation(samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))])
 def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Make the coordinates of the points of a grid from those along each of its axes.
@@ -366,93 +382,3 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 cat = alias("cat", concat, method=False)
 concatenate = alias("concatenate", concat, method=False)
 enter("broadcast_shapes", broadcast_shapes)
-
-
-_transpose_any = body_on_numpy(transpose)
-_swapaxes_any = body_on_numpy(swapaxes)
-_roll_any = body_on_numpy(roll)
-_broadcast_any = body_on_numpy(broadcast_arrays)
-_linspace_any = body_on_numpy(linspace)
-
-
-@transpose.def_numpy
-def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
-    if axes is None and not more:
-        return x.transpose()
-    if type(axes) is tuple and not more:
-        return x.transpose(axes) if len(axes) == x.ndim else _transpose_any(x, axes)
-    return _transpose_any(x, axes, *more)
-
-
-@swapaxes.def_numpy
-def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
-    try:
-        return x.swapaxes(axis1, axis2)
-    except (TypeError, ValueError):
-        return _swapaxes_any(x, axis1, axis2)
-
-
-@ravel.def_numpy
-def ravel_numpy(x: Any, /) -> Any:
-    return x.reshape(-1)
-
-
-@roll.def_numpy
-def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Any:
-    if type(x) is not np.ndarray or type(shift) is not int:
-        return _roll_any(x, shift, axis=axis)
-    if axis is None:
-        return rolled(x.reshape(-1), shift, 0).reshape(x.shape)
-    if type(axis) is int and -x.ndim <= axis < x.ndim:
-        return rolled(x, shift, axis % x.ndim)
-    return _roll_any(x, shift, axis=axis)
-
-
-def rolled(x: Any, shift: int, axis: int) -> Any:
-    """Return an array with its elements moved on along an axis, given as a non-negative number."""
-    kept = x.shape[axis]
-    kept -= shift % kept if kept else 0
-    return np.concatenate((x[along(axis, slice(kept, None))], x[along(axis, slice(None, kept))]), axis)
-
-
-@broadcast_arrays.def_numpy
-def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
-    try:
-        shape = np.broadcast(*arrays).shape
-    except ValueError:
-        return _broadcast_any(*arrays)
-    return tuple([_broadcast(x, shape) for x in arrays])
-
-
-def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return a read-only view of a shape, which NumPy's iterator need not find out where it is the array's own."""
-    if type(x) is not np.ndarray or x.shape != shape:
-        return numpy_namespace.broadcast_to(x, shape)
-    view = x.view()
-    view.flags.writeable = False
-    return view
-
-
-@linspace.def_numpy
-def linspace_numpy(
-    start: complex,
-    stop: complex,
-    /,
-    num: int,
-    *,
-    dtype: DType = None,
-    device: Any = None,
-    endpoint: bool = True,
-) -> Any:
-    parts = num - 1 if endpoint else num
-    plain = type(start) is type(stop) is float and type(num) is int and dtype is None and device is None
-    if plain and parts > 0 and default_dtype_of("f") == DOUBLE:
-        step: Any = (stop - start) / parts
-        if step and isfinite(step):
-            y = np.arange(num, dtype=DOUBLE)
-            np.multiply(y, step, y)
-            np.add(y, start, y)
-            if endpoint:
-                y[-1] = stop
-            return y
-    return _linspace_any(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)

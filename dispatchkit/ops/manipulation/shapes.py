@@ -152,6 +152,11 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
     return xp.reshape(x, (-1,))
 
 
+@ravel.def_numpy
+def ravel_numpy(x: Any, /) -> Any:
+    return x.reshape(-1)
+
+
 @manipulation(
     passthrough=True,
     methods=("squeeze",),

@@ -78,29 +78,6 @@ def pad(
     return xp.reshape(xp.concat([x], axis=None), x.shape) if y is x else y
 
 
-@pad.def_numpy
-def pad_numpy(x: Any, /, pad_width: PerAxis, mode: PadMode = "constant", *, constant_values: Any = 0) -> Any:
-    """Extend an array axis by axis in the memory of the result."""
-    extensions = _extensions(x.ndim, pad_width, mode, constant_values)
-    shape, inner = list(x.shape), [slice(None)] * x.ndim
-    for axis, (before, after), _ in extensions:
-        inner[axis] = slice(before, before + shape[axis])
-        shape[axis] += before + after
-    y = np.empty(shape, x.dtype)
-    y[tuple(inner)] = x
-    for axis, widths, values in extensions:
-        begin, n, inner[axis] = inner[axis].start, x.shape[axis], slice(None)
-        for start, length, value in zip((-begin, n), widths, values, strict=True):
-            outer = (*inner[:axis], slice(begin + start, begin + start + length), *inner[axis + 1 :])
-            if mode == "constant":
-                np.copyto(y[outer], value, casting="unsafe")
-            elif length:
-                places = begin + _places(axis, n, np.arange(start, start + length) if length > 1 else start, mode)
-                part = places if length > 1 else slice(places, places + 1)
-                y[outer] = y[(*inner[:axis], part, *inner[axis + 1 :])]
-    return y
-
-
 def _extensions(
     ndim: int, pad_width: Any, mode: str, constant_values: Any
 ) -> list[tuple[int, tuple[int, int], tuple[Any, Any]]]:
@@ -339,3 +316,8 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
     """
     rows = xp.stack(xp.nonzero(x if x.ndim else xp.reshape(x, (1,))), axis=-1)
     return rows if x.ndim else rows[:, :0]
+
+
+@argwhere.def_numpy
+def argwhere_numpy(x: Any, /) -> Any:
+    return np.array(x.nonzero()).T if x.ndim else np.argwhere(x)

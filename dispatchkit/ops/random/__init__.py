@@ -1,8 +1,1 @@
 """Random numbers."""
-
-from dispatchkit.declare.namespace import starred_names
-from dispatchkit.ops.random.distributions import *  # noqa: F403
-from dispatchkit.ops.random.generator import *  # noqa: F403
-
-# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
-vars()["__all__"] = starred_names(__name__)

@@ -26,6 +26,9 @@ RANDOM = "dispatchkit.random"
 FLOATS = frozenset("fd")
 
 
+REAL = frozenset({int, float})
+
+
 def drawn(
     xp: Namespace,
     name: str,
@@ -127,6 +130,29 @@ def normal(
         raise ValueError(f"{normal.__name__}: std must not be negative, found {std}")
     numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
     return numbers * float(std) + float(mean)
+
+
+normal_by_body = body_on_numpy(normal)
+
+
+@normal.def_numpy
+def normal_numpy(
+    mean: float = 0.0,
+    std: float = 1.0,
+    *,
+    shape: Shape = (),
+    dtype: DType = None,
+    device: Any = None,
+    generator: Generator | None = None,
+) -> Any:
+    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
+    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL and std >= 0
+    if plain and device is None and (dtype or default_dtype_of("f")) is DOUBLE:
+        try:
+            return source_of(generator).normal(mean, std, shape)
+        except REFUSED:
+            pass
+    return normal_by_body(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
 @random(
@@ -350,54 +376,3 @@ def categories(xp: Namespace, probs: Any, numbers: Any, count: int, replacement:
     if sums.ndim == 1:
         return xp.searchsorted(sums, numbers, side="right")
     return xp.count_nonzero(xp.getitem(sums, (..., None, slice(None))) <= xp.getitem(numbers, (..., None)), axis=-1)
-
-
-REAL = frozenset({int, float})
-_uniform_any = body_on_numpy(uniform)
-
-
-@uniform.def_numpy
-def uniform_numpy(
-    low: float = 0.0,
-    high: float = 1.0,
-    *,
-    shape: Shape = (),
-    dtype: DType = None,
-    device: Any = None,
-    generator: Generator | None = None,
-) -> Any:
-    """Leave the bounds to NumPy's generator, which does in one pass what the body does in three."""
-    plain = type(shape) in SHAPES and type(low) in REAL and type(high) in REAL
-    if plain and _in_double(dtype, device) and low <= high:
-        try:
-            return source_of(generator).uniform(low, high, shape)
-        except REFUSED:
-            pass
-    return _uniform_any(low, high, shape=shape, dtype=dtype, device=device, generator=generator)
-
-
-def _in_double(dtype: DType, device: Any) -> bool:
-    return device is None and (default_dtype_of("f") if dtype is None else dtype) is DOUBLE
-
-
-_normal_any = body_on_numpy(normal)
-
-
-@normal.def_numpy
-def normal_numpy(
-    mean: float = 0.0,
-    std: float = 1.0,
-    *,
-    shape: Shape = (),
-    dtype: DType = None,
-    device: Any = None,
-    generator: Generator | None = None,
-) -> Any:
-    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
-    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL
-    if plain and _in_double(dtype, device) and std >= 0:
-        try:
-            return source_of(generator).normal(mean, std, shape)
-        except REFUSED:
-            pass
-    return _normal_any(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
-from dispatchkit.backends.numpy import HALF, SINGLE, total
+from dispatchkit.backends.numpy import SINGLE, numpy_namespace
 from dispatchkit.declare.decorators import body_on_numpy, operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared import Axis, count, floating
-from dispatchkit.ops.statistics.moments import DOUBLE_OF, holds_nan, squares
+from dispatchkit.ops.statistics.moments import var
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
@@ -280,66 +280,31 @@ def one_correction(name: str, correction: float, ddof: float | None) -> float:
     return ddof
 
 
-_product: Any = np.multiply.reduce
-_body_of_sum, _body_of_prod, _body_of_mean = map(body_on_numpy, (nansum, nanprod, nanmean))
+def _holds_nan(y: Any) -> bool:
+    """Return whether an array or number may hold NaN: its sum of squares does then, in which no infinities cancel."""
+    squares = np.vdot(y, y) if type(y) is np.ndarray else y
+    return bool(squares != squares)  # noqa: PLR0124  # true of NaN alone
 
 
-@nansum.def_numpy
-def nansum_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
-    if dtype is not None:
-        return _body_of_sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    y = total(x, axis=axis, keepdims=keepdims)
-    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
-        return y
-    return total(np.where(np.isnan(x), 0, x), axis=axis, keepdims=keepdims)
+def _declare_sum(operation: Any, reduce: Callable[..., Any]) -> None:
+    """Reduce NumPy arrays as if they held no NaN; where the result is NaN then, the body computes it."""
+    body = body_on_numpy(operation)
+
+    def compute(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
+        y = reduce(x, axis=axis, keepdims=keepdims) if dtype is None and x.size > 1 else math.nan
+        return body(x, axis=axis, dtype=dtype, keepdims=keepdims) if _holds_nan(y) else y
+
+    operation.def_numpy(compute)
 
 
-@nanprod.def_numpy
-def nanprod_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
-    if dtype is not None:
-        return _body_of_prod(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    y = _product(x, axis, None, None, keepdims)
-    if x.dtype.kind in DOUBLE_OF or not holds_nan(y):
-        return y
-    return _product(np.where(np.isnan(x), 1, x), axis, None, None, keepdims)
-
-
-@nanmean.def_numpy
-def nanmean_numpy(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
-    if dtype is not None or x.size < 2:
-        return _body_of_mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    if x.dtype is HALF:
-        return nanmean_numpy(x.astype(SINGLE), axis=axis, keepdims=keepdims).astype(HALF)
-    y = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=keepdims)
-    if not holds_nan(y):
-        return y / count(x.shape, axis)
-    gaps = np.isnan(x)
-    y = total(np.where(gaps, 0, x), axis=axis, keepdims=keepdims)
-    return _divide_by_counts(y, count(x.shape, axis) - total(gaps, axis=axis, dtype=np.intp, keepdims=keepdims), 0)
-
-
-def _divide_by_counts(y: Any, found: Any, correction: float) -> Any:
-    """Return totals divided by numbers of elements less a correction; NaN where no more than that are found."""
-    some = found > max(correction, 0)
-    return np.where(some, y / np.where(some, found - correction, 1).astype(y.real.dtype), np.nan)
-
-
-def _nan_variance(x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
-    whole = total(x, axis=axis, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True)
-    n = count(x.shape, axis)
-    if n > correction and not holds_nan(whole):
-        return total(squares(x, whole / n), axis=axis, keepdims=keepdims) / (n - correction)
-    gaps = np.isnan(x)
-    found = n - total(gaps, axis=axis, dtype=np.intp, keepdims=True)
-    mean = _divide_by_counts(total(np.where(gaps, 0, x), axis=axis, keepdims=True), found, 0)
-    y = total(np.where(gaps, 0, squares(x, mean)), axis=axis, keepdims=True)
-    y = _divide_by_counts(y, found, correction)
-    return y if keepdims else y.squeeze(axis)
+_declare_sum(nansum, numpy_namespace.sum)
+_declare_sum(nanprod, numpy_namespace.prod)
+_declare_sum(nanmean, numpy_namespace.mean)
 
 
 def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
-    """Compute a variance, or a root of it, without its NaN."""
-    body = body_on_numpy(operation)
+    """Compute a variance, or a root of it, as if there were no NaN; where it is NaN then, the body computes it."""
+    body, variance = body_on_numpy(operation), body_on_numpy(var)
 
     def compute(
         x: Any,
@@ -351,11 +316,12 @@ def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
         ddof: float | None = None,
         keepdims: bool = False,
     ) -> Any:
-        if dtype is not None or x.size < 2:
-            return body(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
-        wide = x.astype(SINGLE) if x.dtype is HALF else x
-        y = root(_nan_variance(wide, axis, one_correction(operation.__name__, correction, ddof), keepdims))
-        return y.astype(HALF) if x.dtype is HALF else y
+        taken = one_correction(operation.__name__, correction, ddof)
+        if dtype is None and count(x.shape, axis) > max(taken, 0) and x.size > 1:
+            y = root(variance(x, axis=axis, correction=taken, keepdims=keepdims))
+            if not _holds_nan(y):
+                return y
+        return body(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
 
     operation.def_numpy(compute)
 

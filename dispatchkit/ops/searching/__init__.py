@@ -1,8 +1,1 @@
 """Searching, sorting and sets."""
-
-from dispatchkit.declare.namespace import starred_names
-from dispatchkit.ops.searching.searching import *  # noqa: F403
-from dispatchkit.ops.searching.sets import *  # noqa: F403
-
-# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
-vars()["__all__"] = starred_names(__name__)

@@ -7,13 +7,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact
-from dispatchkit.backends.numpy import numpy_namespace, total
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import Axis, floating, lanes, normal_axes, shape_of
-from dispatchkit.ops.statistics.moments import DOUBLE_OF, holds_nan
 from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["median", "quantile"]
@@ -62,20 +60,6 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     n = ordered.shape[-1]
     y = xp.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1, keepdims=True)
     return xp.reshape(_without(xp, y, ordered, undefined), _reduced(x.shape, axis, keepdims))
-
-
-@median.def_numpy
-def median_numpy(x: Any, /, *, axis: Axis = None, keepdims: bool = False) -> Any:
-    ordered = _real_lanes(numpy_namespace, median.__name__, x, axis).copy()
-    ordered.sort(-1)
-    n = ordered.shape[-1]
-    low, high = (n - 1) // 2, n // 2
-    y = total(ordered[..., low : high + 1], axis=-1, dtype=DOUBLE_OF.get(x.dtype.kind), keepdims=True) / (
-        high + 1 - low
-    )
-    if holds_nan(ordered[..., -1:]):
-        y = np.where(np.isnan(ordered[..., -1:]), np.nan, y)
-    return y.reshape(_reduced(x.shape, axis, keepdims))
 
 
 @operation(
@@ -163,8 +147,12 @@ def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
 
 def _sorted(xp: Namespace, x: Any) -> tuple[Any, Any]:
     """Return an array sorted along the last axis, and where that axis holds a NaN."""
-    undefined = xp.any(xp.isnan(x), axis=-1, keepdims=True) if is_inexact(x.dtype) else None
-    return xp.sort(x, axis=-1, stable=False), undefined
+    ordered = xp.sort(x, axis=-1, stable=False)
+    if not is_inexact(x.dtype):
+        return ordered, None
+    # NumPy puts NaN last; the standard leaves the place open.
+    sorted_last = type(ordered) is np.ndarray
+    return ordered, xp.isnan(ordered[..., -1:]) if sorted_last else xp.any(xp.isnan(x), axis=-1, keepdims=True)
 
 
 def _without(xp: Namespace, y: Any, ordered: Any, undefined: Any) -> Any:

@@ -220,10 +220,10 @@ class ReduceLROnPlateau(LRScheduler):
         """
         if metrics is None:
             raise TypeError("ReduceLROnPlateau: step(metrics) takes the measure of the epoch")
-        found = float(metrics)
+        measure = float(metrics)
         self.last_epoch += 1
-        if self._is_better(found):
-            self.best, self.num_bad_epochs = found, 0
+        if self._is_better(measure):
+            self.best, self.num_bad_epochs = measure, 0
         else:
             self.num_bad_epochs += 1
         if self.cooldown_counter > 0:
@@ -237,7 +237,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = self._current()
 
-    def _is_better(self, found: float) -> bool:
+    def _is_better(self, measure: float) -> bool:
         sign = 1.0 if self.mode == "max" else -1.0
         change = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
-        return sign * found > sign * self.best + (change if math.isfinite(self.best) else 0.0)
+        return sign * measure > sign * self.best + (change if math.isfinite(self.best) else 0.0)

@@ -9,37 +9,21 @@ from typing import Any, TypeAlias
 from typing_extensions import override
 
 from dispatchkit.errors import AnswerError
-from dispatchkit.protocol.chain import Step, decline
+from dispatchkit.protocol.chain import Step, decline, rule_steps
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import function_name, location_of, type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
-from dispatchkit.protocol.overridable import Overridable, rule_steps
+from dispatchkit.protocol.outcome import Outcome
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.types.records import Conversion
 from dispatchkit.wording import with_article
-
-# A path of conversions of which one loses something.
-LOSSY = Outcome(
-    order=90,
-    meaning="by a declared conversion that loses something",
-    share="lossy",
-    colours=Colours("#ffc9e6", "#e85aad", "#5e103e", "#bf4b8a"),
-)
 
 
 class Convert(FallbackStrategy):
     """Convert to the nearest type that has a rule, along declared conversions."""
 
     name = "convert"
-    outcome = Outcome(
-        order=80,
-        meaning="by a declared conversion",
-        how="convert",
-        share="convert",
-        bucket="converted",
-        letter="v",
-        colours=Colours("#e2e5a9", "#a8ad3a", "#3a3d0b", "#8f9430"),
-    )
+    outcome = Outcome("convert", "by a declared conversion")
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
@@ -47,7 +31,7 @@ class Convert(FallbackStrategy):
             return f"{operation.name} would change what it converts to, and the change be lost"
         types = operation.types
         present = types.participating(key)
-        others = [one for one in present if one is not cls and self.name in types.fallback(one).names]
+        others = [other for other in present if other is not cls and self.name in types.fallback(other).names]
         for target, paths in _plans(operation, [cls, *others]):
             then = key
             for source in paths:
@@ -66,15 +50,15 @@ Paths: TypeAlias = "dict[type, tuple[Conversion, ...]]"
 
 def _plans(operation: Overridable, classes: Sequence[type]) -> list[tuple[type, Paths]]:
     """Return what types can be converted to, each alone or several to one type, the cheapest first."""
-    ways = {
+    reachable = {
         cls: {target: (cost, path) for cost, target, path in operation.protocol.conversions.reachable(cls)}
         for cls in classes
     }
     plans: list[tuple[float, type, Paths]] = [
-        (cost, target, {cls: path}) for cls, found in ways.items() for target, (cost, path) in found.items()
+        (cost, target, {cls: path}) for cls, targets in reachable.items() for target, (cost, path) in targets.items()
     ]
-    for target in dict.fromkeys([*classes, *(target for found in ways.values() for target in found)]):
-        joining = {cls: found[target] for cls, found in ways.items() if cls is not target and target in found}
+    for target in dict.fromkeys([*classes, *(target for targets in reachable.values() for target in targets)]):
+        joining = {cls: paths[target] for cls, paths in reachable.items() if cls is not target and target in paths}
         if len(joining) > 1:
             total = sum(cost for cost, _ in joining.values())
             plans.append((total, target, {cls: path for cls, (_, path) in joining.items()}))

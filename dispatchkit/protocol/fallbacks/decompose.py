@@ -6,11 +6,11 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.protocol.chain import Step, decline
+from dispatchkit.protocol.chain import Chain, Step, decline
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
@@ -19,17 +19,7 @@ class Decompose(FallbackStrategy):
     """Run the operation's body, whose inner calls reach the types again."""
 
     name = "decompose"
-    outcome = Outcome(
-        order=60,
-        meaning="by running the operation's body on it",
-        how="decompose",
-        share="decompose",
-        bucket="decomposed",
-        letter="c",
-        structured=True,
-        for_all="is decomposed",
-        colours=Colours("#b3f0ff", "#4ac6d9", "#0a3a42", "#1b9aaa"),
-    )
+    outcome = Outcome("decompose", "by running the operation's body on it", structured=True)
     decomposes = True
 
     @override
@@ -83,7 +73,8 @@ class _Decomposing(Mode):
         result = answer_by_modes(operation, args, kwargs)
         if result is not NotImplemented:
             return result
-        chain = operation.protocol.chain_without_later_fallbacks(operation, operation.parameters.key(args, kwargs))
+        key = operation.parameters.key(args, kwargs)
+        chain: Chain = operation.protocol.chain_without_later_fallbacks(operation, key)
         result, _ = chain.attempt(args, kwargs, on_step=note_asked)
         if result is NotImplemented:
             raise Undecomposable(self, operation)

@@ -10,7 +10,7 @@ from dispatchkit.protocol.chain import Step, declined_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, replaced
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
 
@@ -19,17 +19,7 @@ class Dense(FallbackStrategy):
     """Make plain arrays of every argument whose type allows it, and call again."""
 
     name = "dense"
-    outcome = Outcome(
-        order=100,
-        meaning="by becoming dense",
-        how="dense",
-        share="dense",
-        bucket="dense",
-        letter="d",
-        reference=True,
-        for_all="becomes dense",
-        colours=Colours("#fae17d", "#d4a72c", "#4b2900", "#bb8009"),
-    )
+    outcome = Outcome("dense", "by becoming dense")
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
@@ -86,9 +76,9 @@ class Dense(FallbackStrategy):
             error = next((error for error, _ in refused if error), "")
             if error:
                 return Followed(error=error)
-            found = follower.again(operation, args, kwargs)
-            depends = next((text for _, text in refused if text), found.depends)
-            return found if depends == found.depends else found._replace(depends=depends)
+            followed = follower.again(operation, args, kwargs)
+            depends = next((text for _, text in refused if text), followed.depends)
+            return followed if depends == followed.depends else followed._replace(depends=depends)
 
         names = ", ".join(map(type_name, makers))
         then = None if types.base is None else replaced(key, makers, types.base)

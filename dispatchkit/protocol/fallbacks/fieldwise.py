@@ -9,7 +9,7 @@ from typing_extensions import override
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
@@ -19,16 +19,7 @@ class Fieldwise(FallbackStrategy):
 
     name = "fieldwise"
     implied = True
-    outcome = Outcome(
-        order=55,
-        meaning="field by field",
-        how="fieldwise",
-        share="fieldwise",
-        bucket="fieldwise",
-        letter="f",
-        structured=True,
-        colours=Colours("#d7f0c8", "#7ab55c", "#1f3d12", "#5c9440"),
-    )
+    outcome = Outcome("fieldwise", "field by field", structured=True)
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:

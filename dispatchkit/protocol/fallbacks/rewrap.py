@@ -10,7 +10,7 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy, Followed, Follower, map_members, replaced
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.outcome import Colours, Outcome
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.types.array_types import undeclared_fields
@@ -21,16 +21,7 @@ class Rewrap(FallbackStrategy):
     """Compute on the first field and put the result in its place."""
 
     name = "rewrap"
-    outcome = Outcome(
-        order=70,
-        meaning="on its first field, rebuilt with the others",
-        how="rewrap",
-        share="rewrap",
-        bucket="rewrapped",
-        letter="w",
-        structured=True,
-        colours=Colours("#bfe9e0", "#3fb8a0", "#0b3f38", "#22917c"),
-    )
+    outcome = Outcome("rewrap", "on its first field, rebuilt with the others", structured=True)
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
@@ -66,9 +57,9 @@ class Rewrap(FallbackStrategy):
                 args, kwargs = operation.parameters.replace(args, kwargs, opened)
             except RegistrationError as error:
                 return Followed(error=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-            found = follower.again(operation, args, kwargs)
-            result = map_members(found.result, lambda one: follower.wrapped_in(source, one, inner))
-            return found._replace(result=result)
+            followed = follower.again(operation, args, kwargs)
+            result = map_members(followed.result, lambda array: follower.wrapped_in(source, array, inner))
+            return followed._replace(result=result)
 
         then = None if types.base is None else replaced(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)
@@ -83,8 +74,8 @@ def _other_fields(
     if not rules:
         return []
     held = [{name: getattr(source, name) for name in rules if hasattr(source, name)} for source in sources]
-    found = types.carried(rules, None, held, operation, args, kwargs)
-    return [(name, found.get(name)) for name in held[0]]
+    fields = types.carried(rules, None, held, operation, args, kwargs)
+    return [(name, fields.get(name)) for name in held[0]]
 
 
 def wrapped_field(operation: Overridable, value: Any) -> str:
@@ -95,17 +86,17 @@ def wrapped_field(operation: Overridable, value: Any) -> str:
     RegistrationError : if an instance has none, or something else than an array in it
     """
     types, cls = operation.types, type(value)
-    found = types.fields_of(value)
-    if not found:
+    fields = types.fields_of(value)
+    if not fields:
         names = ", ".join(f"'{name}'" for name in types.field_names(cls))
         raise RegistrationError(
             f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its fields {names} are parameters of "
             f"the constructor and no attributes; declare where the array is: fields=('data', ...)"
         )
-    held = type(getattr(value, found[0]))
+    held = type(getattr(value, fields[0]))
     if types.base is not None and not types.accepts(held):
         raise RegistrationError(
-            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its first field '{found[0]}' holds a "
+            f"{operation.qualified_name}: {type_name(cls)} cannot be rewrapped: its first field '{fields[0]}' holds a "
             f"value of type {held.__name__}, not an array; declare the array's field first: fields=('data', ...)"
         )
-    return found[0]
+    return fields[0]

@@ -6,7 +6,7 @@ answered or fails, who is responsible, and whether that depends on values. No fu
 
 >>> import dispatchkit as dk
 >>> found = predict(dk.tensor_protocol.operation(dk.flip), (dk.types.ScalarTensor(3, 2.0),), {})
->>> found.outcome.how, found.depends_on_values
+>>> found.outcome.name, found.depends_on_values
 ('dense', '')
 
 For calls by types alone, as in an audit, give a `StandIn` in the place of each array: ``make_stand_in(protocol, (cls,),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import copy_context
+from dataclasses import replace
 from itertools import islice, product
-from typing import Any, TypeVar
+from typing import Any
 
-from dispatchkit.protocol.chain import Chain, Skipped, Step
+from dispatchkit.errors import DispatchError
+from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason
 from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.modes import Mode, current, without_modes
 from dispatchkit.protocol.observers import watch_state
@@ -23,7 +26,6 @@ from dispatchkit.protocol.prediction.stand_in import (
     NotFollowed,
     StandIn,
     classes_of,
-    follow_body,
     key_of,
     layout_of,
     make_stand_in,
@@ -65,56 +67,48 @@ def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked],
         if not type(mode).of_users:
             continue
         method = operation.types.method
-        found = getattr(type(mode), method)
+        answer = getattr(type(mode), method)
         what = f"active mode, {type(mode).__name__}.{method}"
-        if getattr(found, "__passes__", False):  # the default of the base class
+        if getattr(answer, "__passes__", False):  # the default of the base class
             asked.append(Asked(type(mode), what, DECLINES, "it passes every call on", MODE))
             continue
-        location = location_of(found)
-        reason = f"the mode {type(mode).__name__} may decline" if promise_of(found).may_decline else ""
+        location = location_of(answer)
+        reason = f"the mode {type(mode).__name__} may decline" if promise_of(answer).may_decline else ""
         asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
     return asked, False
 
-
-T = TypeVar("T")
 
 # Combinations of types that are looked at where arguments may be of several.
 MOST = 16
 
 
-def changed(one: T, **changes: Any) -> T:
-    """Return a copy of a record with other values."""
-    made = object.__new__(type(one))
-    for name in type(one).__slots__:  # type: ignore[attr-defined]  # records have them
-        object.__setattr__(made, name, changes.get(name, getattr(one, name)))
-    return made
-
-
 def merged(protocol: Any, results: list[Any]) -> Any:
     """Return what stands for one of several results."""
-    first, *others = [one for one in results if one is not None] or [None]
+    first, *others = [result for result in results if result is not None] or [None]
     for other in others:
         first = _either(protocol, first, other)
     return first
 
 
-def _either(protocol: Any, one: Any, other: Any) -> Any:
-    if issubclass(type(one), StandIn) and issubclass(type(other), StandIn):
-        unknown = not one._classes or not other._classes
-        classes = () if unknown else tuple(dict.fromkeys((*one._classes, *other._classes)))
-        layout = one._layout if one._layout == other._layout else Layout()
-        return make_stand_in(protocol, classes, layout, one._origin or other._origin)
-    if type(one) is type(other) and isinstance(one, (tuple, list)) and len(one) == len(other):
-        members = [_either(protocol, a, b) for a, b in zip(one, other, strict=True)]
-        return type(one)(*members) if hasattr(one, "_fields") else type(one)(members)
-    return one if one is other else make_stand_in(protocol, (), origin="one of several calls")
+def _either(protocol: Any, result: Any, other: Any) -> Any:
+    if issubclass(type(result), StandIn) and issubclass(type(other), StandIn):
+        unknown = not result._classes or not other._classes
+        classes = () if unknown else tuple(dict.fromkeys((*result._classes, *other._classes)))
+        layout = result._layout if result._layout == other._layout else Layout()
+        return make_stand_in(protocol, classes, layout, result._origin or other._origin)
+    if type(result) is type(other) and isinstance(result, (tuple, list)) and len(result) == len(other):
+        members = [_either(protocol, a, b) for a, b in zip(result, other, strict=True)]
+        return type(result)(*members) if hasattr(result, "_fields") else type(result)(members)
+    return result if result is other else make_stand_in(protocol, (), origin="one of several calls")
 
 
 def result_classes(result: Any) -> tuple[type, ...]:
     """Return the classes of the arrays in a result; empty where one is not known."""
-    found: list[tuple[type, ...]] = []
-    map_members(result, lambda value: found.append(classes_of(value)))
-    return () if any(not classes for classes in found) else tuple(dict.fromkeys(cls for one in found for cls in one))
+    members: list[tuple[type, ...]] = []
+    map_members(result, lambda value: members.append(classes_of(value)))
+    return (
+        () if any(not classes for classes in members) else tuple(dict.fromkeys(cls for each in members for cls in each))
+    )
 
 
 def narrowed(
@@ -137,10 +131,10 @@ def narrowed(
     if not several:
         yield args, kwargs
         return
-    unknown = next((one for one in several.values() if not one._classes), None)
+    unknown = next((stand_in for stand_in in several.values() if not stand_in._classes), None)
     if unknown is not None:
         raise NotFollowed(f"the type of {unknown!r}")
-    for combination in islice(product(*(one._classes for one in several.values())), MOST):
+    for combination in islice(product(*(stand_in._classes for stand_in in several.values())), MOST):
         chosen = dict(zip(several, combination, strict=True))
 
         def narrow(value: Any, chosen: dict[int, type] = chosen) -> Any:
@@ -150,17 +144,17 @@ def narrowed(
         yield map_members(args, narrow), map_members(kwargs, narrow)
 
 
-def joined(found: list[Prediction]) -> Prediction:
+def joined(predictions: list[Prediction]) -> Prediction:
     """Return what is certain of a call with arguments that may be of several types."""
-    first = found[0]
-    if all(one.outcome is REFUSED and not one.depends_on_values for one in found):
+    first = predictions[0]
+    if all(prediction.outcome is REFUSED and not prediction.depends_on_values for prediction in predictions):
         return first
-    certain = next((one.depends_on_values for one in found if one.depends_on_values), "")
-    if not certain and any(one.error for one in found):
+    certain = next((prediction.depends_on_values for prediction in predictions if prediction.depends_on_values), "")
+    if not certain and any(prediction.error for prediction in predictions):
         certain = f"{first.call} depends on the type of an inner result"
-    answered = next((one for one in found if one.outcome is not REFUSED), first)
-    results = tuple(dict.fromkeys(cls for one in found for cls in one.results))
-    return changed(answered, depends_on_values=certain, error="", results=results)
+    answered = next((prediction for prediction in predictions if prediction.outcome is not REFUSED), first)
+    results = tuple(dict.fromkeys(cls for prediction in predictions for cls in prediction.results))
+    return replace(answered, depends_on_values=certain, error="", results=results)
 
 
 def predict(
@@ -197,7 +191,7 @@ def _predicted(
     walk = _Walk(operation, memory)
     # A mode sees a call before its arguments are looked at.
     asked, plainly = asked_modes(operation, modes)
-    open_to_modes = any(one.verdict == AT_RUN_TIME for one in asked)
+    open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
     mistake = native_mistake(operation, args, kwargs) if open_to_modes else memory.mistake(operation, args, kwargs)
     if mistake:
         return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake)
@@ -245,8 +239,8 @@ class _Walk:
             return value._field
         if value._given is None:
             return self.like(value, (self.protocol.types.base,) if self.protocol.types.base is not None else ())
-        found = getattr(value._given, wrapped_field(operation, value._given))
-        return stand_in_for(self.protocol, found)
+        field = getattr(value._given, wrapped_field(operation, value._given))
+        return stand_in_for(self.protocol, field)
 
     def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
         error, depends = forbidden_copy(
@@ -261,29 +255,49 @@ class _Walk:
         if mark is not None:
             self.running.add(mark)
         try:
-            found, result = self.call(operation, args, kwargs)
+            prediction, result = self.call(operation, args, kwargs)
         finally:
             if mark is not None:
                 self.running.discard(mark)
-        nobody = found.outcome is REFUSED and not found.depends_on_values
-        return Followed(result, "", found.error, found.depends_on_values, True, nobody, (found,))
+        nobody = prediction.outcome is REFUSED and not prediction.depends_on_values
+        return Followed(result, "", prediction.error, prediction.depends_on_values, True, nobody, (prediction,))
 
     def is_running(self, operation: Overridable, key: Key) -> bool:
         self.met.add((operation, key))
         return (operation, key) in self.running
 
-    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        return self.memory.mistake(operation, args, kwargs)
-
     def body(
         self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Followed:
-        mark = (operation, key)
-        self.running.add(mark)
+        """Run a body on stand-ins, and return what comes of it."""
+        mode = _Following(self)
+        result = None
+        declines = error = ""
+        self.running.add((operation, key))
         try:
-            return follow_body(self, operation, body, args, kwargs)
+            with mode:
+                result = body(*args, **kwargs)
+        except _Unanswered as failure:
+            if failure.mode is not mode:
+                raise
+            declines = f"it needs {failure.found.lacks}"
+        except _Raised as failure:
+            error = failure.found.error
+        except NotFollowed as failure:
+            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
+        except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
+            if type(failure) in (ValueError, IndexError, DispatchError):
+                error = first_line(failure)
+            else:
+                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
         finally:
-            self.running.discard(mark)
+            self.running.discard((operation, key))
+        if result is NotImplemented:
+            declines = pop_decline_reason() or "it declines"
+        depends = "" if declines or not mode.depends else mode.depends[0]
+        if result is None and depends:
+            result = make_stand_in(self.protocol, (), origin=operation.name)
+        return Followed(result, declines, error, depends, inner=tuple(mode.inner))
 
     # Calls.
 
@@ -312,11 +326,11 @@ class _Walk:
             return known[1:]
         outer, self.met = self.met, set()
         try:
-            found = [self.known(operation, *one, limited=limited) for one in narrowed(self.protocol, args, kwargs)]
-            first, result = found[0]
-            if len(found) > 1:
-                first = joined([one for one, _ in found])
-                result = merged(self.protocol, [given for _, given in found])
+            followed = [self.known(operation, *call, limited=limited) for call in narrowed(self.protocol, args, kwargs)]
+            first, result = followed[0]
+            if len(followed) > 1:
+                first = joined([narrow for narrow, _ in followed])
+                result = merged(self.protocol, [each for _, each in followed])
             if self.running.isdisjoint(self.met):
                 self.memory.keep(token, self.met, first, result)
         finally:
@@ -343,9 +357,9 @@ class _Walk:
         self, operation: Overridable, key: Key, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Prediction, Any]:
         """Answer a call by a rule that is taken to be there."""
-        one = Asked(cls, "a rule to be written", ANSWERS, "", RULE)
-        result = self.results(operation, (cls,), args, kwargs, one.what)
-        return Prediction(operation.qualified_name, key, (one.who,), (one,), RULE, one, results=(cls,)), result
+        asked = Asked(cls, "a rule to be written", ANSWERS, "", RULE)
+        result = self.results(operation, (cls,), args, kwargs, asked.what)
+        return Prediction(operation.qualified_name, key, (asked.who,), (asked,), RULE, asked, results=(cls,)), result
 
     def of_chain(
         self,
@@ -371,13 +385,13 @@ class _Walk:
             elif decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
             else:
-                one, result = self._ask(operation, entry, args, kwargs)
-                decided = one.verdict in (ANSWERS, RAISES) or (one.verdict == AT_RUN_TIME and not one.reason)
-                if one.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
-                    one = changed(one, verdict=IF_DECLINED)
-                asked.append(one)
-                if one.verdict not in (PASSED_OVER, DECLINES):
-                    possible.append((one, result))
+                answer, result = self._ask(operation, entry, args, kwargs)
+                decided = answer.verdict in (ANSWERS, RAISES) or (answer.verdict == AT_RUN_TIME and not answer.reason)
+                if answer.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
+                    answer = replace(answer, verdict=IF_DECLINED)
+                asked.append(answer)
+                if answer.verdict not in (PASSED_OVER, DECLINES):
+                    possible.append((answer, result))
             if until is not None and asked[-1].outcome is until.source and entry.cls is until.cls:
                 return Prediction(operation.qualified_name, key, (), tuple(asked)), None
         return self._ended(chain, key, args, kwargs, asked, possible)
@@ -408,7 +422,7 @@ class _Walk:
         raises = first.verdict == RAISES
         error, depends = (first.reason, "") if raises else ("", first.reason)
         if len(possible) > 1:
-            result = merged(self.protocol, [given for _, given in possible])
+            result = merged(self.protocol, [each for _, each in possible])
         results = result_classes(result)
         return Prediction(name, key, who, tuple(asked), outcome, first, error, depends, results), result
 
@@ -416,16 +430,16 @@ class _Walk:
         self, operation: Overridable, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
-        one = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
+        asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
         if step.rule is not None:
             refused = step.rule.refusal(args, kwargs)
             if refused:
                 reason = f"it cannot be called with {', '.join(refused)}"
-                return changed(one, verdict=PASSED_OVER, reason=reason), None
+                return replace(asked, verdict=PASSED_OVER, reason=reason), None
         if step.source in (AMBIGUOUS, FOREIGN):
-            return changed(one, verdict=RAISES, reason=_raised(step, args, kwargs)), None
+            return replace(asked, verdict=RAISES, reason=_raised(step, args, kwargs)), None
         if step.follow is not None:
-            return self._followed(one, step, args, kwargs)
+            return self._followed(asked, step, args, kwargs)
         if step.source is DEFAULT:
             # A function made overridable may give anything; operations give what they were given.
             declared = type(operation).layouts is not Overridable.layouts
@@ -436,37 +450,37 @@ class _Walk:
             ):  # with overrides off an argument may be handed on as it is
                 key = key_of(operation.parameters, args, kwargs, self.type_of)
                 classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
-            return one, self.results(operation, classes, args, kwargs, "")
+            return asked, self.results(operation, classes, args, kwargs, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
         promise = promise_of(handler) if step.rule is None else promise_of_rule(step.rule)
         origin = f"{step.rule.title if step.rule is not None else step.text}"
         result = self.results(operation, promise.classes, args, kwargs, origin)
         if step.source is METHOD:
             reason = f"{step.text} may decline" if promise.may_decline else ""
-            return changed(one, verdict=AT_RUN_TIME, reason=reason), result
+            return replace(asked, verdict=AT_RUN_TIME, reason=reason), result
         if promise.never_answers:
-            return changed(one, verdict=DECLINES, reason=f"{step.text} declines"), None
+            return replace(asked, verdict=DECLINES, reason=f"{step.text} declines"), None
         if promise.may_decline:
-            return changed(one, verdict=OPEN, reason=f"{step.text} may decline"), result
-        return one, result
+            return replace(asked, verdict=OPEN, reason=f"{step.text} may decline"), result
+        return asked, result
 
-    def _followed(self, one: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
+    def _followed(self, asked: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
         assert step.follow is not None
         try:
-            found: Followed = step.follow(self, args, kwargs)
+            followed: Followed = step.follow(self, args, kwargs)
         except NotFollowed as failure:
             unknown = make_stand_in(self.protocol, (), origin=step.text)
-            found = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
-        inner = found.inner
-        if found.declines:
-            return changed(one, inner=inner, verdict=DECLINES, reason=found.declines), None
-        if found.depends:
-            verdict = ANSWERS if found.holds else DEPENDS
-            return changed(one, inner=inner, verdict=verdict, reason=found.depends), found.result
-        if found.error:
-            outcome = REFUSED if found.nobody else step.source
-            return changed(one, inner=inner, verdict=RAISES, reason=found.error, outcome=outcome), None
-        return changed(one, inner=inner), found.result
+            followed = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
+        inner = followed.inner
+        if followed.declines:
+            return replace(asked, inner=inner, verdict=DECLINES, reason=followed.declines), None
+        if followed.depends:
+            verdict = ANSWERS if followed.holds else DEPENDS
+            return replace(asked, inner=inner, verdict=verdict, reason=followed.depends), followed.result
+        if followed.error:
+            outcome = REFUSED if followed.nobody else step.source
+            return replace(asked, inner=inner, verdict=RAISES, reason=followed.error, outcome=outcome), None
+        return replace(asked, inner=inner), followed.result
 
     def results(
         self,
@@ -478,18 +492,18 @@ class _Walk:
     ) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
         protocol = self.protocol
-        found = self.memory.layouts(operation, args, kwargs)
+        layouts = self.memory.layouts(operation, args, kwargs)
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
             # What an annotation of several results says of one that is a single array.
             single = tuple(cls for cls in classes if not issubclass(cls, (tuple, list, dict)))
-            classes = single if isinstance(found, Layout) else ()
+            classes = single if isinstance(layouts, Layout) else ()
 
-        def made(value: Any) -> Any:
+        def stand_in(value: Any) -> Any:
             if isinstance(value, (bool, int, float, complex)):
                 return make_stand_in(protocol, (type(value),), Layout(()), origin)
             return make_stand_in(protocol, classes, value, origin) if isinstance(value, Layout) else value
 
-        return map_members(found, made)
+        return map_members(layouts, stand_in)
 
 
 def _location(step: Step) -> str:
@@ -503,3 +517,55 @@ def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     except Exception as error:  # noqa: BLE001  # which is what is asked for
         return first_line(error)
     return ""
+
+
+class _Unanswered(BaseException):
+    """An inner call of a body that nobody answers; it never leaves the prediction."""
+
+    def __init__(self, mode: Mode, prediction: Prediction) -> None:
+        super().__init__(prediction.call)
+        self.mode = mode
+        self.found = prediction
+
+
+class _Raised(BaseException):
+    """An inner call of a body that raises; it never leaves the prediction."""
+
+    def __init__(self, prediction: Prediction) -> None:
+        super().__init__(prediction.error)
+        self.found = prediction
+
+
+class _Following(Mode):
+    """Sees the calls of a body, and answers each by what is predicted of it."""
+
+    def __init__(self, walk: _Walk) -> None:
+        self.protocol = walk.protocol
+        self.walk = walk
+        self.inner: list[Prediction] = []
+        self.depends: list[str] = []
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not _has_stand_in((args, kwargs)):
+            return self.walk.plain(operation, args, kwargs)
+        if self.walk.memory.mistake(operation, args, kwargs):
+            return NotImplemented  # which raises in the body
+        prediction, result = self.walk.call(operation, args, kwargs, limited=True)
+        self.inner.append(prediction)
+        if prediction.depends_on_values:
+            self.depends.append(prediction.depends_on_values)
+        elif prediction.outcome is REFUSED and prediction.by is None:
+            raise _Unanswered(self, prediction)
+        elif prediction.error:
+            raise _Raised(prediction)
+        return result
+
+
+def _has_stand_in(value: Any) -> bool:
+    """Return whether there is a stand-in among the members of a value."""
+    cls = type(value)
+    if cls is dict:
+        value = value.values()
+    elif cls is not list and not issubclass(cls, tuple):
+        return issubclass(cls, StandIn)
+    return any(map(_has_stand_in, value))

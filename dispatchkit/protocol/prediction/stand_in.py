@@ -1,23 +1,19 @@
-"""Stand-ins: what a body is run on to see which calls it makes; and what predictions share."""
+"""Stand-ins for arrays, on which bodies run to show which calls they make; and what predictions share."""
 
 from __future__ import annotations
 
 import math
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from dispatchkit.errors import DispatchError
-from dispatchkit.protocol.chain import Chain, pop_decline_reason
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import known_layout, making_dense
-from dispatchkit.protocol.fallbacks.base import Followed, map_members
-from dispatchkit.protocol.frames import place_of
+from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.handlers import type_name
-from dispatchkit.protocol.modes import Mode
-from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Layout, Parameters
-from dispatchkit.protocol.prediction.tree import Prediction, first_line, mistake_in
+from dispatchkit.protocol.prediction.tree import Prediction, mistake_in
 from dispatchkit.protocol.resolution import build_chain
 
 # Plain arrays with more elements are followed by shape and dtype alone.
@@ -140,10 +136,10 @@ def make_stand_in(
         cls = type("StandIn", (StandIn,), {"__slots__": ()})
         protocol.surface.install(cls)
         _made[protocol] = cls
-    found = object.__new__(cls)
-    found._classes, found._layout, found._origin = tuple(classes), layout or Layout(), origin
-    found._given, found._field = given, field
-    return found
+    stand_in = object.__new__(cls)
+    stand_in._classes, stand_in._layout, stand_in._origin = tuple(classes), layout or Layout(), origin
+    stand_in._given, stand_in._field = given, field
+    return stand_in
 
 
 def stand_in_for(protocol: Any, value: Any, always: bool = False) -> Any:
@@ -190,106 +186,6 @@ def key_of(parameters: Parameters, args: Sequence[Any], kwargs: dict[str, Any], 
     return tuple(entries)
 
 
-class Caller(Protocol):
-    """What predicts the calls of a body."""
-
-    protocol: Any
-
-    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Return what the signature does not allow in a call, "" where it allows it."""
-
-    def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call on plain arrays."""
-
-    def call(
-        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
-    ) -> tuple[Prediction, Any]:
-        """Return what is predicted of a call, and its result."""
-
-
-class _Unanswered(BaseException):
-    """An inner call of a body that nobody answers; it never leaves the prediction."""
-
-    def __init__(self, mode: Mode, found: Prediction) -> None:
-        super().__init__(found.call)
-        self.mode = mode
-        self.found = found
-
-
-class _Raised(BaseException):
-    """An inner call of a body that raises; it never leaves the prediction."""
-
-    def __init__(self, found: Prediction) -> None:
-        super().__init__(found.error)
-        self.found = found
-
-
-class _Following(Mode):
-    """Sees the calls of a body, and answers each by what is predicted of it."""
-
-    def __init__(self, caller: Caller) -> None:
-        self.protocol = caller.protocol
-        self.caller = caller
-        self.inner: list[Prediction] = []
-        self.depends: list[str] = []
-
-    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not _has_stand_in((args, kwargs)):
-            return self.caller.plain(operation, args, kwargs)
-        if self.caller.mistake(operation, args, kwargs):
-            return NotImplemented  # which raises in the body
-        found, result = self.caller.call(operation, args, kwargs, limited=True)
-        self.inner.append(found)
-        if found.depends_on_values:
-            self.depends.append(found.depends_on_values)
-        elif found.outcome is REFUSED and found.by is None:
-            raise _Unanswered(self, found)
-        elif found.error:
-            raise _Raised(found)
-        return result
-
-
-def _has_stand_in(value: Any) -> bool:
-    """Return whether there is a stand-in among the members of a value."""
-    cls = type(value)
-    if cls is dict:
-        value = value.values()
-    elif cls is not list and not issubclass(cls, tuple):
-        return issubclass(cls, StandIn)
-    return any(map(_has_stand_in, value))
-
-
-def follow_body(
-    caller: Caller, operation: Overridable, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Followed:
-    """Run a body on stand-ins, and return what comes of it."""
-    mode = _Following(caller)
-    result = None
-    declines = error = ""
-    try:
-        with mode:
-            result = body(*args, **kwargs)
-    except _Unanswered as failure:
-        if failure.mode is not mode:
-            raise
-        declines = f"it needs {failure.found.lacks}"
-    except _Raised as failure:
-        error = failure.found.error
-    except NotFollowed as failure:
-        mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
-    except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
-        if type(failure) in (ValueError, IndexError, DispatchError):
-            error = first_line(failure)
-        else:
-            mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
-    if result is NotImplemented:
-        declines = pop_decline_reason() or "it declines"
-    depends = "" if declines or not mode.depends else mode.depends[0]
-    if result is None and depends:
-        result = make_stand_in(caller.protocol, (), origin=operation.name)
-    return Followed(result, declines, error, depends, inner=tuple(mode.inner))
-
-
 # A decomposition or conversion that is under way.
 Mark: TypeAlias = "tuple[Overridable, Key]"
 # Whose values are compared by what they print, since -0.0 == 0.0.
@@ -326,21 +222,21 @@ class Memory:
 
     def chain(self, operation: Overridable, key: Key, limited: bool = False) -> Chain:
         """Return who answers calls with these types; with `limited` inside a decomposition."""
-        found = self._chains.get((operation, key, limited))
-        if found is None:
-            found = build_chain(operation, key, later_fallbacks=not limited)
-            self._chains[operation, key, limited] = found
-        return found
+        chain = self._chains.get((operation, key, limited))
+        if chain is None:
+            chain = build_chain(operation, key, later_fallbacks=not limited)
+            self._chains[operation, key, limited] = chain
+        return chain
 
     def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         """Return what the signature of an operation does not allow in a call, "" where it allows it."""
         form = (operation, len(args), tuple(kwargs))
         if form in self._bound:
             return ""
-        found = mistake_in(operation, args, kwargs)
-        if not found:
+        mistake = mistake_in(operation, args, kwargs)
+        if not mistake:
             self._bound.add(form)
-        return found
+        return mistake
 
     def layouts(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
@@ -363,21 +259,21 @@ class Memory:
 
     def find(self, token: Hashable, running: set[Mark]) -> tuple[frozenset[Mark], Prediction, Any] | None:
         """Return what was found of an equal call, and on which marks it depends that they are not under way."""
-        found = self._calls.get(token)
-        return found if found is not None and running.isdisjoint(found[0]) else None
+        known = self._calls.get(token)
+        return known if known is not None and running.isdisjoint(known[0]) else None
 
-    def keep(self, token: Hashable, met: set[Mark], found: Prediction, result: Any) -> None:
+    def keep(self, token: Hashable, met: set[Mark], prediction: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
         marks = frozenset(met)
-        self._calls[token] = (self._marks.setdefault(marks, marks), found, result)
+        self._calls[token] = (self._marks.setdefault(marks, marks), prediction, result)
 
     def _token(self, value: Any) -> Hashable:
         cls = type(value)
         if issubclass(cls, StandIn):
-            given = None if value._given is None else self._identity(value._given)
+            array = None if value._given is None else self._identity(value._given)
             field = None if value._field is None else self._token(value._field)
-            found = (StandIn, value._classes, value._layout, value._origin, given, field)
-            return self._stand_ins.setdefault(found, len(self._stand_ins))
+            token = (StandIn, value._classes, value._layout, value._origin, array, field)
+            return self._stand_ins.setdefault(token, len(self._stand_ins))
         if cls is Layout:
             return value  # type: ignore[no-any-return]
         if cls in ATOMS:

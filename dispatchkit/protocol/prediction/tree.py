@@ -113,29 +113,25 @@ class Prediction:
     def otherwise(self) -> Asked | None:
         """Who answers if the one who is asked before declines; None where nobody would."""
         after = self.asked[self.asked.index(self.by) + 1 :] if self.by in self.asked else ()
-        return next((one for one in after if one.verdict in (ANSWERS, OPEN, AT_RUN_TIME, IF_DECLINED)), None)
+        return next((asked for asked in after if asked.verdict in (ANSWERS, OPEN, AT_RUN_TIME, IF_DECLINED)), None)
 
     @property
     def lacks(self) -> str:
         """The calls that nobody answers, from the first that is needed to the one that fails, and why that one does."""
         if self.outcome is not REFUSED:
-            return f"{self.function}: {self.outcome.how or self.error}"
-        inner = next((one for asked in self.asked for one in asked.inner if one.outcome is REFUSED), None)
+            return f"{self.function}: {self.error or self.outcome.name}"
+        inner = next((each for asked in self.asked for each in asked.inner if each.outcome is REFUSED), None)
         if inner is not None:
             return f"{self.function}, which needs {inner.lacks}"
-        reasons = dict.fromkeys(one.reason or one.what for one in self.asked if one.reason or one.what)
+        reasons = dict.fromkeys(each.reason or each.what for each in self.asked if each.reason or each.what)
         return f"{self.function}: {'; '.join(reasons)}" if reasons else self.function
 
-    def walk(self) -> Any:
+    def walk(self, depth: int = 0) -> Any:
         """Yield this prediction and those of all inner calls, with their depths."""
-        yield from _walked(self, 0)
-
-
-def _walked(one: Prediction, depth: int) -> Any:
-    yield depth, one
-    for asked in one.asked:
-        for inner in asked.inner:
-            yield from _walked(inner, depth + 1)
+        yield depth, self
+        for asked in self.asked:
+            for inner in asked.inner:
+                yield from inner.walk(depth + 1)
 
 
 def first_line(error: BaseException) -> str:
@@ -196,18 +192,18 @@ _known: WeakKeyDictionary[Any, Promise] = WeakKeyDictionary()
 def promise_of(function: Callable[..., Any]) -> Promise:
     """Return what a function declares of its answers; nothing is read from its code."""
     try:
-        found = _known.get(function)
+        promise = _known.get(function)
     except TypeError:
         return _promise(function)
-    if found is None:
-        found = _known[function] = _promise(function)
-    return found
+    if promise is None:
+        promise = _known[function] = _promise(function)
+    return promise
 
 
 def promise_of_rule(rule: Rule) -> Promise:
     """Return what a rule declares of its answers: its registration goes before its annotation."""
-    found = promise_of(rule.handler)
-    return found if rule.declines is None else found._replace(may_decline=rule.declines)
+    promise = promise_of(rule.handler)
+    return promise if rule.declines is None else promise._replace(may_decline=rule.declines)
 
 
 def _promise(function: Callable[..., Any]) -> Promise:

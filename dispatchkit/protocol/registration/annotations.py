@@ -23,7 +23,7 @@ from dispatchkit.protocol.chain import public_path
 from dispatchkit.protocol.handlers import ANY, function_name, type_name, written
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.operations import Operations
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, held_by_name, of
 from dispatchkit.protocol.parameters import ELSEWHERE, ArrayParameter, Form, Parameters
 
 SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
@@ -45,16 +45,16 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     """
     name = function_name(handler)
     hints = resolved_hints(handler)
-    own = list(inspect.signature(handler).parameters.values())[skip:]
-    found = [_hint_of(array, own, hints) for array in parameters.arrays]
+    takes = list(inspect.signature(handler).parameters.values())[skip:]
+    named = [_hint_of(array, takes, hints) for array in parameters.arrays]
     choices: list[list[type]] = []
-    for hint, array in zip(found, parameters.arrays, strict=True):
+    for hint, array in zip(named, parameters.arrays, strict=True):
         classes = classes_of(hint, array.form, name)
         if array.form is Form.ONE:
             _refuse_sequences(hint, classes, array.name, name)
         choices.append(classes)
     # A type variable with constraints is the same class in all its places.
-    same = {v: [i for i, hint in enumerate(found) if hint is v] for v in found if isinstance(v, typing.TypeVar)}
+    same = {v: [i for i, hint in enumerate(named) if hint is v] for v in named if isinstance(v, typing.TypeVar)}
     return [
         signature
         for signature in itertools.product(*choices)
@@ -62,20 +62,20 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     ]
 
 
-def _hint_of(array: ArrayParameter, own: Sequence[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+def _hint_of(array: ArrayParameter, takes: Sequence[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
     position = array.position
-    if position is not None and position < len(own) and own[position].kind is not own[position].KEYWORD_ONLY:
-        return hints.get(own[position].name, ANY)
-    return hints.get(array.name, ANY) if any(p.name == array.name for p in own) else ANY
+    if position is not None and position < len(takes) and takes[position].kind is not takes[position].KEYWORD_ONLY:
+        return hints.get(takes[position].name, ANY)
+    return hints.get(array.name, ANY) if any(p.name == array.name for p in takes) else ANY
 
 
 def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handler: str) -> None:
-    found = next((cls for cls in classes if is_sequence(cls)), None)
-    if found is not None:
-        shown = found.__name__ if hint is found else hint
+    sequence = next((cls for cls in classes if is_sequence(cls)), None)
+    if sequence is not None:
+        shown = sequence.__name__ if hint is sequence else hint
         raise RegistrationError(
             f"the annotation {shown} in {handler} can never match: '{parameter}' takes one array, and a "
-            f"{found.__name__} is none; write the type of the array"
+            f"{sequence.__name__} is none; write the type of the array"
         )
 
 
@@ -146,14 +146,14 @@ def _enclosing_names(function: Callable[..., Any]) -> dict[str, Any]:
     around = function.__qualname__.split(".<locals>.")
     enclosing = {".<locals>.".join(around[:depth]) for depth in range(1, len(around))}
     frame = inspect.currentframe()
-    found: list[Mapping[str, Any]] = []
+    scopes: list[Mapping[str, Any]] = []
     while frame is not None:
         code = frame.f_code
         if code.co_qualname in enclosing and code.co_filename == function.__code__.co_filename:
-            found.append(frame.f_locals)
+            scopes.append(frame.f_locals)
         frame = frame.f_back
     scope: dict[str, Any] = {}
-    for names in reversed(found):
+    for names in reversed(scopes):
         scope.update(names)
     return scope
 
@@ -173,7 +173,7 @@ def alternatives(hint: Any) -> list[Any]:
         parts = list(typing.get_args(hint))
     else:
         return [hint]
-    return [one for part in parts for one in alternatives(part)]
+    return [choice for part in parts for choice in alternatives(part)]
 
 
 def is_alias(hint: Any) -> bool:
@@ -185,14 +185,14 @@ def _aliased(hint: Any) -> Any:
     """Return what an alias stands for, with the types given for its variables."""
     alias = hint if is_alias(hint) else typing.get_origin(hint)
     value = alias.__value__
-    given = dict(zip(alias.__type_params__, typing.get_args(hint), strict=False))
+    arguments = dict(zip(alias.__type_params__, typing.get_args(hint), strict=False))
     free = getattr(value, "__parameters__", ())
-    return value[tuple(given.get(one, Any) for one in free)] if free else value
+    return value[tuple(arguments.get(variable, Any) for variable in free)] if free else value
 
 
 def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
     """Return the classes that an annotation names."""
-    return [cls for one in alternatives(hint) for cls in _classes(one, form, handler)]
+    return [cls for choice in alternatives(hint) for cls in _classes(choice, form, handler)]
 
 
 def _classes(hint: Any, form: Form, handler: str) -> list[type]:
@@ -232,46 +232,47 @@ class Registering(Dispatcher, Protocol):
         """The operators, methods and properties that array types get."""
 
 
-def target_of(protocol: Registering, given: Any) -> Overridable | Kind:
+def target_of(protocol: Registering, target: Any) -> Overridable | Kind:
     """Return the operation or kind that a rule is registered for.
 
     Raises
     ------
     RegistrationError : if it is neither, or of another protocol; with advice where that is possible
     """
-    found = given if isinstance(given, Kind) else of(given)
-    if found is None:
-        raise RegistrationError(f"implements: {_mistake(protocol, given)}")
-    if isinstance(found, Overridable) and found.protocol is not protocol:
+    operation = target if isinstance(target, Kind) else of(target)
+    if operation is None:
+        raise RegistrationError(f"implements: {_mistake(protocol, target)}")
+    if isinstance(operation, Overridable) and operation.protocol is not protocol:
         raise RegistrationError(
-            f"implements: {found.qualified_name} belongs to {found.protocol!r}, not to {protocol!r}"
+            f"implements: {operation.qualified_name} belongs to {operation.protocol!r}, not to {protocol!r}"
         )
-    return found
+    return operation
 
 
-def _mistake(protocol: Registering, given: Any) -> str:
+def _mistake(protocol: Registering, target: Any) -> str:
     """Return the message for what is no operation, with what to write."""
-    if isinstance(given, str):
-        namesake = _namesake(protocol, given)
-        return f"{given!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
-    cls = given if isinstance(given, type) else type(given)
+    if isinstance(target, str):
+        namesake = _namesake(protocol, target)
+        return f"{target!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
+    cls = target if isinstance(target, type) else type(target)
     if callable(getattr(cls, "forward", None)) and not protocol.types.participates(cls):
         called = _function_of(protocol, cls)
         advice = f"give the function that it calls, {called}" if called else "give the functions that its forward calls"
         return f"{type_name(cls)} is a module, not a function; {advice}"
-    if isinstance(given, type):
-        return f"{type_name(given)} is a type; the operation goes first: implements(operation, {type_name(given)})"
-    if not callable(given):
-        return f"{given!r} is no function; give an operation such as dk.add, or a kind"
-    name = str(getattr(given, "__name__", None) or repr(given))
-    module = str(getattr(given, "__module__", None) or "")
+    if isinstance(target, type):
+        return f"{type_name(target)} is a type; the operation goes first: implements(operation, {type_name(target)})"
+    if not callable(target):
+        return f"{target!r} is no function; give an operation such as dk.add, or a kind"
+    name = str(getattr(target, "__name__", None) or repr(target))
+    module = str(getattr(target, "__module__", None) or "")
     namesake = _namesake(protocol, f"{module}.{name}")
-    if isinstance(given, FunctionType) and _is_being_defined(given):
+    # A function that is not yet bound to its name is the one that a decorator gets.
+    if isinstance(target, FunctionType) and held_by_name(target) is not target:
         prefix = "" if protocol.types.base is None else "dk."
         operation = public_path(namesake) if namesake else "operation"
-        return f"{given.__qualname__} is the handler; write @{prefix}implements({operation}) above it"
+        return f"{target.__qualname__} is the handler; write @{prefix}implements({operation}) above it"
     if namesake is None:
-        name = getattr(given, "__qualname__", name)
+        name = getattr(target, "__qualname__", name)
         return f"{name} is not overridable; make it so with overridable({name})"
     library = module.partition(".")[0]
     shown = name if library in ("", "builtins", "__main__") else f"{library}.{name}"
@@ -282,22 +283,14 @@ def _function_of(protocol: Registering, module: type) -> str:
     """Return the path of the function that a module class is named after: ``linear`` of `Linear`; "" for none."""
     protocol.journal.load_all()
     # Functions of the same name as one for modules come first, to be replaced.
-    known = sorted(protocol.operations.values(), key=lambda one: one.namespace.endswith("functional"))
-    named = {one.name.replace("_", ""): one for one in known}
+    known = sorted(protocol.operations.values(), key=lambda operation: operation.namespace.endswith("functional"))
+    named = {operation.name.replace("_", ""): operation for operation in known}
     for cls in module.__mro__:
         name = cls.__name__.lower()
         for spelling in (name, re.sub(r"[123]d$", "", name)):
             if spelling in named:
                 return public_path(named[spelling])
     return ""
-
-
-def _is_being_defined(function: FunctionType) -> bool:
-    """Return whether a function is not yet bound to its name, as while a decorator gets it."""
-    found: Any = sys.modules.get(function.__module__)
-    for part in function.__qualname__.split("."):
-        found = getattr(found, part, None)
-    return found is not function
 
 
 def _namesake(protocol: Registering, path: str) -> Overridable | None:
@@ -317,7 +310,7 @@ def _namesake(protocol: Registering, path: str) -> Overridable | None:
         and member.operation is not None
     ):
         return member.operation
-    return next((one for one in named if one.namespace.rpartition(".")[2] == outer), named[0] if named else None)
+    return next((each for each in named if each.namespace.rpartition(".")[2] == outer), named[0] if named else None)
 
 
 # Names that handlers of kinds give their first parameter.
@@ -348,19 +341,10 @@ def never_called(handler: str, operation: str, parameters: Parameters, faults: S
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
 
 
-def no_arrays(handler: str, operation: str, parameters: Parameters) -> str:
-    """Return the message for a handler of an operation that takes no arrays."""
-    first = next(iter(parameters.signature.parameters), "x")
-    return (
-        f"{handler} can never be called for {operation}: it has no array parameters; name them where it is declared, "
-        f"as in operation(arrays=('{first}',))"
-    )
-
-
-def no_own_type(handler: str, found: Sequence[str]) -> str:
+def no_own_type(handler: str, types: Sequence[str]) -> str:
     """Return the message for a handler that names plain types alone."""
     return (
-        f"{handler} names no type of its own (found: {', '.join(found) or 'nothing'}); annotate the array parameters, "
+        f"{handler} names no type of its own (found: {', '.join(types) or 'nothing'}); annotate the array parameters, "
         f"as in def handler(x: MyType), or pass the type: implements(operation, MyType)"
     )
 
@@ -390,39 +374,39 @@ def is_structural(cls: type) -> bool:
 def never_found(handler: str, cls: type) -> str:
     """Return the message for a handler that names a class without instances, with what to name instead."""
     kind = "protocol" if is_structural(cls) else "abstract base class"
-    own = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
+    instead = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
     declare = "" if is_structural(cls) else f", or declare {type_name(cls)} an array type first"
     return (
         f"{handler} can never be called for {type_name(cls)}: rules are looked up by the MRO, and no class is derived "
-        f"from this {kind}; write {own}{declare}"
+        f"from this {kind}; write {instead}{declare}"
     )
 
 
-def wrong_count(given: int, target: object, count: int) -> str:
+def wrong_count(types: int, target: object, count: int) -> str:
     """Return the message for a number of types that fits no call of an operation."""
     return (
-        f"implements: {given} types for {target!r}, which has {count} array parameters; give one type "
+        f"implements: {types} types for {target!r}, which has {count} array parameters; give one type "
         f"for any position, or {count}"
     )
 
 
 def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
-    own = list(takes.parameters.values())
+    ours = list(takes.parameters.values())
     passed = [p for p in theirs if p.kind in POSITIONAL]
-    positional = [p for p in own if p.kind in POSITIONAL]
+    positional = [p for p in ours if p.kind in POSITIONAL]
     faults: list[str] = []
     required = sum(p.default is p.empty and p.kind is p.POSITIONAL_ONLY for p in passed)
-    if len(positional) < required and not any(p.kind is p.VAR_POSITIONAL for p in own):
+    if len(positional) < required and not any(p.kind is p.VAR_POSITIONAL for p in ours):
         faults.append(f"it takes {len(positional)} positional arguments, the operation passes {required}")
     endless = any(p.kind is p.VAR_POSITIONAL for p in theirs)
     names = {p.name for p in theirs}
     any_keyword = any(p.kind is p.VAR_KEYWORD for p in theirs)
-    for index, p in enumerate(own):
+    for index, p in enumerate(ours):
         if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
             continue
         by_position = p.kind in POSITIONAL and (index < len(passed) or endless)
         if not (by_position or p.name in names or any_keyword):
-            meant = next((f"; did you mean '{one}'?" for one in ELSEWHERE.get(p.name, ()) if one in names), "")
+            meant = next((f"; did you mean '{name}'?" for name in ELSEWHERE.get(p.name, ()) if name in names), "")
             faults.append(f"it requires '{p.name}', which the operation never passes{meant}")
     return faults
 
@@ -436,13 +420,13 @@ def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> l
     if first is not None and first.name in OPERATION and first.name not in {their.name for their in theirs}:
         remarks.append(f"'{first.name}' receives the first argument; only handlers of kinds receive the operation")
     for their in theirs:
-        elsewhere = [one for one in spare if their.name in ELSEWHERE.get(one, ())]
+        elsewhere = [name for name in spare if their.name in ELSEWHERE.get(name, ())]
         if their.default is their.empty and not elsewhere:
             continue
         mine = takes.parameters.get(their.name)
         if mine is None:
             near = elsewhere or difflib.get_close_matches(their.name, spare, n=1)
-            remarks += [f"'{one}' is never passed; did you mean '{their.name}'?" for one in near]
+            remarks += [f"'{name}' is never passed; did you mean '{their.name}'?" for name in near]
         elif mine.default not in (mine.empty, ...) and not _same(mine.default, their.default):
             remarks.append(f"'{mine.name}' is {mine.default!r} by default here, {their.default!r} in the operation")
     return remarks

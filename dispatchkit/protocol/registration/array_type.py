@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import REFLECTED
-from dispatchkit.protocol.densify import FromDense, make_dense, take_in
+from dispatchkit.protocol.densify import FromDense, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import operation_of
@@ -44,39 +44,41 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     name = type_name(cls)
     _check_fallback(declaration.fallback, name, by)
     _check_priority(declaration.priority, name, by)
-    found = declaration.fields
-    rules = _checked_rules(name, found, by) if isinstance(found, Mapping) else None
-    fields = None if found is None else _checked_fields(cls, found if rules is None else tuple(found), by)
+    declared = declaration.fields
+    rules = _checked_rules(name, declared, by) if isinstance(declared, Mapping) else None
+    fields = None if declared is None else _checked_fields(cls, declared if rules is None else tuple(declared), by)
     _check_dense(types, cls, declaration, by)
     _check_from_dense(cls, declaration.from_dense, by)
     return declaration._replace(fields=fields, rules=rules)
 
 
-def _check_fallback(found: Any, name: str, by: str) -> None:
-    if found is not None and not isinstance(found, Fallback):
-        raise RegistrationError(f"{by}: fallback={found!r} of {name} is no fallback; write {_right_fallback(found)}")
+def _check_fallback(declared: Any, name: str, by: str) -> None:
+    if declared is not None and not isinstance(declared, Fallback):
+        raise RegistrationError(
+            f"{by}: fallback={declared!r} of {name} is no fallback; write {_right_fallback(declared)}"
+        )
 
 
-def _right_fallback(found: Any) -> str:
+def _right_fallback(wrong: Any) -> str:
     """Return how to write the fallback that a wrong argument probably meant."""
-    members = re.split(r"[|,\s]+", found) if isinstance(found, str) else found
+    members = re.split(r"[|,\s]+", wrong) if isinstance(wrong, str) else wrong
     if isinstance(members, (list, tuple)) and members:
         words = [str(member).rpartition(".")[2].lower() for member in members]
         meant = [match for word in words for match in difflib.get_close_matches(word, STRATEGIES, n=1)]
         if len(meant) == len(words):
-            return " | ".join(f"dk.fallback.{one}" for one in meant)
-    return f"one of {', '.join(f'dk.fallback.{one}' for one in STRATEGIES)}, or several joined by |"
+            return " | ".join(f"dk.fallback.{name}" for name in meant)
+    return f"one of {', '.join(f'dk.fallback.{name}' for name in STRATEGIES)}, or several joined by |"
 
 
-def _check_priority(found: Any, name: str, by: str) -> None:
-    number = isinstance(found, numbers.Real) and not isinstance(found, bool)
-    if found is not None and (not number or math.isnan(found)):
-        raise RegistrationError(f"{by}: priority={found!r} of {name} is no number; write one such as priority=1")
+def _check_priority(priority: Any, name: str, by: str) -> None:
+    number = isinstance(priority, numbers.Real) and not isinstance(priority, bool)
+    if priority is not None and (not number or math.isnan(priority)):
+        raise RegistrationError(f"{by}: priority={priority!r} of {name} is no number; write one such as priority=1")
 
 
-def _checked_rules(name: str, found: Mapping[Any, Any], by: str) -> dict[str, FieldRule]:
+def _checked_rules(name: str, fields: Mapping[Any, Any], by: str) -> dict[str, FieldRule]:
     rules: dict[str, FieldRule] = {}
-    for field, value in found.items():
+    for field, value in fields.items():
         rule = rule_of(value) if isinstance(value, dataclasses.Field) else None
         if rule is None:
             raise RegistrationError(f"{by}: fields of {name} give {value!r} for {field!r}; write dk.field()")
@@ -84,45 +86,45 @@ def _checked_rules(name: str, found: Mapping[Any, Any], by: str) -> dict[str, Fi
     return rules
 
 
-def _checked_fields(cls: type, found: Any, by: str) -> tuple[str, ...]:
+def _checked_fields(cls: type, fields: Any, by: str) -> tuple[str, ...]:
     name = type_name(cls)
-    if isinstance(found, str):
-        raise RegistrationError(f"{by}: fields={found!r} of {name} is text; write fields=({found!r},)")
-    if not isinstance(found, (tuple, list)):
+    if isinstance(fields, str):
+        raise RegistrationError(f"{by}: fields={fields!r} of {name} is text; write fields=({fields!r},)")
+    if not isinstance(fields, (tuple, list)):
         raise RegistrationError(
-            f"{by}: fields={found!r} of {name} is no tuple of names; write one such as fields=('data',)"
+            f"{by}: fields={fields!r} of {name} is no tuple of names; write one such as fields=('data',)"
         )
-    for field in found:
+    for field in fields:
         if not isinstance(field, str) or not field.isidentifier():
             raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
     # An instance without a __dict__ has only these attributes.
     if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
         known = instance_attributes(cls)
-        for field in found:
+        for field in fields:
             if field not in known and not hasattr(cls, field):
                 listed = ", ".join(dict.fromkeys(known)) or "none"
                 raise RegistrationError(
                     f"{by}: fields of {name} name '{field}', which is no attribute; its attributes are {listed}"
                 )
-    return tuple(found)
+    return tuple(fields)
 
 
 def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> None:
-    found, name = declaration.dense, type_name(cls)
-    made = getattr(cls, found or DENSE, None) if found is None or isinstance(found, str) else found
-    if callable(made) and (fault := not_at_once(made)):
-        raise RegistrationError(f"{by}: {getattr(made, '__qualname__', name)} {fault}")
-    if callable(found):
+    dense, name = declaration.dense, type_name(cls)
+    maker = getattr(cls, dense or DENSE, None) if dense is None or isinstance(dense, str) else dense
+    if callable(maker) and (fault := not_at_once(maker)):
+        raise RegistrationError(f"{by}: {getattr(maker, '__qualname__', name)} {fault}")
+    if callable(dense):
         return
-    if found is not None and not isinstance(found, str):
-        raise RegistrationError(f"{by}: dense must be a method's name or a function, not {found!r}")
+    if dense is not None and not isinstance(dense, str):
+        raise RegistrationError(f"{by}: dense must be a method's name or a function, not {dense!r}")
     needed = declaration.fallback is not None and fallback.dense in declaration.fallback
     inherited = types.declared(cls, "dense")
-    method = found or inherited or DENSE
-    if callable(method) or callable(getattr(cls, method, None)) or not (found or needed):
+    method = dense or inherited or DENSE
+    if callable(method) or callable(getattr(cls, method, None)) or not (dense or needed):
         return
-    if found is not None:
-        raise RegistrationError(f"{by}: dense={found!r} of {name} names no method of it; define {found}(self)")
+    if dense is not None:
+        raise RegistrationError(f"{by}: dense={dense!r} of {name} names no method of it; define {dense}(self)")
     elsewhere = "dense='its_name'" if by == "array_type" else "to_dense=function"
     raise RegistrationError(
         f"{by}: {name} declares fallback.dense, but has no {method}(); define {method}(self), an abstract one where "
@@ -130,12 +132,12 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
     )
 
 
-def _check_from_dense(cls: type, found: Any, by: str) -> None:
-    method = getattr(cls, found, None) if isinstance(found, str) else found
-    if found is not None and not callable(method):
+def _check_from_dense(cls: type, from_dense: Any, by: str) -> None:
+    method = getattr(cls, from_dense, None) if isinstance(from_dense, str) else from_dense
+    if from_dense is not None and not callable(method):
         raise RegistrationError(
-            f"{by}: from_dense={found!r} of {type_name(cls)} is neither a function nor the name of a class method; "
-            f"define one that takes an array and an instance"
+            f"{by}: from_dense={from_dense!r} of {type_name(cls)} is neither a function nor the name of a class "
+            f"method; define one that takes an array and an instance"
         )
 
 
@@ -162,40 +164,30 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
     def decorate(cls: T) -> T:
         if not isinstance(cls, type):
             raise RegistrationError(f"array_type decorates a class, not {cls!r}; write @array_type()")
-        _decorate(protocol, cls, declaration)
+        types = protocol.types
+        checked = checked_declaration(types, cls, declaration, "array_type")
+        check_operators("array_type", protocol, cls)
+        before = set(cls.__dict__)
+        if types.own_method(cls) is None:
+            try:
+                setattr(cls, types.method, classmethod(_protocol_method(protocol)))
+            except TypeError as error:
+                raise RegistrationError(
+                    f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
+                ) from error
+        protocol.journal.record(types.records.declare(cls, checked))
+        count_dense(protocol, cls)
+        _compare_elementwise(protocol, cls)
+        protocol.surface.install(cls, keep=instance_attributes(cls))
+        if types.base is not None:
+            _derive_attributes(protocol, cls)
+        changed: Any = cls
+        if changed.__repr__ is object.__repr__:
+            changed.__repr__ = _repr_of_fields(protocol)
+        protocol.journal.on_undo(partial(_strip, protocol, cls, before))
         return cls
 
     return decorate
-
-
-def _decorate(protocol: Registering, cls: type, declaration: Declaration) -> None:
-    """Give a class its protocol method, the members of the surface, and attributes computed from others.
-
-    Raises
-    ------
-    RegistrationError : if the declaration does not fit the class
-    """
-    types = protocol.types
-    declaration = checked_declaration(types, cls, declaration, "array_type")
-    check_operators("array_type", protocol, cls)
-    before = set(cls.__dict__)
-    if types.own_method(cls) is None:
-        try:
-            setattr(cls, types.method, classmethod(_protocol_method(protocol)))
-        except TypeError as error:
-            raise RegistrationError(
-                f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
-            ) from error
-    protocol.journal.record(types.records.declare(cls, declaration))
-    take_in(protocol, cls)
-    _compare_elementwise(protocol, cls)
-    protocol.surface.install(cls, keep=instance_attributes(cls))
-    if types.base is not None:
-        _derive_attributes(protocol, cls)
-    changed: Any = cls
-    if changed.__repr__ is object.__repr__:
-        changed.__repr__ = _repr_of_fields(protocol)
-    protocol.journal.on_undo(partial(_strip, protocol, cls, before))
 
 
 def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
@@ -214,7 +206,7 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     check_operators("register_type", protocol, cls, foreign=True)
     declaration = checked_declaration(types, cls, declaration, "register_type")
     protocol.journal.record(types.records.declare(cls, declaration))
-    take_in(protocol, cls)
+    count_dense(protocol, cls)
 
 
 def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
@@ -258,8 +250,10 @@ def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool
     ------
     RegistrationError : naming the base and the operators
     """
-    found: dict[type, list[str]] = {}
-    operators = (one.name for one in protocol.surface if one.operation is not None and one.name.startswith("__"))
+    owners: dict[type, list[str]] = {}
+    operators = (
+        member.name for member in protocol.surface if member.operation is not None and member.name.startswith("__")
+    )
     for name in sorted(operators):
         owner = next((ancestor for ancestor in cls.__mro__ if name in ancestor.__dict__), object)
         if (
@@ -267,8 +261,8 @@ def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool
             and owner is not object
             and not protocol.types.wrapped_always(owner)
         ):
-            found.setdefault(owner, []).append(name)
-    for owner, names in found.items():
+            owners.setdefault(owner, []).append(name)
+    for owner, names in owners.items():
         if not ARITHMETIC.isdisjoint(names) and (owner.__module__ == "builtins" or not foreign):
             derives = f"is Python's {owner.__name__}" if cls is owner else f"derives from {type_name(owner)}"
             raise RegistrationError(

@@ -22,7 +22,6 @@ from dispatchkit.protocol.registration.annotations import (
     is_structural,
     never_called,
     never_found,
-    no_arrays,
     no_own_type,
     not_at_once,
     resolved_hints,
@@ -50,12 +49,12 @@ def implements(
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
-            for _, old in protocol.handlers.replaced_by(rule):
-                # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
-                if _module(old.handler) != _module(handler):
-                    what = target.qualified_name if isinstance(target, Overridable) else target
-                    text = f"implements: {rule} replaces {old} as the rule for {what}"
-                    warnings.warn(text, ReplacementWarning, stacklevel=2)
+            old = protocol.handlers.replaced_by(rule)
+            # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
+            if old is not None and _module(old.handler) != _module(handler):
+                what = target.qualified_name if isinstance(target, Overridable) else target
+                text = f"implements: {rule} replaces {old} as the rule for {what}"
+                warnings.warn(text, ReplacementWarning, stacklevel=2)
         for rule in rules:
             with protocol.journal.lock:
                 undo = protocol.handlers.add(rule)
@@ -86,15 +85,18 @@ def _make_rules(
         if faults:
             raise RegistrationError(never_called(name, target.qualified_name, target.parameters, faults))
         if not target.parameters.arrays:
-            raise RegistrationError(no_arrays(name, target.qualified_name, target.parameters))
+            first = next(iter(target.parameters.signature.parameters), "x")
+            advice = f"name them where it is declared, as in operation(arrays=('{first}',))"
+            text = f"{name} can never be called for {target.qualified_name}: it has no array parameters; {advice}"
+            raise RegistrationError(text)
         for remark in remarks:
             warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
         return [_make_rule(known, target, handler, takes, types, explicit=True)]
     signatures = _signatures(target, handler, takes)
     # Of the combinations of union members, those count that name a type besides plain arrays.
-    own = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
-    return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in own]
+    relevant = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
+    return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in relevant]
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -192,40 +194,39 @@ def packed(protocol: Registering, cls: type) -> dict[str, Any]:
     record = protocol.types.records.find(cls)
     assert record is not None
     kept = protocol.surface.kept(cls)
-    return {"declaration": record.declaration, "stamp": record.stamp, "owned": list(record.owned), "kept": kept}
+    return {"declaration": record.declaration, "version": record.version, "owned": list(record.owned), "kept": kept}
 
 
-def unpack(protocol: Registering, cls: type, found: dict[str, Any]) -> None:
+def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:
     """Declare for a class what another process has declared for it.
 
     Parameters
     ----------
     protocol : to declare it to
     cls : the class, which may still lack its attributes
-    found : what `packed` gave
+    state : what `packed` gave
     """
     with protocol.journal.lock:
-        changed = protocol.types.records.arrive(cls, found["declaration"], found["stamp"])
-        if changed and found["kept"] is not None:
-            protocol.surface.install(cls, found["kept"])
-        for one in found["owned"]:
-            changed = _take(protocol, one) or changed
+        changed = protocol.types.records.receive(cls, state["declaration"], state["version"])
+        if changed and state["kept"] is not None:
+            protocol.surface.install(cls, state["kept"])
+        for item in state["owned"]:
+            changed = _take(protocol, item) or changed
         if changed:
             protocol.journal.changed()
 
 
-def _take(protocol: Registering, one: Any) -> bool:
+def _take(protocol: Registering, item: Any) -> bool:
     """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
-    if isinstance(one, Rule):
-        if not all(is_newer(one.registration, old.registration) for _, old in protocol.handlers.replaced_by(one)):
+    if isinstance(item, Rule):
+        old = protocol.handlers.replaced_by(item)
+        if not is_newer(item.registration, None if old is None else old.registration):
             return False
-        if not is_newer(one.registration, None):
-            return False
-        protocol.handlers.add(one)
+        protocol.handlers.add(item)
         return True
-    if not isinstance(one, Conversion) or not is_newer(one.stamp, protocol.conversions.stamp_of(one)):
+    if not isinstance(item, Conversion) or not is_newer(item.version, protocol.conversions.version_of(item)):
         return False
-    protocol.conversions.add(one)
+    protocol.conversions.add(item)
     return True
 
 

@@ -10,22 +10,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-Stamp: TypeAlias = tuple[str, int]
+Version: TypeAlias = tuple[str, int]
 _counts = itertools.count()
 _processes = [os.urandom(8).hex()]  # this one; a forked process replaces it
 
 
-def stamp() -> Stamp:
-    """Return the stamp of what is declared now."""
+def new_version() -> Version:
+    """Return the version of what is declared now."""
     return _processes[0], next(_counts)
 
 
-def is_newer(mark: Stamp, known: Stamp | None) -> bool:
-    """Return whether what arrives replaces what is known: nothing does that was declared in this process.
+def is_newer(mark: Version, known: Version | None) -> bool:
+    """Return whether what is unpickled replaces what is known: nothing does that was declared in this process.
 
     Parameters
     ----------
-    mark : of what arrives
+    mark : of what is unpickled
     known : of what takes its place here, None where nothing does
     """
     if mark[0] == _processes[0]:

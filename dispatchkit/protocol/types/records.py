@@ -7,24 +7,14 @@ import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
-from dispatchkit.protocol.types.declaration import Declaration, Stamp, is_newer, stamp
+from dispatchkit.protocol.types.declaration import Declaration, Version, is_newer, new_version
 
 Undo = Callable[[], None]
 ATTRIBUTE = "__dispatch_records__"
 _keys = itertools.count()
-
-
-class Travels(Protocol):
-    """What the records of a class ask of a protocol when the class travels to another process."""
-
-    def packed(self, cls: type, /) -> dict[str, Any]:
-        """Return what is declared for a class."""
-
-    def unpack(self, cls: type, found: dict[str, Any], /) -> None:
-        """Declare for a class what another process has declared."""
 
 
 # One lock for all protocols, which share the attribute: two records made at once would lose the rules of one.
@@ -40,47 +30,47 @@ class Record:
     declaration : what the type declares, None where it takes part by its method alone, or not at all
     owned : rules and conversions that live as long as the type
     serial : grows from record to record
-    stamp : of the declaration
+    version : of the declaration
     """
 
     declaration: Declaration | None = None
     owned: list[Any] = field(default_factory=list)
     serial: int = field(default_factory=lambda: next(_keys))
-    stamp: Stamp | None = None
+    version: Version | None = None
 
 
 class TypeRecords(dict[int, Record]):
     """The records of one type, by the keys of the protocols that keep them."""
 
-    def __init__(self, cls: type | None, mark: Stamp) -> None:
+    def __init__(self, cls: type | None, mark: Version) -> None:
         super().__init__()
         self.cls = cls
         self.mark = mark
-        _travellers[mark] = self
+        _by_version[mark] = self
 
     def __reduce__(self) -> Any:
         # In the state, since the class refers to itself; a second copy of the class finds what the first has brought.
         packed = [(_protocols[key], _protocols[key].packed(self.cls)) for key in self if self.cls and key in _protocols]
-        return _arrived, (self.mark,), (self.cls, packed)
+        return _with_version, (self.mark,), (self.cls, packed)
 
-    def __setstate__(self, state: tuple[type, list[tuple[Travels, dict[str, Any]]]]) -> None:
+    def __setstate__(self, state: tuple[type, list[tuple[Any, dict[str, Any]]]]) -> None:
         self.cls, packed = state
-        # Before the class gets the attributes that travel with it: rules refer to the record.
+        # Before the class gets the attributes that its pickle holds: rules refer to the record.
         if self.cls.__dict__.get(ATTRIBUTE) is not self:
             setattr(self.cls, ATTRIBUTE, self)
         for protocol, found in packed:
             protocol.unpack(self.cls, found)
 
 
-_travellers: WeakValueDictionary[Stamp, TypeRecords] = WeakValueDictionary()
+_by_version: WeakValueDictionary[Version, TypeRecords] = WeakValueDictionary()
 # The protocols by the key of their records; both are numbered anew in each process.
-_protocols: WeakValueDictionary[int, Travels] = WeakValueDictionary()
+_protocols: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
-def _arrived(mark: Stamp) -> TypeRecords:
+def _with_version(mark: Version) -> TypeRecords:
     """Return the records that have a mark, made where the process has none."""
     with _making:
-        found = _travellers.get(mark)
+        found = _by_version.get(mark)
         return TypeRecords(None, mark) if found is None else found
 
 
@@ -92,8 +82,8 @@ class Records:
         self._key = next(_keys)
         self._static: dict[type, Record] = {}
 
-    def travel_by(self, protocol: Travels) -> None:
-        """Let a protocol say what of its records travels with a class."""
+    def pickle_with(self, protocol: Any) -> None:
+        """Let a protocol say what pickles of a class hold of its records (`packed`), and take it back (`unpack`)."""
         _protocols[self._key] = protocol
 
     def find(self, cls: type) -> Record | None:
@@ -112,7 +102,7 @@ class Records:
             record = Record()
             try:
                 if ATTRIBUTE not in cls.__dict__:
-                    setattr(cls, ATTRIBUTE, TypeRecords(cls, stamp()))
+                    setattr(cls, ATTRIBUTE, TypeRecords(cls, new_version()))
                 cls.__dict__[ATTRIBUTE][self._key] = record
             except (AttributeError, TypeError):
                 self._static[cls] = record
@@ -121,20 +111,20 @@ class Records:
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
         record = self.make(cls)
-        before = record.declaration, record.stamp
-        record.declaration, record.stamp = declaration, stamp()
+        before = record.declaration, record.version
+        record.declaration, record.version = declaration, new_version()
 
         def undo() -> None:
-            record.declaration, record.stamp = before
+            record.declaration, record.version = before
 
         return undo
 
-    def arrive(self, cls: type, declaration: Declaration | None, mark: Stamp | None) -> bool:
+    def receive(self, cls: type, declaration: Declaration | None, mark: Version | None) -> bool:
         """Store what another process has declared for a type; return whether it was not known."""
         record = self.make(cls)
-        if mark is None or not is_newer(mark, record.stamp):
+        if mark is None or not is_newer(mark, record.version):
             return False
-        record.declaration, record.stamp = declaration, mark
+        record.declaration, record.version = declaration, mark
         return True
 
     def declared(self, cls: type, name: str) -> Any:
@@ -158,7 +148,7 @@ class Conversion:
     function : makes a target of a source
     cost : what a path pays for it
     lossy : whether something is lost
-    stamp : of its declaration
+    version : of its declaration
     """
 
     source: type
@@ -166,7 +156,7 @@ class Conversion:
     function: Callable[[Any], Any]
     cost: float
     lossy: bool
-    stamp: Stamp = field(default_factory=stamp)
+    version: Version = field(default_factory=new_version)
 
 
 class Conversions:
@@ -191,10 +181,10 @@ class Conversions:
 
         return undo
 
-    def stamp_of(self, edge: Conversion) -> Stamp | None:
-        """Return the stamp of the conversion between the same types as a new one, None where there is none."""
+    def version_of(self, edge: Conversion) -> Version | None:
+        """Return the version of the conversion between the same types as a new one, None where there is none."""
         owned = self._records.make(edge.source).owned
-        return next((one.stamp for one in owned if isinstance(one, Conversion) and one.target is edge.target), None)
+        return next((one.version for one in owned if isinstance(one, Conversion) and one.target is edge.target), None)
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,13 +24,14 @@ from dispatchkit.report.audit.findings import (
     losses,
     missing_pairs,
 )
-from dispatchkit.report.audit.page import audit_document, audit_page, matrix_svg
+from dispatchkit.report.audit.page import Audited, Matrix, audit_document, audit_page
 from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, PairRow, calls_of_two, decided, names_of
+from dispatchkit.report.documents import save_as
 from dispatchkit.report.operations import Named, operations_of, without_collection
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Audited):
     """Who answers which pair of types, and what was found; prints as a table.
 
     Attributes
@@ -40,16 +40,6 @@ class Audit:
     pairs : one for each ordered pair, row by row
     findings : what was found, the worst first
     """
-
-    types: tuple[str, ...]
-    pairs: tuple[Pair, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """Number of findings of each kind, in the order of `KINDS`."""
-        counted = Counter(finding.kind for finding in self.findings)
-        return {kind: counted[kind] for kind in KINDS}
 
     def __getitem__(self, types: tuple[str | type, str | type]) -> Pair:
         """Return an ordered pair, by its types or their names.
@@ -110,7 +100,7 @@ class Audit:
 
     def to_svg(self) -> str:
         """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
-        return matrix_svg(self)
+        return Matrix(self).text()
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
@@ -123,11 +113,7 @@ class Audit:
         ------
         ValueError : if its name ends neither in ``.svg`` nor in ``.html``
         """
-        path = Path(path)
-        makers = {".svg": self.to_svg, ".html": self.to_html}
-        if path.suffix.lower() not in makers:
-            raise ValueError(f"audit: cannot save as '{path.name}'; use a name that ends in .svg or .html")
-        path.write_text(makers[path.suffix.lower()](), encoding="utf-8")
+        save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
@@ -234,15 +220,15 @@ def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mappi
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
     if not types:
         raise ValueError("audit: there are no types; give those that meet, as in audit([A, B])")
-    for one in types:
-        if not isinstance(one, type) or not protocol.types.accepts(one):
-            raise misfit("audit", one, protocol.types)
+    for cls in types:
+        if not isinstance(cls, type) or not protocol.types.accepts(cls):
+            raise misfit("audit", cls, protocol.types)
 
 
-def _alike(calls: Sequence[Call], types: Sequence[type], found: Sequence[Decision]) -> dict[tuple[Any, ...], Decision]:
+def _alike(calls: list[Call], types: Sequence[type], decisions: list[Decision]) -> dict[tuple[Any, ...], Decision]:
     """Return the decisions on calls in which both arrays play the same part, by call and types."""
     keys = [(call, left, right) for left in types for right in types for call in calls]
-    return {key: one for key, one in zip(keys, found, strict=True) if key[0].alike}
+    return {key: decision for key, decision in zip(keys, decisions, strict=True) if key[0].alike}
 
 
 def _alone(
@@ -256,5 +242,5 @@ def _alone(
         for operation in operations:
             arrays = operation.parameters.arrays
             if len(arrays) == 1 and arrays[0].form is Form.ONE:
-                given = {arrays[0].name: cls}
-                yield decided(chains, operation, (cls,), given, f"{operation.name}({names[cls]})")
+                types_by_name = {arrays[0].name: cls}
+                yield decided(chains, operation, (cls,), types_by_name, f"{operation.name}({names[cls]})")

@@ -19,6 +19,7 @@ from dispatchkit.protocol.prediction.tree import ANSWERS
 from dispatchkit.protocol.resolution import candidates
 from dispatchkit.protocol.types.records import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
+from dispatchkit.report.outcomes import SHOWN
 
 Names: TypeAlias = Mapping[type, str]
 # An operation, the answer that is asked first, and the one that another order asks first.
@@ -64,9 +65,9 @@ def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(value for value in values if value))
 
 
-def _finding(kind: str, found: Sequence[Decision], names: Names, text: str, locations: Iterable[str]) -> Finding:
-    operations = distinct(one.operation.qualified_name for one in found)
-    types = distinct(tuple(names[cls] for cls in one.types) for one in found)
+def _finding(kind: str, decisions: Sequence[Decision], names: Names, text: str, locations: Iterable[str]) -> Finding:
+    operations = distinct(decision.operation.qualified_name for decision in decisions)
+    types = distinct(tuple(names[cls] for cls in decision.types) for decision in decisions)
     return Finding(kind, operations, types, text, distinct(locations))
 
 
@@ -162,7 +163,7 @@ def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: N
 
 def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
     """Return two types of which the first goes first only because a third is in the call."""
-    if not any(issubclass(one, other) for one, other in permutations(order, 2)):
+    if not any(issubclass(cls, other) for cls, other in permutations(order, 2)):
         return None  # which takes a subclass
     together = candidates(order, priority)
     for two in combinations(order, 2):
@@ -184,19 +185,20 @@ def _reason(first: type, second: type, priority: Callable[[type], float]) -> str
 
 def grouped(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings with those of one shadowed handler, met again through subclasses, as one."""
-    found: dict[object, list[Finding]] = {}
-    for one in findings:
-        found.setdefault((one.kind, one.locations[:1]) if one.kind == "shadowed" else one, []).append(one)
-    return [_joined(group) for group in found.values()]
+    groups: dict[object, list[Finding]] = {}
+    for finding in findings:
+        key = (finding.kind, finding.locations[:1]) if finding.kind == "shadowed" else finding
+        groups.setdefault(key, []).append(finding)
+    return [_joined(group) for group in groups.values()]
 
 
 def _joined(group: Sequence[Finding]) -> Finding:
     first = group[0]
     if len(group) == 1:
         return first
-    operations = distinct(name for one in group for name in one.operations)
-    types = distinct(names for one in group for names in one.types)
-    pairs = distinct(f"({', '.join(one.types[0])})" for one in group[1:])
+    operations = distinct(name for finding in group for name in finding.operations)
+    types = distinct(names for finding in group for names in finding.types)
+    pairs = distinct(f"({', '.join(finding.types[0])})" for finding in group[1:])
     text = f"{first.text}\nlikewise {', '.join(pairs[:LIKEWISE])}"
     text += f" and {len(pairs) - LIKEWISE} more" if len(pairs) > LIKEWISE else ""
     return Finding(first.kind, operations, types, text, first.locations)
@@ -206,17 +208,17 @@ def missing_pairs(decisions: Iterable[Decision], names: Names) -> Iterator[Findi
     """Yield the pairs of types each of which has a rule for an operation, though nobody answers both together."""
     listed = list(decisions)
     alone = {
-        (one.operation, one.types[0]): one.step.rule
-        for one in listed
-        if one.types[0] is one.types[1] and one.step is not None and one.step.rule is not None
+        (decision.operation, decision.types[0]): decision.step.rule
+        for decision in listed
+        if decision.types[0] is decision.types[1] and decision.step is not None and decision.step.rule is not None
     }
-    found: dict[frozenset[type], list[Decision]] = {}
-    for one in listed:
-        if one.step is None and all((one.operation, cls) in alone for cls in one.types):
-            found.setdefault(frozenset(one.types), []).append(one)
-    for group in found.values():
+    lacking: dict[frozenset[type], list[Decision]] = {}
+    for decision in listed:
+        if decision.step is None and all((decision.operation, cls) in alone for cls in decision.types):
+            lacking.setdefault(frozenset(decision.types), []).append(decision)
+    for group in lacking.values():
         left, right = group[0].types
-        rules = distinct(alone[one.operation, cls] for one in group for cls in (left, right))
+        rules = distinct(alone[decision.operation, cls] for decision in group for cls in (left, right))
         text = f"{names[left]} and {names[right]} each have a rule, and nobody answers them together"
         yield _finding("missing", group, names, text, (rule.location for rule in rules if rule is not None))
 
@@ -259,7 +261,7 @@ def _symmetric(one: Decision, other: Decision) -> bool:
     if a.rule is not None and b.rule is not None:
         mirrored = _for_pair(a.rule) and _for_pair(b.rule)
         return mirrored or a.rule.handler is b.rule.handler or (a.cls is b.cls and a.source is b.source)
-    return a.source is b.source and (a.cls is b.cls or bool(a.source.for_all))
+    return a.source is b.source and (a.cls is b.cls or bool(SHOWN[a.source].for_all))
 
 
 def _for_pair(rule: Rule) -> bool:
@@ -271,7 +273,7 @@ def _how(one: Decision, names: Names) -> str:
     step = one.step
     if step is None:
         return "is answered by nobody"
-    return step.source.for_all or (
+    return SHOWN[step.source].for_all or (
         f"is answered by {names.get(step.cls) or step.cls.__name__} ({_WAYS.get(step.source) or one.share})"
     )
 
@@ -352,13 +354,13 @@ class Reach:
             if not any(rule.serves(self.protocol.types.counts_as(cls)) for cls in self.own):
                 continue
             if isinstance(target, Overridable) and target in chosen:
-                found = self._judged(rule, [target])
+                finding = self._judged(rule, [target])
             elif isinstance(target, Kind) and (target in kinds or target not in everywhere):
-                found = self._judged(rule, [one for one in listed if target in one.kind.lineage()])
+                finding = self._judged(rule, [one for one in listed if target in one.kind.lineage()])
             else:
-                found = None
-            if found is not None:
-                yield found
+                finding = None
+            if finding is not None:
+                yield finding
 
     def _judged(self, rule: Rule, operations: list[Overridable]) -> Finding | None:
         absent = next((cls for cls in rule.types if _is_abstract(cls) and not _concrete(cls)), None)
@@ -422,7 +424,9 @@ class Reach:
                 if own and there and not refused:
                     if blocker is None:
                         return True
-                    self._note(blocker, met)
+                    met.before[blocker.text] = None
+                    if blocker.rule is not None:
+                        met.locations[blocker.rule.location] = None
                 elif entry.rule is rule:
                     met.refused = met.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (AMBIGUOUS, FOREIGN):
@@ -431,11 +435,6 @@ class Reach:
                 if blocker is None and not own and not refused:
                     blocker = entry
         return False
-
-    def _note(self, blocker: Step, met: _Met) -> None:
-        met.before[blocker.text] = None
-        if blocker.rule is not None:
-            met.locations[blocker.rule.location] = None
 
     def _calls(self, rule: Rule, operation: Overridable) -> Iterator[dict[str, Any]]:
         """Yield the types of the arrays of calls that a rule fits, by parameter."""
@@ -450,10 +449,10 @@ class Reach:
             choices = [self._given(wanted, optional[p.name]) for p, wanted in zip(arrays, rule.types, strict=True)]
             yield from _spread(arrays, choices)
             return
-        for own in sorted(arrays, key=lambda p: p.form is Form.INDEX):
+        for place in sorted(arrays, key=lambda p: p.form is Form.INDEX):
             choices = []
             for p in arrays:
-                if p is own:
+                if p is place:
                     choices.append(self._counting_as(rule.types[0]))
                 elif optional[p.name] or p.form is Form.STAR:
                     choices.append([NONE])
@@ -463,8 +462,8 @@ class Reach:
 
     def _given(self, wanted: type, optional: bool) -> list[type]:
         """Return the types that a parameter may be given under a rule, and None where it may be left out."""
-        found = self.types if wanted is ANY else self._counting_as(wanted)
-        return [*found, NONE] if optional and NONE not in found else found
+        choices = self.types if wanted is ANY else self._counting_as(wanted)
+        return [*choices, NONE] if optional and NONE not in choices else choices
 
     def _counting_as(self, wanted: type) -> list[type]:
         if wanted is NONE or self.protocol.types.is_raw(wanted):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Protocol
 
-from dispatchkit.protocol.outcome import OUTCOMES
 from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair
 from dispatchkit.report.documents import (
@@ -21,31 +20,35 @@ from dispatchkit.report.documents import (
     filled_page,
     short_location,
     style,
+    svg_document,
 )
+from dispatchkit.report.outcomes import OUTCOMES
 
 LISTED = 8  # operations or combinations of types that a finding lists
 WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters
 LETTERS = {one.share: one.letter.strip() or "x" for one in reversed(OUTCOMES) if one.share}
 
 
-class Audited(Protocol):
-    """What showing an audit knows of it."""
+@dataclass(frozen=True, repr=False)
+class Audited:
+    """Who answers which pair of types, and what was found; what is shown of an audit.
+
+    Attributes
+    ----------
+    types : names of the types
+    pairs : one for each ordered pair, row by row
+    findings : what was found, the worst first
+    """
+
+    types: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    findings: tuple[Finding, ...]
 
     @property
-    def types(self) -> Sequence[str]:
-        """Names of the types."""
-
-    @property
-    def pairs(self) -> Sequence[Pair]:
-        """One for each ordered pair, row by row."""
-
-    @property
-    def findings(self) -> Sequence[Finding]:
-        """What was found, the worst first."""
-
-    @property
-    def totals(self) -> Mapping[str, int]:
-        """Number of findings of each kind."""
+    def totals(self) -> dict[str, int]:
+        """Number of findings of each kind, in the order of `KINDS`."""
+        counted = Counter(finding.kind for finding in self.findings)
+        return {kind: counted[kind] for kind in KINDS}
 
 
 def audit_document(audit: Audited) -> Document:
@@ -64,9 +67,9 @@ def audit_document(audit: Audited) -> Document:
     counts = ", ".join(f"{count} {kind}" for kind, count in audit.totals.items() if count)
     parts.append(f"  findings: {counts or 'none'}")
     for kind, meaning in KINDS.items():
-        found = [finding for finding in audit.findings if finding.kind == kind]
-        if found:
-            lines = [(f"{number}.", line) for number, finding in enumerate(found, 1) for line in _numbered(finding)]
+        listed = [finding for finding in audit.findings if finding.kind == kind]
+        if listed:
+            lines = [(f"{number}.", line) for number, finding in enumerate(listed, 1) for line in _numbered(finding)]
             shown = [(number if first else "", line) for number, (first, line) in lines]
             parts += [Title(f"{kind}: {meaning}"), Table(("", ""), shown, code=())]
     return Document(parts)
@@ -145,13 +148,8 @@ RULES = """
 """
 
 
-def matrix_svg(audit: Audited) -> str:
-    """Return the picture as a document that needs nothing else, for light and dark pages."""
-    return _Matrix(audit).text()
-
-
-class _Matrix:
-    """Writes the picture."""
+class Matrix:
+    """Writes the picture, a document that needs nothing else, for light and dark pages."""
 
     def __init__(self, audit: Audited) -> None:
         self.audit = audit
@@ -170,19 +168,10 @@ class _Matrix:
         needed = max([ASPECT * SMALL * len(text) + 46 for text in self._legend_texts()], default=0.0)
         width = max(2 * MARGIN + self.head + count * self.cell, 2 * MARGIN + needed, 330.0)
         height = self.top + count * ROW + 30 + 18 * len(legend) + MARGIN - 8
-        size = f'width="{width:.0f}" height="{height:.0f}"'
-        box = f'viewBox="0 0 {width:.0f} {height:.0f}"'
         title = f"who answers pairs of {', '.join(self.audit.types)}"
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-audit" {size} {box} role="img">',
-            f"<title>{html.escape(title)}</title>",
-            f"<style>{style('.dk-audit', RULES, self.used)}</style>",
-            f'<rect class="paper" {size} rx="8"/>',
-            *self._heads(),
-            *(self._pair(number, pair) for number, pair in enumerate(self.audit.pairs)),
-            *legend,
-        ]
-        return "\n".join([*parts, "</svg>"])
+        pairs = (self._pair(number, pair) for number, pair in enumerate(self.audit.pairs))
+        rules = style(".dk-audit", RULES, self.used)
+        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *legend])
 
     def _heads(self) -> Iterator[str]:
         left = MARGIN + self.head
@@ -302,13 +291,13 @@ def audit_page(audit: Audited) -> str:
 
 def _packed(numbers: Sequence[int]) -> list[int]:
     """Return numbers as pairs of a number and how often it follows itself."""
-    found: list[int] = []
+    packed: list[int] = []
     for number in numbers:
-        if found and found[-2] == number:
-            found[-1] += 1
+        if packed and packed[-2] == number:
+            packed[-1] += 1
         else:
-            found += [number, 1]
-    return found
+            packed += [number, 1]
+    return packed
 
 
 def alike(types: Sequence[str], pairs: Sequence[Pair]) -> list[list[int]]:

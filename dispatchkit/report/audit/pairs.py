@@ -16,57 +16,16 @@ from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
-from dispatchkit.protocol.fallbacks.convert import LOSSY
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.outcome import AMBIGUOUS, OUTCOMES
+from dispatchkit.protocol.outcome import AMBIGUOUS
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES
+from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
 
 Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-class Bodies:
-    """Why the bodies of operations cannot be run.
-
-    Parameters
-    ----------
-    memory : of the predictions
-    """
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-        self._samples: dict[Overridable, list[Arguments]] = {}
-        self._reasons: dict[Step, str] = {}
-
-    def reason(self, operation: Overridable, key: Key, step: Step) -> str:
-        """Return why the body of an operation cannot be run on arguments of some types, by its samples; "" if it may.
-
-        Parameters
-        ----------
-        operation : that is decomposed
-        key : types of its array arguments
-        step : the answer that runs the body
-        """
-        if step not in self._reasons:
-            self._reasons[step] = self._reason(operation, key, step)
-        return self._reasons[step]
-
-    def _reason(self, operation: Overridable, key: Key, step: Step) -> str:
-        if operation not in self._samples:
-            self._samples[operation] = [_made(operation, one) for one in getattr(operation, "samples", ())]
-        reason = ""
-        for call in _calls_with(operation, self._samples[operation], key):
-            predicted = predict(operation, *call, self.memory, until=step)
-            asked = next(
-                (asked for asked in predicted.asked if (asked.outcome, asked.cls) == (step.source, step.cls)), None
-            )
-            if asked is None or asked.verdict != DECLINES:
-                return ""
-            reason = reason or asked.reason
-        return reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +38,13 @@ class _Array:
 
 def _calls_with(operation: Overridable, samples: Sequence[Arguments], key: Key) -> Iterator[Arguments]:
     """Yield the sample calls with stand-ins of some types, and a call with matrices where there are none."""
-    found = False
+    fits = False
     for sample in samples:
         call = _stand_ins(operation, sample, key)
         if call is not None:
-            found = True
+            fits = True
             yield call
-    if not found:
+    if not fits:
         yield from _matrices(operation, key)
 
 
@@ -148,7 +107,7 @@ def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
 
 SEVERAL = (Form.SEQUENCE, Form.STAR)
 # How calls end, from the answer that is made for them to none; what the shares of a pair are counted by.
-SHARES = {one.share: one.meaning for one in OUTCOMES if one.share}
+SHARES = {one.share: one.outcome.meaning for one in OUTCOMES if one.share}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,15 +203,15 @@ class Call:
     def values(self, left: Any, right: Any, filler: Any) -> dict[str, Any]:
         """Return what each array parameter is given; what may be left out is."""
         named = self.operation.parameters.signature.parameters
-        found: dict[str, Any] = {}
+        types: dict[str, Any] = {}
         for p in self.operation.parameters.arrays:
             if p is self.first:
-                found[p.name] = (left, right) if p is self.second else left
+                types[p.name] = (left, right) if p is self.second else left
             elif p is self.second:
-                found[p.name] = right
+                types[p.name] = right
             elif named[p.name].default is named[p.name].empty and p.form is not Form.STAR:
-                found[p.name] = int if p.form is Form.INDEX else filler
-        return found
+                types[p.name] = int if p.form is Form.INDEX else filler
+        return types
 
     def text(self, left: str, right: str, filler: str) -> str:
         """Return a call in words."""
@@ -271,7 +230,7 @@ def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
     """Return the key of a call that gives arrays of some types, a tuple of types where it gives several."""
     entries: list[Any] = []
     for p in parameters.arrays:
-        entry = given.get(p.name, () if p.form is Form.STAR else type(None))
+        entry = given.get(p.name, () if p.form is Form.STAR else type(p.default))
         if p.form in (*SEVERAL, Form.INDEX) or isinstance(entry, tuple):
             entry = tuple(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
         entries.append(entry)
@@ -311,22 +270,22 @@ def calls_of_two(operation: Overridable) -> list[Call]:
     """
     parameters = operation.parameters
     named = parameters.signature.parameters
-    found = [Call(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
+    calls = [Call(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
     places: list[ArrayParameter] = []
     for p in parameters.arrays:
-        own = named[p.name]
-        required = own.default is own.empty
+        formal = named[p.name]
+        required = formal.default is formal.empty
         if p.form in (*SEVERAL, Form.INDEX) or not (required or parameters.strict):
             continue
-        if required or own.kind is not own.POSITIONAL_ONLY or own.name == _first_without_name(parameters):
+        if required or formal.kind is not formal.POSITIONAL_ONLY or formal.name == _first_without_name(parameters):
             places.append(p)
-    return [*found, *(Call(operation, first, second) for first, second in combinations(places, 2))]
+    return [*calls, *(Call(operation, first, second) for first, second in combinations(places, 2))]
 
 
 def _first_without_name(parameters: Parameters) -> str:
     """Return the one optional parameter without a keyword that can be given while those after it are left out."""
-    own = parameters.signature.parameters.values()
-    return next((p.name for p in own if p.kind is p.POSITIONAL_ONLY and p.default is not p.empty), "")
+    listed = parameters.signature.parameters.values()
+    return next((p.name for p in listed if p.kind is p.POSITIONAL_ONLY and p.default is not p.empty), "")
 
 
 class Chains:
@@ -335,15 +294,39 @@ class Chains:
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
         self.memory = Memory()
-        self.bodies = Bodies(self.memory)
+        self._samples: dict[Overridable, list[Arguments]] = {}
+        self._reasons: dict[Step, str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
         return self.memory.chain(operation, key)
 
     def declines(self, operation: Overridable, key: Key, step: Step) -> str:
-        """Return why the body that a step runs cannot be run; "" where it may, or the step runs none."""
-        return self.bodies.reason(operation, key, step) if step.source is Decompose.outcome else ""
+        """Return why the body that a step runs cannot be run, by the samples; "" where it may, or the step runs none.
+
+        Parameters
+        ----------
+        operation : that is decomposed
+        key : types of its array arguments
+        step : the answer that runs the body
+        """
+        if step.source is not Decompose.outcome:
+            return ""
+        if step not in self._reasons:
+            self._reasons[step] = self._reason(operation, key, step)
+        return self._reasons[step]
+
+    def _reason(self, operation: Overridable, key: Key, step: Step) -> str:
+        if operation not in self._samples:
+            self._samples[operation] = [_made(operation, sample) for sample in getattr(operation, "samples", ())]
+        reason = ""
+        for call in _calls_with(operation, self._samples[operation], key):
+            asked = predict(operation, *call, self.memory, until=step).asked
+            body = next((one for one in asked if (one.outcome, one.cls) == (step.source, step.cls)), None)
+            if body is None or body.verdict != DECLINES:
+                return ""
+            reason = reason or body.reason
+        return reason
 
 
 @dataclass(slots=True, eq=False)
@@ -376,14 +359,14 @@ class Decision:
         """What comes of the call."""
         if self.step is None:
             return RAISES
-        return AMBIGUOUS.share if self.step.source is AMBIGUOUS else self.verdict
+        return SHOWN[AMBIGUOUS].share if self.step.source is AMBIGUOUS else self.verdict
 
     @property
     def share(self) -> str:
         """By what it is answered."""
         if self.step is None:
             return RAISES
-        return (LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source).share
+        return SHOWN[LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source].share
 
     def row(self, names: Mapping[type, str]) -> PairRow:
         """Return what the report says of the call."""

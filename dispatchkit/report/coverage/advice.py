@@ -103,19 +103,19 @@ class Advice:
         return self.suggestions[index]
 
     def __str__(self) -> str:
-        recorded = any(one.lines for one in self.suggestions)
+        recorded = any(suggestion.lines for suggestion in self.suggestions)
         lines = [f"advice for {self.type}" + (f", of which {self.events} calls became dense:" if recorded else ":")]
-        for number, one in enumerate(self.suggestions, 1):
-            now = f" (now {one.bucket})" if one.bucket else ""
-            rest = f" unlocks {len(one.unlocks)} more" if one.unlocks else ""
-            lines.append(f"  {number}. {one.operation}{now}{rest}{_saving(one)}")
-            if len(one.answers) > 1:
-                lines += [f"  {line}" for line in wrapped_names(one.answers)]
-            if one.unlocks:
-                lines += [f"  {line}" for line in wrapped_names(one.unlocks)]
-            if one.lines:
-                lines.append(f"     called from {', '.join(map(short_location, one.lines[:LINES]))}")
-            lines += [f"       {line}" for line in one.stub.splitlines()]
+        for number, suggestion in enumerate(self.suggestions, 1):
+            now = f" (now {suggestion.bucket})" if suggestion.bucket else ""
+            rest = f" unlocks {len(suggestion.unlocks)} more" if suggestion.unlocks else ""
+            lines.append(f"  {number}. {suggestion.operation}{now}{rest}{_saving(suggestion)}")
+            if len(suggestion.answers) > 1:
+                lines += [f"  {line}" for line in wrapped_names(suggestion.answers)]
+            if suggestion.unlocks:
+                lines += [f"  {line}" for line in wrapped_names(suggestion.unlocks)]
+            if suggestion.lines:
+                lines.append(f"     called from {', '.join(map(short_location, suggestion.lines[:LINES]))}")
+            lines += [f"       {line}" for line in suggestion.stub.splitlines()]
         if not self.suggestions:
             lines.append("  nothing to add: no call became dense, or none of these can keep the structure")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
@@ -123,11 +123,12 @@ class Advice:
     __repr__ = __str__
 
 
-def _saving(one: Suggestion) -> str:
-    if not one.lines:
+def _saving(suggestion: Suggestion) -> str:
+    if not suggestion.lines:
         return ""
-    calls = f"{one.calls} call{'' if one.calls == 1 else 's'}"
-    return f": {calls}, {format_bytes(one.nbytes)} and {format_time(one.nanoseconds)} that are spent dense now"
+    calls = f"{suggestion.calls} call{'' if suggestion.calls == 1 else 's'}"
+    time = format_time(suggestion.nanoseconds)
+    return f": {calls}, {format_bytes(suggestion.nbytes)} and {time} that are spent dense now"
 
 
 def lacking_events(survey: Survey) -> list[Event]:
@@ -166,7 +167,7 @@ def advise(
         if not targets:
             break
         pressing = needs.pressing(wanted, done)
-        gains = {target: needs.held(wanted, done | set(own)) for target, own in targets.items()}
+        gains = {target: needs.held(wanted, done | set(answered)) for target, answered in targets.items()}
         worth = {target: _worth(left, target, targets[target], gains[target], pressing) for target in targets}
         best = max(targets, key=lambda target, worth=worth: worth[target])  # type: ignore[misc]  # mypy: a default
         done |= set(targets[best])
@@ -217,8 +218,8 @@ def _worth(
     return len(helped), nbytes, direct, sum(pressing.get(one, 0.0) for one in own), isinstance(target, Overridable)
 
 
-def _suggestion(needs: _Needs, target: Target, own: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
-    names = dict.fromkeys(_name(event.operation) for event in gained if event.operation not in own)
+def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
+    names = dict.fromkeys(_name(event.operation) for event in gained if event.operation not in answered)
     lines = Counter(event.line for event in gained if event.line)
     if isinstance(target, Kind):
         name, bucket = repr(target), ""
@@ -230,7 +231,7 @@ def _suggestion(needs: _Needs, target: Target, own: Sequence[Overridable], gaine
     return Suggestion(
         name,
         bucket,
-        tuple(map(_name, own)),
+        tuple(map(_name, answered)),
         tuple(names),
         len(gained),
         sum(event.nbytes for event in gained),
@@ -250,10 +251,12 @@ def _kind_stub(cls: type, kind: Kind) -> str:
     return f"@dk.implements(dk.{kind!r})\ndef {helper}(op, x: {cls.__name__}, /, *args, **kwargs):\n    ..."
 
 
-def _unanswered(found: Prediction) -> Prediction | None:
+def _unanswered(prediction: Prediction) -> Prediction | None:
     """Return the call of a body that nobody answers, so that the body declines; None where there is none."""
-    bodies = [one for one in found.asked if one.outcome is Decompose.outcome and one.verdict == DECLINES]
-    return next((inner for one in bodies for inner in one.inner if inner.outcome is REFUSED and inner.by is None), None)
+    bodies = [asked for asked in prediction.asked if asked.outcome is Decompose.outcome and asked.verdict == DECLINES]
+    return next(
+        (inner for asked in bodies for inner in asked.inner if inner.outcome is REFUSED and inner.by is None), None
+    )
 
 
 class _Needs:
@@ -276,28 +279,28 @@ class _Needs:
 
     def _lacking(self, operation: Overridable) -> list[Overridable] | None:
         """Return what a body lacks, each found by supposing that those before it are there."""
-        found: dict[Overridable, None] = {}
+        needed: dict[Overridable, None] = {}
         survey = self.survey
         for call in dry_calls(operation):
             failed = None if any(call.form) else _unanswered(survey.sort(call).prediction)
             while failed is not None:
                 lacking = survey.protocol.operations[failed.function]
-                if lacking is operation or lacking in found:
+                if lacking is operation or lacking in needed:
                     return None
-                found[lacking] = None
+                needed[lacking] = None
                 self.inner.setdefault((operation, lacking), []).append(failed.key)
-                survey = self.survey.supposing(found)
+                survey = self.survey.supposing(needed)
                 failed = _unanswered(survey.sort(call).prediction)
         # Where nothing is lacking and the call became dense all the same, it was by its values.
-        return list(found) or None
+        return list(needed) or None
 
     def keys(self, target: Overridable, event: Event) -> list[Key]:
         """Return the types with which a rule is called: by an event, or by the body of the event's operation."""
         if event.operation is not target:
             return self.inner.get((event.operation, target), [])
         calls = dry_calls(event.operation)
-        found = [call for call in calls if call.form == event.form] or calls
-        return [call.key(self.survey.cls) for call in found[:1]]
+        fitting = [call for call in calls if call.form == event.form] or calls
+        return [call.key(self.survey.cls) for call in fitting[:1]]
 
     def held(self, wanted: Iterable[Overridable], written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations that keep the structure once some have a rule."""
@@ -316,28 +319,28 @@ class _Needs:
 
     def lacks(self, operation: Overridable, written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations without decomposition that the body of another needs in the end."""
-        found: set[Overridable] = set()
+        lacking: set[Overridable] = set()
         seen: set[Overridable] = set()
         waiting = [operation]
         while waiting:
-            one = waiting.pop()
-            if one in seen or one in written:
+            needed = waiting.pop()
+            if needed in seen or needed in written:
                 continue
-            seen.add(one)
-            body = self.body(one)
+            seen.add(needed)
+            body = self.body(needed)
             if body is None:
-                found.add(one)
+                lacking.add(needed)
             else:
                 waiting += body
-        return found
+        return lacking
 
     def pressing(self, left: Sequence[Overridable], written: Collection[Overridable]) -> dict[Overridable, float]:
         """Return for each operation how much of what others lack it is."""
         weights: dict[Overridable, float] = {}
         for operation in left:
             lacking = self.lacks(operation, written) - {operation}
-            for one in lacking:
-                weights[one] = weights.get(one, 0.0) + 1 / len(lacking)
+            for needed in lacking:
+                weights[needed] = weights.get(needed, 0.0) + 1 / len(lacking)
         return weights
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, overload
 
 from dispatchkit.progress import Progress
@@ -14,27 +13,25 @@ from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
-from dispatchkit.report.coverage.measure import TypeSample, measured_row, samples_of
-from dispatchkit.report.coverage.page import matrix, page, report_document, share
+from dispatchkit.report.coverage.measure import measured_row
+from dispatchkit.report.coverage.page import matrix, page, report_document
 from dispatchkit.report.coverage.rows import (
-    BUCKETS,
     MEASURED,
-    OUTCOME_OF,
     STRUCTURED,
     MeasuredRow,
     Report,
     Row,
-    counted_outcomes,
     rank,
     short_name,
 )
 from dispatchkit.report.coverage.survey import Survey, measuring
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
+from dispatchkit.testing.samples import TypeSample, samples_of
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(Report):
     """What a type covers; prints as a table.
 
     Attributes
@@ -43,33 +40,7 @@ class Coverage:
     rows : one for each overridable function
     """
 
-    buckets: ClassVar[dict[str, str]] = BUCKETS
-
-    type: str
-    rows: tuple[Row, ...]
     survey: Survey | None = field(default=None, repr=False, compare=False, kw_only=True)
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """Number of functions in each bucket; together they are all functions."""
-        counted = Counter(row.bucket for row in self.rows)
-        return {bucket: counted.get(bucket, 0) for bucket in self.buckets}
-
-    @property
-    def outcomes(self) -> dict[str, int]:
-        """Number of sample calls that end in each bucket."""
-        counted = counted_outcomes(self.rows)
-        return {bucket: counted[bucket] for bucket in self.buckets}
-
-    @property
-    def structured_percent(self) -> float:
-        """Per cent of the sample calls that keep the structure: answered without conversion or becoming dense."""
-        return share(self.rows, STRUCTURED)
-
-    @property
-    def percent(self) -> float:
-        """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
-        return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of a function by its name, qualified or not.
@@ -93,17 +64,6 @@ class Coverage:
 
     def _repr_html_(self) -> str:
         return report_document(self).html()
-
-    def data(self) -> dict[str, Any]:
-        """Return what `to_json` writes."""
-        return {
-            "type": self.type,
-            "percent": round(self.percent, 2),
-            "structured_percent": round(self.structured_percent, 2),
-            "totals": self.totals,
-            "outcomes": self.outcomes,
-            "functions": [asdict(row) for row in self.rows],
-        }
 
     def to_json(self) -> str:
         """Return the coverage as JSON text.
@@ -176,8 +136,8 @@ class Coverage:
             left_out = (*STRUCTURED, "no array argument")
             named = [row.qualified_name for row in self.rows if row.bucket not in left_out]
         else:
-            for one in operations:
-                name = one if isinstance(one, str) else survey.protocol.operation(one).qualified_name
+            for operation in operations:
+                name = operation if isinstance(operation, str) else survey.protocol.operation(operation).qualified_name
                 named.append(self[name].qualified_name)
         return stubs_of(survey, named)
 
@@ -205,9 +165,9 @@ class MeasuredCoverage(Coverage):
 
     def data(self) -> dict[str, Any]:
         """Return what `to_json` writes: also the samples, and for each function what `MeasuredRow` has."""
-        found = super().data()
-        functions = found.pop("functions")
-        return {**found, "samples": list(self.samples), "companions": list(self.companions), "functions": functions}
+        data = super().data()
+        functions = data.pop("functions")
+        return {**data, "samples": list(self.samples), "companions": list(self.companions), "functions": functions}
 
 
 @dataclass(frozen=True)
@@ -349,8 +309,9 @@ def coverage(
     memory = Memory()
     surveys = [Survey(protocol, one, closed, memory) for one in types]
     if samples is None:
-        with without_collection():
-            reports = list(map(_dry, surveys))
+        operations = list(protocol.operations.values())
+        with without_collection(), measuring():
+            reports = [Coverage(type_name(s.cls), tuple(map(s.row, operations)), survey=s) for s in surveys]
     else:
         for survey in surveys:
             if isinstance(samples, survey.cls):
@@ -359,12 +320,6 @@ def coverage(
         given = [samples] if is_strategy(samples) else list(samples)
         reports = _measured(protocol, surveys, given, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
-
-
-def _dry(survey: Survey) -> Coverage:
-    with measuring():
-        rows = tuple(survey.row(operation) for operation in survey.protocol.operations.values())
-    return Coverage(type_name(survey.cls), rows, survey=survey)
 
 
 def _measured(
@@ -451,9 +406,11 @@ def read_baseline(text: str) -> dict[str, dict[str, Any]]:
     """
     data = json.loads(text)
     reports = data.get("types", [data]) if isinstance(data, dict) else None
-    if not isinstance(reports, list) or not all(isinstance(one, dict) and "functions" in one for one in reports):
+    if not isinstance(reports, list) or not all(
+        isinstance(report, dict) and "functions" in report for report in reports
+    ):
         raise ValueError("the baseline holds no coverage report; make one with --json FILE")
-    return {one["type"]: one for one in reports}
+    return {report["type"]: report for report in reports}
 
 
 def compare(reports: Iterable[Report], baseline: Mapping[str, dict[str, Any]]) -> list[Comparison]:
@@ -463,7 +420,7 @@ def compare(reports: Iterable[Report], baseline: Mapping[str, dict[str, Any]]) -
     ------
     ValueError : if one was measured and the other was not
     """
-    found = []
+    comparisons = []
     for report in reports:
         earlier = baseline.get(report.type)
         if earlier is None:
@@ -476,18 +433,17 @@ def compare(reports: Iterable[Report], baseline: Mapping[str, dict[str, Any]]) -
                 f"the baseline of {report.type} {words[was]}, the report {words[is_now]}: they cannot be compared; "
                 f"{'give --samples' if was else 'leave --samples out, or make the baseline with it'}"
             )
-        before, now = ({_name(row): row for row in one["functions"]} for one in (earlier, data))
+        before, now = (
+            {f"{row['namespace']}.{row['function']}".partition(".")[2]: row for row in rows["functions"]}
+            for rows in (earlier, data)
+        )
         worse = [
             (name, text) for name in now if name in before for text in _worse(before[name], now[name], report.type)
         ]
         new = [(name, now[name]["bucket"]) for name in now if name not in before]
         gone = [name for name in before if name not in now]
-        found.append(Comparison(report.type, tuple(worse), tuple(new), tuple(gone)))
-    return found
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return f"{row['namespace']}.{row['function']}".partition(".")[2]
+        comparisons.append(Comparison(report.type, tuple(worse), tuple(new), tuple(gone)))
+    return comparisons
 
 
 def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Iterator[str]:

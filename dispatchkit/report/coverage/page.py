@@ -13,22 +13,15 @@ from dispatchkit.report.coverage.rows import (
     MeasuredRow,
     Report,
     Row,
-    counted_outcomes,
     measurements,
     page_lines,
+    share,
     short_name,
 )
 from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
 
 # Columns with names of types that fit on a line; further types are numbered.
 WIDEST = 100
-
-
-def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
-    """Return per cent of the calls of some functions that end in some buckets."""
-    counted = counted_outcomes(rows)
-    whole = sum(counted.values())
-    return 100 * sum(counted[bucket] for bucket in buckets) / whole if whole else 100.0
 
 
 def per_cent(value: float) -> str:
@@ -111,8 +104,8 @@ def details(row: Row) -> list[str]:
 
 def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
     """Return the buckets of several reports in order, with what they mean."""
-    found = {bucket: text for report in reports for bucket, text in report.buckets.items()}
-    return {bucket: found[bucket] for bucket in OUTCOME_OF if bucket in found}
+    meanings = {bucket: text for report in reports for bucket, text in report.buckets.items()}
+    return {bucket: meanings[bucket] for bucket in OUTCOME_OF if bucket in meanings}
 
 
 def side_by_side(reports: Sequence[Report]) -> Iterator[list[Row | None]]:

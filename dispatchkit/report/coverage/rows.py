@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
-from dispatchkit.protocol.outcome import OUTCOMES
+from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.wording import format_bytes
 
 _NAMED = [one for one in OUTCOMES if one.bucket]
 # From the most to the least of what a type can have; the printed tables keep the order.
-BUCKETS = {one.bucket: one.meaning for one in _NAMED if one.before_calls}
+BUCKETS = {one.bucket: one.outcome.meaning for one in _NAMED if one.before_calls}
 # What executing the calls shows, likewise from the best to the worst.
-MEASURED = {one.buckets[1]: one.seen or one.meaning for one in _NAMED if one.after_calls}
+MEASURED = {one.buckets[1]: one.seen or one.outcome.meaning for one in _NAMED if one.after_calls}
 # The way a call is answered or fails that stands behind each bucket of either.
 OUTCOME_OF = {bucket: one for one in _NAMED for bucket in one.buckets}
-STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.structured)
-FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.fault)
+STRUCTURED = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.outcome.structured)
+FAULTS = tuple(bucket for bucket, one in OUTCOME_OF.items() if one.outcome.fault)
 # Functions of which a type cannot be expected, or could not be seen, to answer a call.
 UNCOUNTED = tuple(bucket for bucket, one in OUTCOME_OF.items() if not one.counted)
-UNANSWERED = ("refused", *FAULTS, *UNCOUNTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,48 +97,13 @@ class MeasuredRow(Row):
     problem: str = ""
 
 
-class Report(Protocol):
-    """What printing knows of the coverage of a type."""
-
-    @property
-    def type(self) -> str:
-        """Name of the type."""
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """One for each function."""
-
-    @property
-    def buckets(self) -> Mapping[str, str]:
-        """What each bucket means."""
-
-    @property
-    def totals(self) -> Mapping[str, int]:
-        """Number of functions in each bucket."""
-
-    @property
-    def outcomes(self) -> Mapping[str, int]:
-        """Number of calls that end in each bucket."""
-
-    @property
-    def percent(self) -> float:
-        """Per cent of the calls that are answered."""
-
-    @property
-    def structured_percent(self) -> float:
-        """Per cent of the calls that keep the structure."""
-
-    def data(self) -> dict[str, Any]:
-        """Return what its JSON holds."""
-
-
 def rank(bucket: str) -> int:
     """Return the place of a bucket between the best and the worst.
 
     >>> rank("native") == rank("implemented") < rank("dense") < rank("wrong value")
     True
     """
-    return OUTCOME_OF[bucket].order
+    return OUTCOMES.index(OUTCOME_OF[bucket])
 
 
 def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:
@@ -164,7 +128,7 @@ def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:
     if faults:
         return max(faults, key=rank)
     forms: dict[Hashable, list[str]] = {}
-    for form, _, bucket in [one for one in listed if one[1]] or listed:
+    for form, _, bucket in [call for call in listed if call[1]] or listed:
         forms.setdefault(form, []).append(bucket)
     most = [max((form.count(bucket), rank(bucket), bucket) for bucket in form)[2] for form in forms.values()]
     return min(most, key=rank)
@@ -172,11 +136,67 @@ def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:
 
 def counted_outcomes(rows: Iterable[Row]) -> Counter[str]:
     """Return how many calls of some functions end in each bucket; a row without calls counts as one."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for row in rows:
         if row.bucket not in UNCOUNTED:
-            found.update(row.outcomes or {row.bucket: 1})
-    return found
+            counts.update(row.outcomes or {row.bucket: 1})
+    return counts
+
+
+def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
+    """Return per cent of the calls of some functions that end in some buckets."""
+    counted = counted_outcomes(rows)
+    whole = sum(counted.values())
+    return 100 * sum(counted[bucket] for bucket in buckets) / whole if whole else 100.0
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What a type covers, in numbers.
+
+    Attributes
+    ----------
+    type : name of the type
+    rows : one for each overridable function
+    """
+
+    buckets: ClassVar[dict[str, str]] = BUCKETS
+
+    type: str
+    rows: tuple[Row, ...]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Number of functions in each bucket; together they are all functions."""
+        counted = Counter(row.bucket for row in self.rows)
+        return {bucket: counted.get(bucket, 0) for bucket in self.buckets}
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """Number of sample calls that end in each bucket."""
+        counted = counted_outcomes(self.rows)
+        return {bucket: counted[bucket] for bucket in self.buckets}
+
+    @property
+    def structured_percent(self) -> float:
+        """Per cent of the sample calls that keep the structure: answered without conversion or becoming dense."""
+        return share(self.rows, STRUCTURED)
+
+    @property
+    def percent(self) -> float:
+        """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
+        return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
+
+    def data(self) -> dict[str, Any]:
+        """Return what `to_json` writes."""
+        return {
+            "type": self.type,
+            "percent": round(self.percent, 2),
+            "structured_percent": round(self.structured_percent, 2),
+            "totals": self.totals,
+            "outcomes": self.outcomes,
+            "functions": [asdict(row) for row in self.rows],
+        }
 
 
 def short_name(row: Row) -> str:
@@ -246,8 +266,8 @@ def measurements(row: Row) -> list[str]:
 
 def page_lines(row: Row) -> dict[str, str]:
     """Return what the page says that was found of a function, by heading."""
-    found: dict[str, list[str]] = {}
+    texts_by_heading: dict[str, list[str]] = {}
     for column in _found(row):
         if text := column.on_page(row):
-            found.setdefault(column.heading, []).append(text)
-    return {heading: ", ".join(texts) for heading, texts in found.items()}
+            texts_by_heading.setdefault(column.heading, []).append(text)
+    return {heading: ", ".join(texts) for heading, texts in texts_by_heading.items()}

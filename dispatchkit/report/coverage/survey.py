@@ -19,15 +19,16 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import separate_ledger, unbounded
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
-from dispatchkit.protocol.outcome import INHERITED, RULE, UNDECIDED, Outcome
+from dispatchkit.protocol.outcome import RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import DEPENDS, PASSED_OVER, promise_of
 from dispatchkit.report.coverage.rows import FAULTS, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
+from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.calls import Arguments, Call, Operand, generic_samples
+from dispatchkit.testing.calls import Arguments, Call, Operand, generic_samples, placements
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,7 +67,7 @@ class DryCall:
 
 def _with_type(entry: Any, cls: type) -> Any:
     if isinstance(entry, tuple):
-        return tuple(_with_type(one, cls) for one in entry)
+        return tuple(_with_type(member, cls) for member in entry)
     return cls if entry is Operand else entry
 
 
@@ -88,11 +89,11 @@ _KNOWN: WeakKeyDictionary[Overridable, list[DryCall]] = WeakKeyDictionary()
 
 def dry_calls(operation: Overridable) -> list[DryCall]:
     """Return the sample calls of an operation; those with places alone come first."""
-    found = _KNOWN.get(operation)
-    if found is None:
+    calls = _KNOWN.get(operation)
+    if calls is None:
         with measuring():
-            found = _KNOWN[operation] = list(_made(operation).values())
-    return found
+            calls = _KNOWN[operation] = list(_made(operation).values())
+    return calls
 
 
 def _made(operation: Overridable) -> dict[Any, DryCall]:
@@ -131,14 +132,8 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
     places = [p for p, value in values if isinstance(value, np.ndarray) and p.form is not Form.INDEX]
     if not places:
         return
-    forms: list[tuple[str, ...]] = [("",) * len(places)]
-    if len(places) > 1:
-        scalars = ("float", "int") if all(p.form in (Form.ONE, Form.LOOSE) for p in places) else ()
-        for other in ("Tensor", *scalars):
-            forms += [
-                tuple("" if one == place else other for one in range(len(places))) for place in range(len(places))
-            ]
-    for form in forms:
+    scalars = ("float", "int") if all(p.form in (Form.ONE, Form.LOOSE) for p in places) else ()
+    for form in placements(len(places), "", ("Tensor", *scalars)):
         roles = chain(form, repeat("Tensor"))
         call = Call(operation, sample, tuple(map(_operand, roles, arrays)))
         # A number may stand where an array does if plain tensors take it there.
@@ -175,17 +170,22 @@ class Verdict:
     @property
     def note(self) -> str:
         """What else is to be said: other types in the call, why nobody answers, on what it depends."""
-        found = self.prediction
+        prediction = self.prediction
         if self.bucket == "refused":
-            return found.error if found.by is not None else "; ".join(one.reason or one.what for one in found.asked)
-        return found.depends_on_values if self.bucket == UNDECIDED.bucket else ""
+            return (
+                prediction.error
+                if prediction.by is not None
+                else "; ".join(one.reason or one.what for one in prediction.asked)
+            )
+        return prediction.depends_on_values if self.bucket == UNDECIDED.name else ""
 
 
-def outcome_of(answer: Step | Asked, cls: type) -> Outcome:
+def outcome_of(answer: Step | Asked, cls: type) -> Shown:
     """Return how an answer comes about for a type: a rule that names a superclass alone is inherited."""
     outcome = answer.source if isinstance(answer, Step) else answer.outcome
     assert outcome is not None
-    return INHERITED if outcome is RULE and (answer.rule is None or cls not in answer.rule.types) else outcome
+    inherited = outcome is RULE and (answer.rule is None or cls not in answer.rule.types)
+    return SHOWN[INHERITED if inherited else outcome]
 
 
 def family(operation: Overridable) -> str:
@@ -215,7 +215,7 @@ class Survey:
         """Return the same survey with operations that are taken to have a rule for every call with the type."""
         supposed = dict.fromkeys(operations, self.cls)
         other = Survey(self.protocol, self.cls, memory=self.memory.supposing(supposed))
-        names = {one.qualified_name for one in supposed}
+        names = {operation.qualified_name for operation in supposed}
         for call, verdict in self.verdicts.items():
             if names.isdisjoint(inner.function for _, inner in verdict.prediction.walk()):
                 other.verdicts[call] = verdict
@@ -249,24 +249,24 @@ class Survey:
             found = self.verdicts[call] = max(each, key=lambda one: rank(one.bucket))
         return found
 
-    def _bucket(self, call: DryCall, found: Prediction) -> str:
-        by = found.by
-        if by is None or found.error:
+    def _bucket(self, call: DryCall, prediction: Prediction) -> str:
+        by = prediction.by
+        if by is None or prediction.error:
             bucket = "refused"
         elif by.verdict == DEPENDS:
-            bucket = UNDECIDED.bucket
+            bucket = UNDECIDED.name
         else:
             bucket = outcome_of(by, self.cls).bucket
         promised = call.operation in self.closed and not any(call.form)
-        if promised and bucket not in FAULTS and not self._keeps(bucket, found):
+        if promised and bucket not in FAULTS and not self._keeps(bucket, prediction):
             return "plain result"
         return bucket
 
-    def _keeps(self, bucket: str, found: Prediction) -> bool:
+    def _keeps(self, bucket: str, prediction: Prediction) -> bool:
         """Return whether a call gives the type again, as far as is known."""
-        known = [cls for cls in found.results if self.protocol.types.participates(cls)]
-        related = any(issubclass(self.cls, one) or issubclass(one, self.cls) for one in known)
-        return bucket != "refused" and (not found.results or related)
+        known = [cls for cls in prediction.results if self.protocol.types.participates(cls)]
+        related = any(issubclass(self.cls, result) or issubclass(result, self.cls) for result in known)
+        return bucket != "refused" and (not prediction.results or related)
 
 
 def rule_entries(
@@ -274,10 +274,10 @@ def rule_entries(
 ) -> tuple[RuleEntry, ...]:
     """Return all rules that a type has for an operation and its kinds, with how many calls come to each."""
     counted = Counter(map(id, entered))
-    found = [rule for rule in operation.rules_for_calls() if rule.serves(protocol.types.counts_as(cls))]
+    rules = [rule for rule in operation.rules_for_calls() if rule.serves(protocol.types.counts_as(cls))]
     optional = [p for p in operation.parameters.signature.parameters.values() if p.default is not p.empty]
     entries = []
-    for rule in found:
+    for rule in rules:
         takes = rule.takes.parameters.values()
         names = {p.name for p in takes}
         everything = any(p.kind is p.VAR_KEYWORD for p in takes)

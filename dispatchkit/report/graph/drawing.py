@@ -14,6 +14,7 @@ from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, NodeWrapper, Output
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
+from dispatchkit.report.documents import save_as, svg_document
 from dispatchkit.report.graph.layout import Layout, arranged
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
@@ -96,13 +97,13 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
 
 def _nearest(starts: Iterable[Vertex], limit: int) -> list[Vertex]:
     """Return the vertices that are fewest steps away."""
-    found = dict.fromkeys(starts)
-    front = list(found)
-    while front and len(found) < limit:
+    nearest = dict.fromkeys(starts)
+    front = list(nearest)
+    while front and len(nearest) < limit:
         following = dict.fromkeys(_main(edge) for vertex in front for edge in vertex.edges if edge is not None)
-        front = [vertex for vertex in following if vertex not in found][: limit - len(found)]
-        found.update(dict.fromkeys(front))
-    return list(found)
+        front = [vertex for vertex in following if vertex not in nearest][: limit - len(nearest)]
+        nearest.update(dict.fromkeys(front))
+    return list(nearest)
 
 
 def _main(vertex: Vertex | None) -> Any:
@@ -241,11 +242,7 @@ class Drawing:
         ------
         ValueError : for another suffix
         """
-        path = Path(path)
-        suffix = path.suffix.lower()
-        if suffix not in (".svg", ".dot", ".gv"):
-            raise ValueError(f"draw: cannot save as '{path.name}'; use a name that ends in .svg, .dot or .gv")
-        path.write_text(self.svg if suffix == ".svg" else self.dot, encoding="utf-8")
+        save_as("draw", path, {".svg": lambda: self.svg, ".dot": lambda: self.dot, ".gv": lambda: self.dot})
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -323,13 +320,8 @@ class _Svg:
         width = max(self.layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
         height = self.layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
         left = (width - self.layout.width) / 2
-        size = f'width="{width:.0f}" height="{height:.0f}"'
-        box = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+        outputs = [box.title for box in self.picture.boxes if box.sort == "output"]
         parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-graph" {size} {box} role="img">',
-            f"<title>{html.escape(self._summary())}</title>",
-            f"<style>{STYLE}</style>",
-            f'<rect class="paper" {size} rx="8"/>',
             f'<g transform="translate({left:.1f} {MARGIN:.1f})">',
             *map(self._arrow, range(len(self.picture.arrows))),
             *map(self._box, range(len(self.picture.boxes))),
@@ -337,11 +329,7 @@ class _Svg:
         ]
         if note:
             parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
-        return "\n".join([*parts, "</svg>"])
-
-    def _summary(self) -> str:
-        outputs = [box.title for box in self.picture.boxes if box.sort == "output"]
-        return f"graph of {', '.join(outputs)}"
+        return svg_document("dk-graph", width, height, f"graph of {', '.join(outputs)}", STYLE, parts)
 
     def _box(self, number: int) -> str:
         box, (width, height), (x, y) = self.picture.boxes[number], self.sizes[number], self.layout.centres[number]

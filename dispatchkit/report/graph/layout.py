@@ -69,15 +69,17 @@ def arranged(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, in
     graph = _layered(sizes, edges, depth)
     _order(graph)
     xs = _across(graph)
-    heights = [max((sizes[v][1] for v in layer if v < len(sizes)), default=0.0) for layer in graph.layers]
-    tops = [sum(heights[:i]) + i * BETWEEN for i in range(len(heights))]
     left = min((x - w / 2 for x, w in zip(xs, graph.widths, strict=True)), default=0.0)
     right = max((x + w / 2 for x, w in zip(xs, graph.widths, strict=True)), default=0.0)
     xs = [x - left for x in xs]
-    layer_of = {v: i for i, layer in enumerate(graph.layers) for v in layer}
-    centres = [(xs[v], tops[layer_of[v]] + heights[layer_of[v]] / 2) for v in range(len(sizes))]
-    routes = _routes(graph, edges, sizes, xs, layer_of, tops, heights)
-    return Layout(centres, routes, right - left, tops[-1] + heights[-1] if tops else 0.0)
+    spans: dict[int, Place] = {}  # top and bottom of the layer of each
+    bottom = -BETWEEN
+    for layer in graph.layers:
+        top = bottom + BETWEEN
+        bottom = top + max((sizes[v][1] for v in layer if v < len(sizes)), default=0.0)
+        spans.update(dict.fromkeys(layer, (top, bottom)))
+    centres = [(xs[v], sum(spans[v]) / 2) for v in range(len(sizes))]
+    return Layout(centres, _routes(graph, sizes, xs, spans), right - left, max(bottom, 0.0))
 
 
 def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
@@ -97,7 +99,7 @@ def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
             if not waiting[source]:
                 ready.append(source)
     top = max(height, default=0)
-    return [top - one for one in height]
+    return [top - steps for steps in height]
 
 
 def _layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], depth: Sequence[int]) -> _Layered:
@@ -156,9 +158,9 @@ def _crossings(graph: _Layered) -> int:
     for layer in graph.layers:
         ends: list[int] = []
         for v in layer:
-            own = sorted(places[n] for n in graph.below[v])
-            count += sum(len(ends) - bisect_right(ends, end) for end in own)
-            for end in own:
+            targets = sorted(places[n] for n in graph.below[v])
+            count += sum(len(ends) - bisect_right(ends, end) for end in targets)
+            for end in targets:
                 insort(ends, end)
     return count
 
@@ -188,9 +190,7 @@ def _weight(graph: _Layered, upper: int, lower: int) -> float:
     return (1.0, 2.0, 8.0)[passing] / max(len(graph.below[upper]), len(graph.above[lower]))
 
 
-def _place(
-    layer: Sequence[int], graph: _Layered, xs: list[float], wanted: Sequence[float], weights: Sequence[float]
-) -> None:
+def _place(layer: list[int], graph: _Layered, xs: list[float], wanted: list[float], weights: list[float]) -> None:
     """Put each of a layer as near to where it is wanted as the others let it, in the sense of least squares.
 
     With the distances that are needed taken off, the coordinates must only not decrease: neighbours that would are
@@ -212,42 +212,24 @@ def _place(
             weight, members = weight + more, members + number
         blocks.append((mean, weight, members))
     means = [mean for mean, _, members in blocks for _ in range(members)]
-    for v, mean, own in zip(layer, means, shifts, strict=True):
-        xs[v] = mean + own
+    for v, mean, shift in zip(layer, means, shifts, strict=True):
+        xs[v] = mean + shift
 
 
-def _routes(
-    graph: _Layered,
-    edges: Sequence[tuple[int, int]],
-    sizes: Sequence[tuple[float, float]],
-    xs: Sequence[float],
-    layer_of: dict[int, int],
-    tops: Sequence[float],
-    heights: Sequence[float],
-) -> list[list[Place]]:
+def _routes(graph: _Layered, sizes: Sequence[Place], xs: list[float], spans: dict[int, Place]) -> list[list[Place]]:
     """Return the points of each edge: out of its box, straight through the layers it passes, into the next box."""
     starts, ends = _ports(graph, sizes, xs)
     routes = []
-    for number, chain in enumerate(graph.chains):
-        route: list[Place] = []
-        for v in chain:
-            layer = layer_of[v]
-            top, bottom = tops[layer], tops[layer] + heights[layer]
-            if v == chain[0]:
-                x = xs[v] + starts[number]
-                route += [(x, (top + bottom + sizes[v][1]) / 2), (x, bottom)]
-            elif v == chain[-1]:
-                x = xs[v] + ends[number]
-                route += [(x, top), (x, (top + bottom - sizes[v][1]) / 2)]
-            else:
-                route += [(xs[v], top), (xs[v], bottom)]
-        routes.append(route)
+    for (source, *passed, target), start, end in zip(graph.chains, starts, ends, strict=True):
+        through = [(xs[v], y) for v in passed for y in spans[v]]
+        x, (top, bottom) = xs[source] + start, spans[source]
+        first = [(x, (top + bottom + sizes[source][1]) / 2), (x, bottom)]
+        x, (top, bottom) = xs[target] + end, spans[target]
+        routes.append([*first, *through, (x, top), (x, (top + bottom - sizes[target][1]) / 2)])
     return routes
 
 
-def _ports(
-    graph: _Layered, sizes: Sequence[tuple[float, float]], xs: Sequence[float]
-) -> tuple[list[float], list[float]]:
+def _ports(graph: _Layered, sizes: Sequence[Place], xs: list[float]) -> tuple[list[float], list[float]]:
     """Return for each edge how far from the middle of its source it starts, and of its target it ends."""
     starts, ends = [0.0] * len(graph.chains), [0.0] * len(graph.chains)
     for offsets, end, neighbour in ((starts, 0, 1), (ends, -1, -2)):

@@ -21,9 +21,10 @@ from dispatchkit.protocol.frames import frame_outside, line_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, observe
-from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, OUTCOMES
+from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
 
 # Shape and dtype of an array, None for what it does not tell without becoming dense.
@@ -177,7 +178,7 @@ def _is_bound(operation: Overridable, call: CallEvent) -> bool:
 
 
 # How a call is answered, with what it means.
-HOWS = {one.how: one.seen or one.meaning for one in OUTCOMES if one.how}
+HOWS = {one.how: one.seen or one.outcome.meaning for one in OUTCOMES if one.how}
 
 
 @dataclass(slots=True)
@@ -305,11 +306,11 @@ def _decide(record: TracedCall, call: CallEvent, chain: Chain | None, nobody: bo
     if step is None or nobody or step.source in (AMBIGUOUS, FOREIGN):
         record.how, record.what = "nobody", "" if step is None or nobody else step.text
         return
-    own = [cls for cls in chain.types if cls is not operation.protocol.types.base]
-    if step.source is DEFAULT and not own:
+    structured = [cls for cls in chain.types if cls is not operation.protocol.types.base]
+    if step.source is DEFAULT and not structured:
         record.how = "plain"
         return
-    record.how, record.who, record.what = step.source.how, type_name(step.cls), step.text
+    record.how, record.who, record.what = step.source.name, type_name(step.cls), step.text
     record.asked = step.cls
     if step.rule is not None:
         record.what, record.location = step.rule.title, step.rule.location

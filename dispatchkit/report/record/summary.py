@@ -59,17 +59,17 @@ class Cause:
 
 def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
     """Return why calls became dense, the largest first; calls with the same function, type and reason are one."""
-    found: dict[tuple[str, str, str], Cause] = {}
+    causes: dict[tuple[str, str, str], Cause] = {}
     for call in calls:
         if not call.self_densified:
             continue
         code, fix = _judged(call)
         who = call.who or ", ".join(call.types)
-        cause = found.setdefault((call.name, who, call.reason), Cause(code, call.name, who, call.reason, fix))
+        cause = causes.setdefault((call.name, who, call.reason), Cause(code, call.name, who, call.reason, fix))
         cause.count += 1
         cause.nbytes += call.self_densified
         cause.lines[short_location(call.place)] += 1
-    return sorted(found.values(), key=lambda cause: -cause.nbytes)
+    return sorted(causes.values(), key=lambda cause: -cause.nbytes)
 
 
 def _judged(call: TracedCall) -> tuple[str, str]:
@@ -88,7 +88,10 @@ def _judged(call: TracedCall) -> tuple[str, str]:
 
 def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
     """Return the calls as lines, those made inside of another below it and further to the right."""
-    rows = [(f"{'  ' * call.depth}{call.name}({', '.join(call.types)})", _said(call), call) for call in calls[:MOST]]
+    rows = [
+        (f"{'  ' * call.depth}{call.name}({', '.join(call.types)})", ", ".join(_parts(call)), call)
+        for call in calls[:MOST]
+    ]
     width = min(max((len(head) for head, _, _ in rows), default=0), 60)
     lines = [f"{head:<{width}}  {said}  # {short_location(call.place)}" for head, said, call in rows]
     left_out = len(calls) - len(rows)
@@ -99,12 +102,8 @@ def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
     return "\n".join(lines) if lines else "no calls"
 
 
-def _said(call: TracedCall) -> str:
-    """Return in words how a call was answered, what became dense, and what it raised."""
-    return ", ".join(_parts(call))
-
-
 def _parts(call: TracedCall) -> Iterator[str]:
+    """Yield in words how a call was answered, what became dense, and what it raised."""
     how, what = call.how or "under way", "" if call.how == "plain" else call.what
     yield what if what.startswith(how) else f"{how}: {what}" if what else how
     if call.self_densified:
@@ -124,7 +123,7 @@ def recorded_advice(
     cls : the type that they are for, None for the one whose calls became dense most often
     impossible, with_kinds : as of `advise`
     """
-    dense = [call for call in calls if call.how == Dense.outcome.how and call.asked is not None]
+    dense = [call for call in calls if call.how == Dense.outcome.name and call.asked is not None]
     counted = Counter(call.asked for call in dense)
     chosen = cls or next((one for one, _ in counted.most_common(1)), None)
     if chosen is None:
@@ -178,6 +177,10 @@ class SummaryRow:
     hows: Counter[str] = field(default_factory=Counter)
 
 
+NAMES: dict[str, Callable[[TracedCall], str]] = {
+    "function": lambda call: call.name,
+    "line": lambda call: short_location(call.place),
+}
 _KEYS: dict[Order, Callable[[SummaryRow], Any]] = {
     "self": lambda row: (-row.self_time, row.name),
     "total": lambda row: (-row.total, row.name),
@@ -194,33 +197,25 @@ def summarised(calls: Sequence[TracedCall], by: Literal["function", "line"], sor
     ------
     ValueError : for another `by` or `sort`
     """
-    if by not in ("function", "line"):
+    if by not in NAMES:
         raise ValueError(f"summary: by must be 'function' or 'line', not {by!r}")
-    name = _function if by == "function" else _line
+    name = NAMES[by]
     rows: dict[str, SummaryRow] = {}
     for call in calls:
-        own = name(call)
-        row = rows.setdefault(own, SummaryRow(own))
+        row_name = name(call)
+        row = rows.setdefault(row_name, SummaryRow(row_name))
         row.calls += 1
         row.self_time += call.self_time
         row.densified += call.self_densified
         row.errors += bool(call.error)
         row.types[f"({', '.join(call.types)})" if by == "function" else call.name] += 1
         row.hows[f"{call.how}: {call.who}" if call.who else call.how or "under way"] += 1
-        if all(name(around) != own for around in _around(calls, call)):
+        if all(name(around) != row_name for around in _around(calls, call)):
             row.total += call.duration
     everything = sum(row.self_time for row in rows.values())
     for row in rows.values():
         row.share = 100 * row.self_time / everything if everything else 0.0
     return Summary(list(rows.values()), by, dropped).sorted(sort)
-
-
-def _function(call: TracedCall) -> str:
-    return call.name
-
-
-def _line(call: TracedCall) -> str:
-    return short_location(call.place)
 
 
 def _around(calls: Sequence[TracedCall], call: TracedCall) -> Iterator[TracedCall]:

@@ -13,7 +13,15 @@ from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dispatchkit.report.documents import css_class, filled_page, format_time, short_location, style
+from dispatchkit.report.documents import (
+    css_class,
+    filled_page,
+    format_time,
+    save_as,
+    short_location,
+    style,
+    svg_document,
+)
 from dispatchkit.report.record.call import HOWS, TracedCall
 from dispatchkit.wording import format_bytes
 
@@ -72,20 +80,16 @@ def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
     process = os.getpid()
     tracks: dict[tuple[int, str, str], int] = {}
     events = [_event(call, process, tracks.setdefault(call.lane, len(tracks) + 1)) for call in calls]
-    names = [_named("process_name", process, 0, "dispatchkit")]
-    for (_, thread, task), track in tracks.items():
-        names.append(_named("thread_name", process, track, f"{thread}, task {task}" if task else thread))
-        names.append({**_metadata("thread_sort_index", process, track), "args": {"sort_index": track}})
+    names = [_metadata("process_name", process, 0, name="dispatchkit")]
+    for lane, track in tracks.items():
+        names.append(_metadata("thread_name", process, track, name=lane_text(lane)))
+        names.append(_metadata("thread_sort_index", process, track, sort_index=track))
     data = {"traceEvents": [*names, *events], "displayTimeUnit": "ns", "otherData": {"calls not kept": str(dropped)}}
     return json.dumps(data)
 
 
-def _metadata(name: str, process: int, track: int) -> dict[str, Any]:
-    return {"name": name, "ph": "M", "ts": 0, "pid": process, "tid": track}
-
-
-def _named(event: str, process: int, track: int, name: str) -> dict[str, Any]:
-    return {**_metadata(event, process, track), "args": {"name": name}}
+def _metadata(event: str, process: int, track: int, **args: Any) -> dict[str, Any]:
+    return {"name": event, "ph": "M", "ts": 0, "pid": process, "tid": track, "args": args}
 
 
 def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
@@ -197,16 +201,9 @@ class Timeline:
                 y += ROW + GAP
             y += 8
         parts += [*self._axis(top, y), *boxes]
-        size = f'width="{self._width}" height="{y + MARGIN:.0f}"'
-        view = f'viewBox="0 0 {self._width} {y + MARGIN:.0f}"'
         used = [*dict.fromkeys(call.how or "plain" for call in self._calls), "several"]
-        head = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-trace" {size} {view} role="img">',
-            f"<title>{html.escape(next(self._heads(groups)))}</title>",
-            f"<style>{style('.dk-trace', RULES, used)}</style>",
-            f'<rect class="paper" {size} rx="8"/>',
-        ]
-        return "\n".join([*head, *parts, "</svg>"])
+        title, rules = next(self._heads(groups)), style(".dk-trace", RULES, used)
+        return svg_document("dk-trace", self._width, y + MARGIN, title, rules, parts)
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: it zooms, searches, and shows what is known of each call."""
@@ -219,11 +216,7 @@ class Timeline:
         ------
         ValueError : if its name ends neither in ``.svg`` nor in ``.html``
         """
-        path = Path(path)
-        if path.suffix.lower() not in (".svg", ".html"):
-            raise ValueError(f"timeline: cannot save as '{path.name}'; use a name that ends in .svg or .html")
-        text = self.svg if path.suffix.lower() == ".svg" else self.to_html()
-        path.write_text(text, encoding="utf-8")
+        save_as("timeline", path, {".svg": lambda: self.svg, ".html": self.to_html})
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -341,9 +334,9 @@ def _shares(block: _Block, x: float, y: float, width: float) -> Iterator[str]:
         times[call.how] += call.duration
     scale = width / max(sum(times.values()), 1)
     for how in sorted(times):
-        own = times[how] * scale
-        yield f'<g class="{css_class(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{own:.1f}" height="5"/></g>'
-        x += own
+        part = times[how] * scale
+        yield f'<g class="{css_class(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{part:.1f}" height="5"/></g>'
+        x += part
 
 
 def _details(call: TracedCall) -> str:

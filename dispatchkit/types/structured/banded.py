@@ -24,7 +24,7 @@ from dispatchkit.types.structured.base import (
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
-from dispatchkit.types.structured.triangular import Form, scipy_linalg, solution
+from dispatchkit.types.structured.systems import log_determinant, scipy_linalg, solution
 
 implements = tensor_protocol.implements
 
@@ -86,7 +86,8 @@ class BandedTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.bands.device))
+        dense: Tensor = self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.bands.device))
+        return dense
 
     def map_elements(self, function: Callable[[Any], Any]) -> BandedTensor:
         """Return the matrix with a function applied to the bands."""
@@ -108,29 +109,26 @@ class BandedTensor(StructuredTensor):
         bands = x[..., np.where(inside, rows, columns), columns]
         return BandedTensor(bands, lower=self.lower, upper=self.upper)
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with the bands added."""
         rows, columns, inside = _places(self.shape[-1], self.lower, self.upper)
         index = (..., np.where(inside, rows, columns), columns)
-        added: Tensor = ops.index_put(x, index, self.elements, accumulate=True)
-        return added
+        return ops.index_put(x, index, self.elements, accumulate=True)
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
         band = self.upper + rows - columns
         inside = (band >= 0) & (band <= self.lower + self.upper)
         chosen = self.bands[..., ops.where(inside, band, 0), columns + 0 * band]
-        here: Tensor = ops.where(inside, chosen, ops.zeros((), dtype=self.dtype, device=chosen.device))
-        return here
+        return ops.where(inside, chosen, ops.zeros((), dtype=self.dtype, device=chosen.device))
 
-    def times(self, columns: Tensor) -> Tensor:
+    def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, a diagonal at a time."""
-        product: Tensor = _times(self.elements, columns, self.lower, self.upper)
-        return product
+        return _times(self.elements, columns, self.lower, self.upper)
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by factors with as many diagonals."""
-        return solution(Bands(self.lower, self.upper), ops.astype(self.elements, columns.dtype), columns)
+        return solution(Bands(self.lower, self.upper), columns, ops.astype(self.elements, columns.dtype))
 
     def principal(self, start: int, stop: int) -> BandedTensor:
         """Return the matrix of some of the rows and columns."""
@@ -187,21 +185,20 @@ def _transposed(bands: Any, lower: int, upper: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Bands(Form):
+class Bands:
     """An array that holds bands, for `solution`."""
 
     lower: int
     upper: int
+    axes = (2,)
 
-    @override
-    def solve(self, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def solve(self, columns: np.ndarray, bands: np.ndarray) -> Any:
         solve_banded = scipy_linalg("solve").solve_banded
-        found: np.ndarray = solve_banded((self.lower, self.upper), data, columns, check_finite=False)
-        return found
+        return solve_banded((self.lower, self.upper), bands, columns, check_finite=False)
 
-    def log_determinant(self, data: np.ndarray) -> tuple[Any, Any]:
+    def log_determinant(self, bands: np.ndarray) -> tuple[Any, Any]:
         """Return sign and logarithm of the determinant, from LAPACK's factors."""
-        padded = np.concatenate([np.zeros((self.lower, data.shape[-1]), data.dtype), data])
+        padded = np.concatenate([np.zeros((self.lower, bands.shape[-1]), bands.dtype), bands])
         (factor,) = scipy_linalg("slogdet").get_lapack_funcs(("gbtrf",), (padded,))
         factors, swaps, _ = factor(padded, self.lower, self.upper)
         diagonal = factors[self.lower + self.upper]
@@ -211,18 +208,20 @@ class Bands(Form):
         odd = np.count_nonzero(swaps != np.arange(diagonal.size)) % 2
         return (-1) ** odd * np.prod(np.sign(diagonal)), np.sum(np.log(sizes))
 
-    @override
-    def adjoint(self, data: Any) -> tuple[Any, Bands]:
-        return ops.conj(_transposed(data, self.lower, self.upper)), Bands(self.upper, self.lower)
+    def inverse_sums(self, bands: Any) -> tuple[Any]:
+        unit = ops.eye(bands.shape[-1], dtype=bands.dtype, device=bands.device)
+        form, adjoint = self.adjoint(bands)
+        return self.outer(solution(form, unit, *adjoint), unit)
 
-    @override
-    def times(self, data: Any, columns: Any) -> Any:
-        return _times(_inside(data, self.lower, self.upper), columns, self.lower, self.upper)
+    def adjoint(self, bands: Any) -> tuple[Bands, tuple[Any]]:
+        return Bands(self.upper, self.lower), (ops.conj(_transposed(bands, self.lower, self.upper)),)
 
-    @override
-    def outer(self, left: Any, right: Any) -> Any:
+    def times(self, columns: Any, bands: Any) -> Any:
+        return _times(_inside(bands, self.lower, self.upper), columns, self.lower, self.upper)
+
+    def outer(self, left: Any, right: Any) -> tuple[Any]:
         rows = [ops.sum(_moved(left, -offset, -2) * right, axis=-1) for offset in _offsets(self.lower, self.upper)]
-        return ops.stack(rows, axis=-2)
+        return (ops.stack(rows, axis=-2),)
 
 
 implement_pairs(BandedTensor)
@@ -265,7 +264,7 @@ def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
 def slogdet_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
         return slogdet_of_diagonal(linalg.diagonal(x))
-    return linalg.SlogdetResult(*_LogDeterminant.apply(floating(x.elements), Bands(x.lower, x.upper)))
+    return linalg.SlogdetResult(*log_determinant(Bands(x.lower, x.upper), floating(x.elements)))
 
 
 @implements(linalg.det)
@@ -274,52 +273,6 @@ def det_banded(x: BandedTensor, /) -> Any:
         return ops.prod(floating(linalg.diagonal(x)), axis=-1)
     sign, logarithm = linalg.slogdet(x)
     return sign * ops.exp(logarithm)
-
-
-class _LogDeterminant(autograd.Function):
-    """Sign and logarithm of determinants; the cotangent of the bands takes the inverse in their places."""
-
-    @staticmethod
-    @override
-    def forward(bands: Tensor, form: Bands) -> tuple[Tensor, Tensor]:
-        array = np.asarray(bands.detach())
-        pairs = [form.log_determinant(array[index]) for index in np.ndindex(array.shape[:-2])]
-        signs, logarithms = (np.array([pair[i] for pair in pairs]).reshape(array.shape[:-2]) for i in (0, 1))
-        parts = (signs, bands.dtype), (logarithms, ops.real(bands).dtype)
-        sign, logarithm = (ops.asarray(part, dtype=dtype).to(like=bands) for part, dtype in parts)
-        return sign, logarithm
-
-    @staticmethod
-    @override
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.form = inputs[1]
-        ctx.save_for_backward(inputs[0])
-        ctx.save_for_forward(inputs[0])
-        ctx.mark_non_differentiable(output[0])
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, sign: Any, g: Tensor) -> Any:
-        return g[..., None, None] * _inverse_in_places(ctx), None
-
-    @staticmethod
-    @override
-    def jvp(ctx: Any, bands_t: Tensor, form: Any) -> Any:
-        weights = ops.conj(_inverse_in_places(ctx))
-        return None, ops.real(ops.sum(weights * bands_t, axis=(-2, -1)))
-
-    @staticmethod
-    @override
-    def vmap(info: Any, in_dims: Any, bands: Tensor, form: Bands) -> Any:
-        return _LogDeterminant.apply(ops.moveaxis(bands, in_dims[0], 0), form), (0, 0)
-
-
-def _inverse_in_places(ctx: Any) -> Any:
-    """Return the elements of the inverse's conjugate transpose in the places of the bands."""
-    (bands,) = ctx.saved_tensors
-    unit = ops.eye(bands.shape[-1], dtype=bands.dtype, device=bands.device)
-    adjoint, form = ctx.form.adjoint(bands)
-    return ctx.form.outer(solution(form, adjoint, unit), unit)
 
 
 @implements(linalg.eigh)
@@ -387,13 +340,13 @@ class _Eigen(autograd.Function):
         turned = _over_gaps((turned - ops.conj(ops.matrix_transpose(turned))) / 2, values)
         unit = ops.eye(values.shape[-1], dtype=vectors.dtype, device=values.device)
         inner = ops.matmul(vectors, turned + unit * values_g[..., None, :])
-        return ctx.form.outer(inner, ops.conj(vectors)), None
+        return ctx.form.outer(inner, ops.conj(vectors))[0], None
 
     @staticmethod
     @override
     def jvp(ctx: Any, bands_t: Tensor, form: Any) -> Any:
         values, vectors = ctx.saved_tensors
-        moved = ops.matmul(ops.conj(ops.matrix_transpose(vectors)), ctx.form.times(bands_t, vectors))
+        moved = ops.matmul(ops.conj(ops.matrix_transpose(vectors)), ctx.form.times(vectors, bands_t))
         moved = (moved + ops.conj(ops.matrix_transpose(moved))) / 2
         return ops.real(linalg.diagonal(moved)), ops.matmul(vectors, _over_gaps(moved, values))
 

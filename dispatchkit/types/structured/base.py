@@ -15,6 +15,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.types.rules import bound
 
 Number = int | float | complex
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
@@ -471,17 +472,12 @@ ZERO_PRESERVING_PAIRS = (
 )
 
 
-def _register_zero_preserving() -> None:
-    for function in ZERO_PRESERVING:
-
-        def on_elements(x: StructuredTensor, /, function: Any = function) -> Any:
-            return x.map_elements(function)
-
-        on_elements.__name__ = on_elements.__qualname__ = f"{function.__name__}_structured"
-        implements(function, StructuredTensor)(on_elements)
+def map_structured(function: Any, x: StructuredTensor, /) -> Any:
+    return x.map_elements(function)
 
 
-_register_zero_preserving()
+for _function in ZERO_PRESERVING:
+    implements(_function, StructuredTensor)(bound(_function, map_structured))
 
 
 @implements(ops.pow)
@@ -494,11 +490,11 @@ def pow_structured(x1: StructuredTensor, x2: Number, /) -> Any:
 def implement_pairs(cls: type[StructuredTensor]) -> None:
     """Register the elementwise functions of two matrices of a structure that defines `zip_elements`."""
     for function in ZERO_PRESERVING_PAIRS:
+        implements(function, cls, cls)(bound(function, zip_pair))
 
-        def on_pairs(x1: StructuredTensor, x2: StructuredTensor, /, function: Any = function) -> Any:
-            if not same_size(function.__name__, x1, x2):
-                return decline("a matrix with an axis of length 1 broadcasts over all elements")
-            return x1.zip_elements(x2, function)
 
-        on_pairs.__name__ = on_pairs.__qualname__ = f"{function.__name__}_of_pairs"
-        implements(function, cls, cls)(on_pairs)
+def zip_pair(function: Any, x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
+    """Return an elementwise function of two matrices of one structure."""
+    if not same_size(function.__name__, x1, x2):
+        return decline("a matrix with an axis of length 1 broadcasts over all elements")
+    return x1.zip_elements(x2, function)

@@ -91,9 +91,8 @@ class CirculantTensor(StructuredTensor):
         return CirculantTensor(function(self.column))
 
     @override
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
-        found: Tensor = self.column[..., (rows - columns) % self.column.shape[-1]]
-        return found
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        return self.column[..., (rows - columns) % self.column.shape[-1]]
 
     @override
     def times(self, columns: Tensor) -> Any:
@@ -114,8 +113,8 @@ def _spectrum(x: Tensor, n: int) -> Tensor:
     """Return the Fourier transform of vectors with zeros appended to length n, of real ones the first half."""
     if not n:
         return ops.astype(x, np.result_type(x.dtype, np.complex64))
-    made: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
-    return made
+    spectrum: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
+    return spectrum
 
 
 def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:
@@ -148,9 +147,8 @@ def _from_spectrum(x: CirculantTensor, spectrum: Tensor) -> CirculantTensor:
     return CirculantTensor(_back(spectrum, x.column.shape[-1], floating(x.column).dtype))
 
 
-def _all_eigenvalues(x: CirculantTensor) -> Tensor:
-    found: Tensor = fft.fft(floating(x.column)) if x.column.shape[-1] else _spectrum(floating(x.column), 0)
-    return found
+def _all_eigenvalues(x: CirculantTensor) -> Any:
+    return fft.fft(floating(x.column)) if x.column.shape[-1] else _spectrum(floating(x.column), 0)
 
 
 # Functions of the elements, and of pairs of elements in the same place.

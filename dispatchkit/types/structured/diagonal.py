@@ -12,6 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -71,7 +72,8 @@ class DiagonalTensor(StructuredTensor):
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        return self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.values.device))
+        dense: Tensor = self.added_to(ops.zeros(self.shape, dtype=self.dtype, device=self.values.device))
+        return dense
 
     def map_elements(self, function: Callable[[Any], Any]) -> DiagonalTensor:
         """Return the matrix with a function applied to the diagonal."""
@@ -87,32 +89,27 @@ class DiagonalTensor(StructuredTensor):
         """Return the diagonal of a tensor."""
         return DiagonalTensor(linalg.diagonal(x))
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with the numbers added on its diagonal."""
         index = ops.arange(self.shape[-1], device=x.device)
-        added: Tensor = ops.index_put(x, (..., index, index), self.values, accumulate=True)
-        return added
+        return ops.index_put(x, (..., index, index), self.values, accumulate=True)
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
-        here: Tensor = ops.where(rows == columns, self.values[..., rows], ops.zeros((), dtype=self.dtype))
-        return here
+        return ops.where(rows == columns, self.values[..., rows], ops.zeros((), dtype=self.dtype))
 
-    def times(self, columns: Tensor) -> Tensor:
+    def times(self, columns: Tensor) -> Any:
         """Return a tensor with its rows scaled."""
-        scaled: Tensor = self.values[..., :, None] * columns
-        return scaled
+        return self.values[..., :, None] * columns
 
-    def times_from_left(self, rows: Tensor) -> Tensor:
+    def times_from_left(self, rows: Tensor) -> Any:
         """Return a tensor with its columns scaled."""
-        scaled: Tensor = rows * self.values[..., None, :]
-        return scaled
+        return rows * self.values[..., None, :]
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return a tensor with its rows divided."""
         _require_regular("solve", self)
-        solution: Tensor = columns / self.values[..., :, None]
-        return solution
+        return columns / self.values[..., :, None]
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
@@ -258,31 +255,27 @@ class ScalarTensor(StructuredTensor):
         """Return the diagonal of a tensor."""
         return DiagonalTensor(linalg.diagonal(x))
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with the value added on its diagonal."""
         index = ops.arange(self.n, device=x.device)
-        added: Tensor = ops.index_put(x, (..., index, index), self.value, accumulate=True)
-        return added
+        return ops.index_put(x, (..., index, index), self.value, accumulate=True)
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices: the value where they are equal, else zero."""
-        here: Tensor = ops.where(rows == columns, filled((), self.value), ops.zeros((), dtype=self.dtype))
-        return here
+        return ops.where(rows == columns, filled((), self.value), ops.zeros((), dtype=self.dtype))
 
-    def times(self, columns: Tensor) -> Tensor:
+    def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor."""
-        product: Tensor = self.value * columns
-        return product
+        return self.value * columns
 
-    def times_from_left(self, rows: Tensor) -> Tensor:
+    def times_from_left(self, rows: Tensor) -> Any:
         """Return the product of a tensor with the matrix."""
         return self.times(rows)
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of a system, which must have one."""
         _require_nonzero("solve", self)
-        solution: Tensor = columns / self.value
-        return solution
+        return columns / self.value
 
     def principal(self, start: int, stop: int) -> ScalarTensor:
         """Return the matrix of some of the rows and columns."""
@@ -309,19 +302,15 @@ def diagonal_of_scalar(x: ScalarTensor) -> DiagonalTensor:
 # True it has structure only if the diagonal gives True as well.
 
 
-def _register_comparisons() -> None:
-    for function in (ops.less_equal, ops.greater_equal, ops.equal):
-
-        def weak(x1: ScalarTensor, x2: ScalarTensor, /, function: Any = function) -> Any:
-            if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
-                return decline("the result is True off the diagonal alone")
-            return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
-
-        weak.__name__ = weak.__qualname__ = f"{function.__name__}_scalar_tensors"
-        implements(function, ScalarTensor, ScalarTensor)(weak)
+def compare_scalar_tensors(function: Any, x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
+    if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
+        return decline("the result is True off the diagonal alone")
+    return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
 
 
-_register_comparisons()
+for _function in (ops.less_equal, ops.greater_equal, ops.equal):
+    implements(_function, ScalarTensor, ScalarTensor)(bound(_function, compare_scalar_tensors))
+
 
 # Products.
 

@@ -16,6 +16,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
@@ -136,15 +137,14 @@ class KroneckerTensor(StructuredTensor):
         return f"KroneckerTensor({', '.join(map(repr, self.factors))})"
 
 
-def _kron(x1: Tensor, x2: Tensor) -> Tensor:
+def _kron(x1: Tensor, x2: Tensor) -> Any:
     """Return the Kronecker product of the last two axes."""
     product = x1[..., :, None, :, None] * x2[..., None, :, None, :]
     rows, columns = x1.shape[-2] * x2.shape[-2], x1.shape[-1] * x2.shape[-1]
-    made: Tensor = ops.reshape(product, (*product.shape[:-4], rows, columns))
-    return made
+    return ops.reshape(product, (*product.shape[:-4], rows, columns))
 
 
-def plain(factor: Any) -> Tensor:
+def plain(factor: Any) -> Any:
     """Return a factor as a tensor: its elements are few compared with those of the product."""
     if not isinstance(factor, StructuredTensor):
         dense: Tensor = dense_form(factor)
@@ -154,8 +154,7 @@ def plain(factor: Any) -> Tensor:
     elements = factor.elements_at(places[0][:, None], places[1])
     if elements is NotImplemented:
         elements = ops.matmul(factor, ops.eye(columns, dtype=factor.dtype, device=factor.device))
-    made: Tensor = elements
-    return made
+    return elements
 
 
 def _one_by_one(factors: tuple[Any, ...], columns: Tensor, function: Callable[[Any, Tensor], Tensor]) -> Tensor:
@@ -255,23 +254,16 @@ def matrix_transpose_kronecker(x: KroneckerTensor, /) -> KroneckerTensor:
     return _each(ops.matrix_transpose, x)
 
 
-def _register_reductions() -> None:
-    for function in (ops.sum, ops.mean):
-
-        def reduced(
-            x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False, function: Any = function
-        ) -> Any:
-            axes = tuple(axes_of(function.__name__, x, axis))
-            if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
-                return decline("sums of a batch, or with inf or nan")
-            found = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
-            return found if keepdims else ops.squeeze(found, axis=axes)
-
-        reduced.__name__ = reduced.__qualname__ = f"{function.__name__}_kronecker"
-        implements(function, KroneckerTensor)(reduced)
+def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    axes = tuple(axes_of(function.__name__, x, axis))
+    if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
+        return decline("sums of a batch, or with inf or nan")
+    result = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
+    return result if keepdims else ops.squeeze(result, axis=axes)
 
 
-_register_reductions()
+for _function in (ops.sum, ops.mean):
+    implements(_function, KroneckerTensor)(bound(_function, reduce_kronecker))
 
 
 # Linear algebra.
@@ -390,11 +382,10 @@ def _one_sided(x: KroneckerTensor) -> bool:
     return len({f.shape[-2] > f.shape[-1] for f in x.factors if f.shape[-2] != f.shape[-1]}) < 2
 
 
-def _with_zeros(values: Tensor, x: KroneckerTensor) -> Tensor:
+def _with_zeros(values: Tensor, x: KroneckerTensor) -> Any:
     """Return the products of singular values, and those that are 0 where some factor is tall and another wide."""
     missing = min(x.shape[-2:]) - values.shape[-1]
-    padded: Tensor = ops.pad(values, ((0, 0),) * (values.ndim - 1) + ((0, missing),)) if missing else values
-    return padded
+    return ops.pad(values, ((0, 0),) * (values.ndim - 1) + ((0, missing),)) if missing else values
 
 
 def _in_order(vectors: Sequence[Tensor], order: Tensor, counts: list[int]) -> Any:

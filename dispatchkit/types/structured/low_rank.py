@@ -108,10 +108,9 @@ class LowRankTensor(StructuredTensor):
         return LowRankTensor(*(function(factor) for factor in _in_one_batch(self.left, self.right)))
 
     @override
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         left, right = self.left[..., rows, :], ops.matrix_transpose(self.right)[..., columns, :]
-        found: Tensor = ops.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
-        return found
+        return ops.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
 
     @override
     def times(self, columns: Tensor) -> Any:
@@ -290,10 +289,9 @@ class LowRankUpdateTensor(StructuredTensor):
             return spread
         capacity = _capacity(low, spread)
 
-        def woodbury(right: Tensor) -> Tensor:
+        def woodbury(right: Tensor) -> Any:
             direct = self.base.solve_columns(promoted(right, self.base.dtype))
-            found: Tensor = direct - ops.matmul(spread, linalg.solve(capacity, ops.matmul(low.right, direct)))
-            return found
+            return direct - ops.matmul(spread, linalg.solve(capacity, ops.matmul(low.right, direct)))
 
         try:
             solution = woodbury(columns)
@@ -311,11 +309,10 @@ class LowRankUpdateTensor(StructuredTensor):
         return f"LowRankUpdateTensor(base={self.base!r}, update={self.update!r})"
 
 
-def _capacity(low: LowRankTensor, spread: Tensor) -> Tensor:
+def _capacity(low: LowRankTensor, spread: Tensor) -> Any:
     """Return ``I + right @ base⁻¹ @ left``, of shape (..., r, r)."""
     product = ops.matmul(low.right, spread)
-    capacity: Tensor = product + ops.eye(low.rank, dtype=product.dtype, device=product.device)
-    return capacity
+    return product + ops.eye(low.rank, dtype=product.dtype, device=product.device)
 
 
 def _spread(x: LowRankUpdateTensor) -> Any:

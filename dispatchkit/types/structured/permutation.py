@@ -12,6 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import bound
 from dispatchkit.types.structured.base import (
     Number,
     StructuredTensor,
@@ -88,22 +89,19 @@ class PermutationTensor(StructuredTensor):
         """Return the matrix with a function of the axes of the batch applied."""
         return _permutation(function(self.permutation), self.dtype)
 
-    def places(self) -> Tensor:
+    def places(self) -> Any:
         """Return where the ones are."""
         columns = ops.arange(self.shape[-1]).to(like=self.permutation)
-        here: Tensor = ops.equal(self.permutation[..., :, None], columns)
-        return here
+        return ops.equal(self.permutation[..., :, None], columns)
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with ones added."""
         places = ops.arange(self.shape[-1], device=x.device)
-        added: Tensor = x + self.elements_at(places[:, None], places[None, :])
-        return added
+        return x + self.elements_at(places[:, None], places[None, :])
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
-        here: Tensor = ops.astype(self.permutation[..., rows] == columns, self.dtype)
-        return here
+        return ops.astype(self.permutation[..., rows] == columns, self.dtype)
 
     def times(self, columns: Tensor) -> Tensor:
         """Return a tensor with its rows permuted."""
@@ -138,21 +136,19 @@ def _taken(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
     return ops.take_along_axis(x, ops.broadcast_to(index, x.shape), axis=axis)
 
 
-def _register_functions_of_ones() -> None:
-    """Register the elementwise functions that map 1 to 1 as well as 0 to 0."""
-    for function in (
-        *(ops.positive, ops.abs, ops.sign, ops.square, ops.sqrt, ops.cbrt, ops.relu),
-        *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real),
-    ):
-
-        def on_ones(x: PermutationTensor, /, function: Any = function) -> PermutationTensor:
-            return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
-
-        on_ones.__name__ = on_ones.__qualname__ = f"{function.__name__}_permutation"
-        implements(function, PermutationTensor)(on_ones)
+# The elementwise functions that map 1 to 1 as well as 0 to 0.
+ONE_PRESERVING = (
+    *(ops.positive, ops.abs, ops.sign, ops.square, ops.sqrt, ops.cbrt, ops.relu),
+    *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real),
+)
 
 
-_register_functions_of_ones()
+def map_permutation(function: Any, x: PermutationTensor, /) -> PermutationTensor:
+    return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
+
+
+for _function in ONE_PRESERVING:
+    implements(_function, PermutationTensor)(bound(_function, map_permutation))
 
 
 @implements(ops.pow)

@@ -109,8 +109,7 @@ class ShiftedKroneckerTensor(StructuredTensor):
         if not holds(values != 0, traced=True):
             return decline("some eigenvalue is 0")
         factors = [ops.astype(plain(f), np.result_type(f.dtype, columns.dtype)) for f in self.product.factors]
-        found: Tensor = _Solution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
-        return found
+        return _Solution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
 
     def __repr__(self) -> str:
         return f"ShiftedKroneckerTensor({self.product!r}, shift={self.shift!r})"
@@ -138,11 +137,10 @@ class _Solution(autograd.Function):
 
     @staticmethod
     @override
-    def forward(columns: Tensor, shift: Tensor, values: Tensor, *matrices: Tensor) -> Tensor:
+    def forward(columns: Tensor, shift: Tensor, values: Tensor, *matrices: Tensor) -> Any:
         vectors = KroneckerTensor(*matrices[: len(matrices) // 2])
         back = ops.conj(ops.matrix_transpose(vectors))
-        solution: Tensor = vectors @ ((back @ columns) / values[..., None])
-        return solution
+        return vectors @ ((back @ columns) / values[..., None])
 
     @staticmethod
     @override
@@ -181,11 +179,10 @@ def _halves(matrices: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
     return matrices[:count], matrices[count:]
 
 
-def _times(fields: Sequence[Tensor], columns: Tensor) -> Tensor:
+def _times(fields: Sequence[Tensor], columns: Tensor) -> Any:
     """Return the product of the matrix that has a shift and factors with columns."""
     shift, *factors = fields
-    product: Tensor = KroneckerTensor(*factors).times(columns) + shift * columns
-    return product
+    return KroneckerTensor(*factors).times(columns) + shift * columns
 
 
 # Sums.
@@ -271,9 +268,8 @@ class _Vanishing(autograd.Function):
 
     @staticmethod
     @override
-    def forward(x: Tensor, order: int) -> Tensor:
-        zeros: Tensor = ops.zeros_like(x)
-        return zeros
+    def forward(x: Tensor, order: int) -> Any:
+        return ops.zeros_like(x)
 
     @staticmethod
     @override

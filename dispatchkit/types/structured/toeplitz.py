@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit import autograd, fft, linalg, ops
+from dispatchkit import fft, linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -17,6 +18,7 @@ from dispatchkit.types.structured.base import StructuredTensor, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
+from dispatchkit.types.structured.systems import log_determinant, solution
 
 
 def fast_length(least: int) -> int:
@@ -27,176 +29,71 @@ def fast_length(least: int) -> int:
 MOST_STEPS = 100  # of conjugate gradients; Levinson's recursion is as fast where more are needed
 
 
-class Solution(autograd.Function):
-    """``solve(T, b)`` for the Toeplitz matrix of a first column and a first row, and b of shape (n, k).
+@dataclass(frozen=True)
+class Diagonals:
+    """A first column and a first row, for `solution` and `log_determinant`: each element is a diagonal."""
 
-    Derivatives are those of the solution: ``dx = solve(T, db - dT @ x)``.
-    """
+    axes = (1, 1)
 
-    @staticmethod
-    @override
-    def forward(column: Tensor, row: Tensor, b: Tensor) -> Tensor:
-        dtype = np.result_type(column.dtype, row.dtype, b.dtype)
-        x = solution(*(np.asarray(t.detach()) for t in (column, row, b)))
-        return ops.asarray(x, dtype=dtype).to(like=b)
+    def solve(self, columns: np.ndarray, column: np.ndarray, row: np.ndarray) -> Any:
+        return solve_columns(column, row, columns)
 
-    @staticmethod
-    @override
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.save_for_backward(*inputs[:2], output)
-        ctx.save_for_forward(*inputs[:2], output)
+    def adjoint(self, column: Any, row: Any) -> tuple[Diagonals, tuple[Any, Any]]:
+        return self, (ops.conj(ops.concat([column[..., :1], row[..., 1:]], axis=-1)), ops.conj(column))
 
-    @staticmethod
-    @override
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        column, row, x = ctx.saved_tensors
+    def times(self, columns: Any, column: Any, row: Any) -> Any:
         n = column.shape[-1]
-        right = Solution.apply(*_adjoint(column, row), g)
-        products = ops.sum(_correlated(x, -right), axis=-1)
-        return products[n - 1 :], ops.concat([0 * products[:1], ops.flip(products[: n - 1])]), right
+        diagonals = ops.concat([ops.flip(row[..., 1:], axis=-1), column], axis=-1)
+        return _convolved(diagonals[..., :, None], columns)[..., n - 1 : 2 * n - 1, :]
 
-    @staticmethod
-    @override
-    def jvp(ctx: Any, column_t: Tensor | None, row_t: Tensor | None, b_t: Tensor | None) -> Tensor:
-        column, row, x = ctx.saved_tensors
-        right = ops.zeros_like(x) if b_t is None else b_t
-        if column_t is not None or row_t is not None:
-            column_t = ops.zeros_like(column) if column_t is None else column_t
-            right = right - _times(column_t, ops.zeros_like(row) if row_t is None else row_t, x)
-        found: Tensor = Solution.apply(column, row, right)
-        return found
+    def outer(self, left: Any, right: Any) -> tuple[Any, Any]:
+        return _column_and_row(ops.sum(_correlated(ops.conj(right), left), axis=-1))
 
-    @staticmethod
-    @override
-    def vmap(info: Any, in_dims: Any, *tensors: Tensor) -> Any:
-        return _one_after_another(Solution, info, in_dims, tensors), 0
+    def log_determinant(self, column: np.ndarray, row: np.ndarray) -> tuple[float, float]:
+        return log_determinant_of(column, row)
 
+    def inverse_sums(self, column: Any, row: Any) -> tuple[Any, Any]:
+        """Return the sums of the diagonals of the transpose of the inverse.
 
-class LogDeterminant(autograd.Function):
-    """Sign and logarithm of the absolute value of the determinant of a real Toeplitz matrix."""
-
-    @staticmethod
-    @override
-    def forward(column: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
-        sign, logarithm = log_determinant(*(np.asarray(t.detach()) for t in (column, row)))
-        found = ops.asarray([sign, logarithm], dtype=column.dtype).to(like=column)
-        return found[0], found[1]
-
-    @staticmethod
-    @override
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.save_for_backward(*inputs)
-        ctx.save_for_forward(*inputs)
-        ctx.mark_non_differentiable(output[0])
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, sign: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
-        weights = _sums_of_inverse(*ctx.saved_tensors)
-        n = ctx.saved_tensors[0].shape[-1]
-        lower, upper = weights[n - 1 :], ops.flip(weights[: n - 1])
-        return g * lower, g * ops.concat([0 * weights[:1], upper])
-
-    @staticmethod
-    @override
-    def jvp(ctx: Any, column_t: Tensor | None, row_t: Tensor | None) -> Any:
-        column, row = ctx.saved_tensors
+        They follow from the first and the last column of the inverse by the formula of Gohberg and Semencul.
+        """
         n = column.shape[-1]
-        weights = _sums_of_inverse(column, row)
-        total = 0 * weights[0]
-        if column_t is not None:
-            total = total + ops.sum(weights[n - 1 :] * column_t)
-        if row_t is not None:
-            total = total + ops.sum(ops.flip(weights[: n - 1]) * row_t[1:])
-        return None, total
-
-    @staticmethod
-    @override
-    def vmap(info: Any, in_dims: Any, *tensors: Tensor) -> Any:
-        return _one_after_another(LogDeterminant, info, in_dims, tensors), (0, 0)
+        ends = np.zeros((n, 2))
+        ends[0, 0] = ends[-1, -1] = 1
+        solved = solution(self, ops.asarray(ends, dtype=column.dtype).to(like=column), column, row)
+        first, last = solved[..., :1], ops.flip(solved[..., 1:], axis=-2)
+        offsets = ops.arange(1 - n, n, dtype=column.dtype, device=column.device)
+        places = ops.arange(n, dtype=column.dtype, device=column.device)[:, None]
+        weighted = _correlated(places * first, last)[..., 0]
+        sums = ((n - offsets) * _correlated(first, last)[..., 0] - 2 * weighted) / first[..., 0, :]
+        return _column_and_row(sums)
 
 
-def _one_after_another(function: Any, info: Any, in_dims: Any, tensors: tuple[Tensor, ...]) -> Any:
-    found = [
-        function.apply(
-            *(t if d is None else ops.take(t, ops.asarray(i), axis=d) for t, d in zip(tensors, in_dims, strict=True))
-        )
-        for i in range(info.batch_size)
-    ]
-    if isinstance(found[0], tuple):
-        return tuple(ops.stack(list(parts)) for parts in zip(*found, strict=True))
-    return ops.stack(found)
+def _column_and_row(diagonals: Any) -> tuple[Any, Any]:
+    """Return first column and first row of numbers of diagonals; the row's first element, which is not used, is 0."""
+    n = (diagonals.shape[-1] + 1) // 2
+    above = ops.flip(diagonals[..., : n - 1], axis=-1)
+    return diagonals[..., n - 1 :], ops.concat([0 * diagonals[..., :1], above], axis=-1)
 
 
-def one_by_one(function: Callable[..., Any], vectors: tuple[Tensor, ...], *columns: Tensor) -> list[Tensor]:
-    """Return the results of a function of each matrix of a batch, one after the other, in one array each.
-
-    Parameters
-    ----------
-    function : is given the vectors of one matrix and columns, and gives a tensor or a tuple of them
-    vectors : of shape (..., n)
-    columns : of shape (..., n, k)
-    """
-    axes = [*[(x, 1) for x in vectors], *[(x, 2) for x in columns]]
-    batch = np.broadcast_shapes(*(x.shape[: x.ndim - own] for x, own in axes))
-    if not batch:
-        found = function(*vectors, *columns)
-        return list(found) if isinstance(found, tuple) else [found]
-    fields = [ops.broadcast_to(x, (*batch, *x.shape[x.ndim - own :])) for x, own in axes]
-    results = [function(*(x[index] for x in fields)) for index in np.ndindex(batch)]
-    listed = [one if isinstance(one, tuple) else (one,) for one in results]
-    return [ops.reshape(ops.stack(list(one)), (*batch, *one[0].shape)) for one in zip(*listed, strict=True)]
-
-
-# On tensors.
-
-
-def _adjoint(column: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
-    """Return first column and first row of the conjugate transpose."""
-    return ops.conj(ops.concat([column[:1], row[1:]])), ops.conj(column)
-
-
-def _convolved(x: Tensor, y: Tensor) -> Tensor:
-    """Return the convolution of vectors, or of columns one by one, along the first axis."""
-    length = x.shape[0] + y.shape[0] - 1
+def _convolved(x: Tensor, y: Tensor) -> Any:
+    """Return the convolution of columns, one by one."""
+    length = x.shape[-2] + y.shape[-2] - 1
     n = fast_length(length)
     if "c" in (x.dtype.kind, y.dtype.kind):
-        return fft.ifft(fft.fft(x, n=n, axis=0) * fft.fft(y, n=n, axis=0), axis=0)[:length]
-    return fft.irfft(fft.rfft(x, n=n, axis=0) * fft.rfft(y, n=n, axis=0), n=n, axis=0)[:length]
+        return fft.ifft(fft.fft(x, n=n, axis=-2) * fft.fft(y, n=n, axis=-2), axis=-2)[..., :length, :]
+    return fft.irfft(fft.rfft(x, n=n, axis=-2) * fft.rfft(y, n=n, axis=-2), n=n, axis=-2)[..., :length, :]
 
 
-def _correlated(x: Tensor, y: Tensor) -> Tensor:
-    """Return ``sum(conj(x[j]) * y[j + k])`` for k from 1 - n to n - 1."""
-    return _convolved(ops.flip(ops.conj(x), axis=0), y)
-
-
-def _times(column: Tensor, row: Tensor, x: Tensor) -> Tensor:
-    n = column.shape[0]
-    diagonals = ops.concat([ops.flip(row[1:]), column])
-    return _convolved(diagonals[:, None], x)[n - 1 : 2 * n - 1]
-
-
-def _sums_of_inverse(column: Tensor, row: Tensor) -> Tensor:
-    """Return the sum of each diagonal of the inverse, as `ToeplitzTensor.diagonals` orders those of the matrix.
-
-    The derivative of log|det T| by the element of one diagonal is the sum of the opposite diagonal of the inverse; that
-    sum follows from the first and the last column of the inverse by the formula of Gohberg and Semencul.
-    """
-    n = column.shape[0]
-    ends = np.zeros((n, 2))
-    ends[0, 0] = ends[-1, -1] = 1
-    solved = Solution.apply(column, row, ops.asarray(ends, dtype=column.dtype).to(like=column))
-    first, last = solved[:, 0], ops.flip(solved[:, -1])
-    offsets = ops.arange(1 - n, n, dtype=column.dtype, device=column.device)
-    weighted = _correlated(ops.arange(n, dtype=column.dtype, device=column.device) * first, last)
-    sums: Tensor = ((n - offsets) * _correlated(first, last) - 2 * weighted) / first[0]
-    return sums
+def _correlated(x: Tensor, y: Tensor) -> Any:
+    """Return ``sum(conj(x[j]) * y[j + k])`` for k from 1 - n to n - 1, of columns, one by one."""
+    return _convolved(ops.flip(ops.conj(x), axis=-2), y)
 
 
 # On arrays of NumPy.
 
 
-def solution(column: Any, row: Any, b: Any) -> Any:
+def solve_columns(column: Any, row: Any, b: Any) -> Any:
     """Return the solution of a system, in double precision, with right-hand sides as columns.
 
     Raises
@@ -271,7 +168,7 @@ def _by_conjugate_gradients(times: _Product, b: Any) -> Any:
     return np.stack(found, axis=1)
 
 
-def log_determinant(column: Any, row: Any) -> tuple[float, float]:
+def log_determinant_of(column: Any, row: Any) -> tuple[float, float]:
     """Return sign and logarithm of the absolute value of the determinant of a real matrix.
 
     Raises
@@ -409,9 +306,8 @@ class ToeplitzTensor(StructuredTensor):
         return None
 
     @override
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
-        found: Tensor = self.diagonals[..., rows - columns + self.shape[-1] - 1]
-        return found
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        return self.diagonals[..., rows - columns + self.shape[-1] - 1]
 
     @override
     def times(self, columns: Tensor) -> Any:
@@ -428,7 +324,7 @@ class ToeplitzTensor(StructuredTensor):
         if 0 in self.shape[:-2] or 0 in columns.shape[:-2]:
             return decline("there is no system")
         try:
-            return one_by_one(Solution.apply, (self.column, self.first_row), columns)[0]
+            return solution(Diagonals(), columns, self.column, self.first_row)
         except (np.linalg.LinAlgError, ImportError) as error:
             return decline(str(error))
 
@@ -516,7 +412,7 @@ def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
     if x.dtype.kind != "f" or x.shape[-1] != x.shape[-2] or 0 in x.shape:
         return decline("the recursion takes square matrices of real numbers")
     try:
-        return linalg.SlogdetResult(*one_by_one(LogDeterminant.apply, (x.column, x.first_row)))
+        return linalg.SlogdetResult(*log_determinant(Diagonals(), x.column, x.first_row))
     except np.linalg.LinAlgError as error:
         return decline(str(error))
 

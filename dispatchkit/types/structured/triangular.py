@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
-from dispatchkit import autograd, linalg, ops
+from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
@@ -27,104 +26,7 @@ from dispatchkit.types.structured.base import (
     slogdet_of_diagonal,
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
-
-
-class Form(Protocol):
-    """How an array holds a matrix."""
-
-    def solve(self, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return the solution for one matrix, as NumPy arrays."""
-
-    def adjoint(self, data: Any) -> tuple[Any, Form]:
-        """Return the array of the conjugate transpose, and its form."""
-
-    def times(self, data: Any, columns: Any) -> Any:
-        """Return the product of the matrix with columns."""
-
-    def outer(self, left: Any, right: Any) -> Any:
-        """Return the elements of ``left @ right.mT`` that the array holds."""
-
-
-def scipy_linalg(operation: str) -> Any:
-    """Return SciPy's module for linear algebra.
-
-    Raises
-    ------
-    ImportError : if SciPy is not installed, naming the operation
-    """
-    try:
-        from scipy import linalg  # noqa: PLC0415  # optional dependency
-    except ImportError as error:
-        raise ImportError(
-            f'{operation}: this structure computes with SciPy, which is not installed: pip install "dispatchkit[scipy]"'
-        ) from error
-    return linalg
-
-
-def solution(form: Form, data: Tensor, columns: Tensor) -> Tensor:
-    """Return the solutions of systems.
-
-    Parameters
-    ----------
-    form : of the array
-    data : array of a batch of matrices, each of two axes
-    columns : tensor of shape (..., n, k), of the dtype of the solution
-    """
-    batch = np.broadcast_shapes(data.shape[:-2], columns.shape[:-2])
-    data = ops.broadcast_to(data, (*batch, *data.shape[-2:]))
-    found: Tensor = _Solution.apply(data, ops.broadcast_to(columns, (*batch, *columns.shape[-2:])), form)
-    return found
-
-
-def _solved_each(form: Form, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the solutions of a batch of systems, one after the other."""
-    found = np.empty(columns.shape, np.result_type(data, columns))
-    for index in np.ndindex(columns.shape[:-2]):
-        found[index] = form.solve(data[index], columns[index]) if columns[index].size else 0
-    return found
-
-
-class _Solution(autograd.Function):
-    """``solve(A, b)``: with ``w = solve(A^H, g)`` the cotangents are ``-w @ y^H``, as far as A holds it, and ``w``."""
-
-    @staticmethod
-    @override
-    def forward(data: Tensor, columns: Tensor, form: Form) -> Tensor:
-        return ops.asarray(_solved_each(form, np.asarray(data.detach()), np.asarray(columns.detach()))).to(like=columns)
-
-    @staticmethod
-    @override
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.form = inputs[2]
-        ctx.save_for_backward(inputs[0], output)
-        ctx.save_for_forward(inputs[0], output)
-
-    @staticmethod
-    @override
-    def backward(ctx: Any, g: Tensor) -> Any:
-        data, y = ctx.saved_tensors
-        adjoint, form = ctx.form.adjoint(data)
-        right = _Solution.apply(adjoint, g, form)
-        return -ctx.form.outer(right, ops.conj(y)), right, None
-
-    @staticmethod
-    @override
-    def jvp(ctx: Any, data_t: Tensor | None, columns_t: Tensor | None, form: Any) -> Any:
-        data, y = ctx.saved_tensors
-        right = ops.zeros_like(y) if columns_t is None else columns_t
-        if data_t is not None:
-            right = right - ctx.form.times(data_t, y)
-        return _Solution.apply(data, right, ctx.form)
-
-    @staticmethod
-    @override
-    def vmap(info: Any, in_dims: Any, data: Tensor, columns: Tensor, form: Form) -> Any:
-        front = [
-            ops.broadcast_to(x, (info.batch_size, *x.shape)) if axis is None else ops.moveaxis(x, axis, 0)
-            for x, axis in zip((data, columns), in_dims[:2], strict=True)
-        ]
-        return _Solution.apply(*front, form), 0
-
+from dispatchkit.types.structured.systems import scipy_linalg, solution
 
 implements = tensor_protocol.implements
 
@@ -203,16 +105,14 @@ class TriangularTensor(StructuredTensor):
         """Return a triangle of a tensor."""
         return TriangularTensor(x, self.upper)
 
-    def added_to(self, x: Tensor) -> Tensor:
+    def added_to(self, x: Tensor) -> Any:
         """Return a tensor with the triangle added."""
-        added: Tensor = x + self.elements
-        return added
+        return x + self.elements
 
-    def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
+    def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
         inside = rows <= columns if self.upper else rows >= columns
-        here: Tensor = ops.where(inside, self.data[..., rows, columns], ops.zeros((), dtype=self.dtype))
-        return here
+        return ops.where(inside, self.data[..., rows, columns], ops.zeros((), dtype=self.dtype))
 
     def times(self, columns: Tensor) -> Tensor:
         """Return the product with a tensor."""
@@ -226,10 +126,10 @@ class TriangularTensor(StructuredTensor):
             return super().times_from_left(rows)  # type: ignore[no-any-return]  # a decline may be one
         return ops.matmul(rows, self.elements)
 
-    def solve_columns(self, columns: Tensor) -> Tensor:
+    def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by substitution."""
         _require_regular("solve", self)
-        return solution(_Triangle(self.upper), promoted(self.data, columns.dtype), columns)
+        return solution(_Triangle(self.upper), columns, promoted(self.data, columns.dtype))
 
     def principal(self, start: int, stop: int) -> TriangularTensor:
         """Return the triangle of some of the rows and columns."""
@@ -249,20 +149,20 @@ class _Triangle:
     """An array that holds a triangle, for `solution`."""
 
     upper: bool
+    axes = (2,)
 
-    def solve(self, data: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def solve(self, columns: np.ndarray, triangle: np.ndarray) -> Any:
         solve_triangular = scipy_linalg("solve").solve_triangular
-        found: np.ndarray = solve_triangular(data, columns, lower=not self.upper, check_finite=False)
-        return found
+        return solve_triangular(triangle, columns, lower=not self.upper, check_finite=False)
 
-    def adjoint(self, data: Any) -> tuple[Any, _Triangle]:
-        return ops.conj(ops.matrix_transpose(data)), _Triangle(not self.upper)
+    def adjoint(self, triangle: Any) -> tuple[_Triangle, tuple[Any]]:
+        return _Triangle(not self.upper), (ops.conj(ops.matrix_transpose(triangle)),)
 
-    def times(self, data: Any, columns: Any) -> Any:
-        return _triangle(data, self.upper) @ columns
+    def times(self, columns: Any, triangle: Any) -> Any:
+        return _triangle(triangle, self.upper) @ columns
 
-    def outer(self, left: Any, right: Any) -> Any:
-        return _triangle(left @ ops.matrix_transpose(right), self.upper)
+    def outer(self, left: Any, right: Any) -> tuple[Any]:
+        return (_triangle(left @ ops.matrix_transpose(right), self.upper),)
 
 
 implement_pairs(TriangularTensor)

@@ -106,7 +106,7 @@ def compared(call: Call) -> Plan:
     A quotient by a whole number is the floating-point number that its decimal fraction is written for, so that 0.57 m
     are 57 cm in either order.
     """
-    targets, _ = _asked_of_two(call)
+    targets = dict.fromkeys(("x1", "x2"), call.units["x1"][0])
     factors = _parts(*call.units["x1"], *call.units["x2"])
     if factors is None or factors[0] == 1:
         (unit,) = call.units["x2"] if factors is not None else call.units["x1"]
@@ -114,9 +114,9 @@ def compared(call: Call) -> Plan:
     return targets if factors[1] == 1 else dict(zip(("x1", "x2"), factors, strict=True)), None
 
 
-def _parts(one: Unit, other: Unit) -> tuple[int, int] | None:
+def _parts(left: Unit, right: Unit) -> tuple[int, int] | None:
     """Return of how many equal parts two units are; None where they have no such parts, or too many of them."""
-    ratio = one.ratio(other)
+    ratio = left.ratio(right)
     if ratio is None or max(ratio.numerator, ratio.denominator) > WHOLE:
         return None
     return ratio.numerator, ratio.denominator
@@ -128,8 +128,8 @@ def power(**exponents: float) -> Law:
     def law(call: Call) -> Plan:
         unit = ONE
         for name, exponent in exponents.items():
-            for own in call.units.get(name, ()):
-                unit *= _vector(call, own) ** Fraction(exponent).limit_denominator(12)
+            for factor in call.units.get(name, ()):
+                unit *= _vector(call, factor) ** Fraction(exponent).limit_denominator(12)
         return dict.fromkeys(exponents, KEPT), unit
 
     return law
@@ -149,25 +149,25 @@ def each(call: Call) -> Plan:
 @in_one_unit
 def added(call: Call) -> Plan:
     """Take vectors in one unit; a point and a vector give a point."""
-    (one,), (other,) = call.units["x1"], call.units["x2"]
-    if one.origin and other.origin:
-        raise UnitError(f"add: points on a scale, in '{one}' and '{other}', have no sum; one may be a difference")
-    if not (one.origin or other.origin):
-        return {"x1": one, "x2": one}, one
-    point = one if one.origin else other
+    (left,), (right,) = call.units["x1"], call.units["x2"]
+    if left.origin and right.origin:
+        raise UnitError(f"add: points on a scale, in '{left}' and '{right}', have no sum; one may be a difference")
+    if not (left.origin or right.origin):
+        return {"x1": left, "x2": left}, left
+    point = left if left.origin else right
     steps = {"x1": point.delta, "x2": point.delta}
-    return {**steps, "x1" if one.origin else "x2": point}, point
+    return {**steps, "x1" if left.origin else "x2": point}, point
 
 
 @in_one_unit
 def subtracted(call: Call) -> Plan:
     """Take vectors in one unit; two points give a vector, a point and a vector give a point."""
-    (one,), (other,) = call.units["x1"], call.units["x2"]
-    if other.origin and not one.origin:
-        raise UnitError(f"subtract: a point on a scale, in '{other}', is not subtracted from a vector, in '{one}'")
-    if one.origin and not other.origin:
-        return {"x1": one, "x2": one.delta}, one
-    return {"x1": one, "x2": one}, one.delta
+    (left,), (right,) = call.units["x1"], call.units["x2"]
+    if right.origin and not left.origin:
+        raise UnitError(f"subtract: a point on a scale, in '{right}', is not subtracted from a vector, in '{left}'")
+    if left.origin and not right.origin:
+        return {"x1": left, "x2": left.delta}, left
+    return {"x1": left, "x2": left}, left.delta
 
 
 def raised(call: Call) -> Plan:
@@ -259,13 +259,17 @@ def _squared(unit: Unit) -> Unit:
     return unit.delta**2
 
 
+def _delta(unit: Unit) -> Unit:
+    return unit.delta
+
+
 _kept, _points, _plain = same("x"), same("x", points=True), same("x", gives=_nothing)
-_asked, _asked_of_two = same("x", gives=_nothing, points=True), same("x1", "x2", gives=_nothing, points=True)
+_asked = same("x", gives=_nothing, points=True)
 _product = power(x1=1, x2=1)
 
+# Where an operation and its nearer kinds have no law, its arguments must be plain numbers: no unit is lost unnoticed.
 BY_KIND: dict[Any, Law] = {
     kinds.additive: same("x", "x1", "x2"),
-    kinds.arithmetic: _plain,
     kinds.bounds: same("x", "x1", "x2", "min", "max", points=True),
     kinds.rounding: _points,
     kinds.complex_parts: _kept,
@@ -284,96 +288,62 @@ BY_KIND: dict[Any, Law] = {
     kinds.reduction: _points,
     kinds.random: _points,
 }
-BY_NAME: dict[str, Law] = {
-    "add": added,
-    "subtract": subtracted,
-    "positive": _points,
-    "copysign": power(x1=1, x2=0),
-    "multiply": _product,
-    "divide": power(x1=1, x2=-1),
-    "floor_divide": in_parts(_nothing),
-    "remainder": in_parts(lambda unit: unit),
-    "pow": raised,
-    "square": power(x=2),
-    "reciprocal": power(x=-1),
-    "sqrt": power(x=1 / 2),
-    "cbrt": power(x=1 / 3),
-    "rsqrt": power(x=-1 / 2),
-    "signbit": _plain,
-    "atan2": same("x1", "x2", gives=_nothing),
-    **dict.fromkeys(("relu", "leaky_relu"), _kept),
-    **dict.fromkeys(("diag", "tril", "triu"), _kept),
-    "meshgrid": each,
-    "broadcast_arrays": each,
-    "pad": padded,
-    "setitem": same("x", "value", points=True),
-    "argsort": _asked,
-    "argwhere": _plain,
-    "nonzero": _plain,
-    "argmax": _asked,
-    "argmin": _asked,
-    "topk": same("x", gives=lambda u: [u, None], points=True),
-    "bincount": power(weights=1),
-    "searchsorted": compared,
-    "where": same("x1", "x2", points=True),
-    "isin": compared,
-    "unique_all": same("x", gives=lambda u: [u, None, None, None], points=True),
-    "unique_values": _points,
-    **dict.fromkeys(("unique_counts", "unique_inverse"), same("x", gives=lambda u: [u, None], points=True)),
-    **dict.fromkeys(("sum", "nansum"), _kept),
-    **dict.fromkeys(("var", "nanvar"), same("x", gives=_squared, points=True)),
-    **dict.fromkeys(("std", "nanstd"), same("x", gives=lambda u: u.delta, points=True)),
-    "prod": product_of_all,
-    "nanprod": number,
-    "average": averaged,
-    "logsumexp": number,
-    "count_nonzero": _plain,
-    "all": _plain,
-    "any": _plain,
-    "diagonal": _points,
-    **dict.fromkeys(("full", "full_like"), filled),
-    "linspace": same("start", "stop", points=True),
-    "arange": ranged,
-    "einsum": power(operands=1),
-    "cholesky": power(x=1 / 2),
-    "qr": same("x", gives=lambda u: [None, u]),
-    **dict.fromkeys(("eig", "eigh"), same("x", gives=lambda u: [u, None])),
-    "svd": same("x", gives=lambda u: [None, u, None]),
-    "inv": power(x=-1),
-    "pinv": power(x=-1),
-    "solve": power(x1=-1, x2=1),
-    "cg": power(A=-1, b=1),
-    "det": determinant,
-    "slogdet": number,
-    "matrix_power": matrix_power,
-    "matrix_rank": _plain,
-    "norm": norm,
-    "vector_norm": norm,
-    "bernoulli": number,
-    "cumulative_sum": _kept,
-    "cumulative_prod": number,
-    "corrcoef": _plain,
-    "cov": same("x", gives=_squared),
-    "diff": same("x", "prepend", "append", gives=lambda u: u.delta, points=True),
-    "quantile": _points,
-    "softmax": number,
-    "log_softmax": number,
-    "convolve": _product,
-    "interp": interpolated,
-    # Of `nn.functional`.
-    "prelu": power(x=1),
-    "linear": affine,
-    **dict.fromkeys(("conv1d", "conv2d", "conv_transpose2d"), affine),
-    "dropout": _kept,
-    **dict.fromkeys(("max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"), _points),
-    "embedding": same("weight", points=True),
-    "l1_loss": same("x", "target", gives=lambda u: u.delta, points=True),
-    "mse_loss": same("x", "target", gives=_squared, points=True),
-    **dict.fromkeys(("glu", "scaled_dot_product_attention", "one_hot", "binary_cross_entropy", "kl_div"), number),
-    **dict.fromkeys(("binary_cross_entropy_with_logits", "cross_entropy", "nll_loss", "huber_loss"), number),
-    **dict.fromkeys(("smooth_l1_loss", "standardize", "layer_norm", "batch_norm", "group_norm", "normalize"), number),
+# The operations with a law of their own.
+LAWS: dict[Law, str] = {
+    _plain: "sign signbit argwhere nonzero count_nonzero all any matrix_rank corrcoef",
+    number: "nanprod logsumexp slogdet bernoulli cumulative_prod softmax log_softmax glu scaled_dot_product_attention "
+    "one_hot binary_cross_entropy binary_cross_entropy_with_logits kl_div cross_entropy nll_loss huber_loss "
+    "smooth_l1_loss standardize layer_norm batch_norm group_norm normalize",
+    _kept: "relu leaky_relu diag tril triu sum nansum cumulative_sum dropout",
+    _points: "positive unique_values diagonal quantile max_pool2d avg_pool2d adaptive_avg_pool2d",
+    _asked: "argsort argmax argmin",
+    _product: "multiply convolve",
+    power(x=-1): "reciprocal inv pinv",
+    power(x=1 / 2): "sqrt cholesky",
+    same("x", gives=_squared, points=True): "var nanvar",
+    same("x", gives=_delta, points=True): "std nanstd",
+    added: "add",
+    subtracted: "subtract",
+    compared: "searchsorted isin",
+    in_parts(_nothing): "floor_divide",
+    in_parts(lambda unit: unit): "remainder",
+    raised: "pow",
+    power(x1=1, x2=0): "copysign",
+    power(x1=1, x2=-1): "divide",
+    power(x=2): "square",
+    power(x=1 / 3): "cbrt",
+    power(x=-1 / 2): "rsqrt",
+    power(weights=1): "bincount",
+    power(operands=1): "einsum",
+    power(x1=-1, x2=1): "solve",
+    power(A=-1, b=1): "cg",
+    power(x=1): "prelu",
+    same("x1", "x2", gives=_nothing): "atan2",
+    same("x1", "x2", points=True): "where",
+    each: "meshgrid broadcast_arrays",
+    padded: "pad",
+    same("x", gives=lambda unit: [unit, None], points=True): "topk unique_counts unique_inverse",
+    same("x", gives=lambda unit: [unit, None, None, None], points=True): "unique_all",
+    same("x", gives=lambda unit: [None, unit]): "qr",
+    same("x", gives=lambda unit: [unit, None]): "eig eigh",
+    same("x", gives=lambda unit: [None, unit, None]): "svd",
+    same("x", gives=_squared): "cov",
+    same("x", "prepend", "append", gives=_delta, points=True): "diff",
+    product_of_all: "prod",
+    averaged: "average",
+    filled: "full full_like",
+    same("start", "stop", points=True): "linspace",
+    ranged: "arange",
+    determinant: "det",
+    matrix_power: "matrix_power",
+    norm: "norm vector_norm",
+    interpolated: "interp",
+    affine: "linear conv1d conv2d conv_transpose2d",
+    same("weight", points=True): "embedding",
+    same("x", "target", gives=_delta, points=True): "l1_loss",
+    same("x", "target", gives=_squared, points=True): "mse_loss",
 }
-
+BY_NAME = {name: law for law, names in LAWS.items() for name in names.split()}
 
 # Laws that read more of a call than its units.
 BY_ARGUMENTS = frozenset((raised, product_of_all, determinant, matrix_power, averaged, norm, interpolated, padded))

@@ -59,8 +59,15 @@ def check(result: Any, wanted: Any, *, dtype: bool = True) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", matrices("uint8"))
-@pytest.mark.parametrize("operation", OPERATORS)
-def test_a_matrix_and_another_operand_give_what_the_dense_form_gives(name: str, dtype: str, operation: Any) -> None:
+def test_a_matrix_and_another_operand_give_what_the_dense_form_gives(
+    name: str, dtype: str, subtests: pytest.Subtests
+) -> None:
+    for operation in OPERATORS:
+        with subtests.test(operation.__name__):
+            gives_what_the_dense_form_gives(name, dtype, operation)
+
+
+def gives_what_the_dense_form_gives(name: str, dtype: str, operation: Any) -> None:
     x = matrices(dtype)[name]
     dense = x.to_dense()
     others: list[Any] = [

@@ -64,15 +64,15 @@ def _pack(x: Any, shape: Any, first: int, line: int, channel: int, plan: Any, me
                     for h in range(line, line + plan.height):
                         row = h * plan.down + i - plan.above
                         low = head if b < shape[0] and 0 <= row < shape[2] else tail
-                        given = ((b * shape[1] + c) * shape[2] + row) * shape[3] + start + low * plan.right
+                        source = ((b * shape[1] + c) * shape[2] + row) * shape[3] + start + low * plan.right
                         for k in range(low):
                             memory[np.uint64(place + k)] = 0
                         if plan.right == 1:
                             for k in range(tail - low):
-                                memory[np.uint64(place + low + k)] = x[np.uint64(given + k)]
+                                memory[np.uint64(place + low + k)] = x[np.uint64(source + k)]
                         else:
                             for k in range(tail - low):
-                                memory[np.uint64(place + low + k)] = x[np.uint64(given + k * plan.right)]
+                                memory[np.uint64(place + low + k)] = x[np.uint64(source + k * plan.right)]
                         for k in range(tail, plan.width):
                             memory[np.uint64(place + k)] = 0
                         place += plan.width
@@ -105,9 +105,9 @@ def _add_one(sums: Any, n: int, memory: Any, places: Any, k: int, start: int, we
 
 
 @loop
-def _put(sums: Any, given: int, start: int, stop: int, first: int, line: int, channel: int, plan: Any, y: Any) -> None:
+def _put(sums: Any, offset: int, start: int, stop: int, first: int, line: int, channel: int, plan: Any, y: Any) -> None:
     """Write the sums of a block from `start` on to where outputs lie; they are given from `given` on."""
-    given -= start
+    offset -= start
     for b in range(min(plan.images, y.shape[0] - first)):
         for h in range(min(plan.lines, plan.high - line)):
             place = (b * plan.height + h) * plan.width
@@ -115,11 +115,11 @@ def _put(sums: Any, given: int, start: int, stop: int, first: int, line: int, ch
             low, high = max(place, start), min(place + plan.wide, stop)
             if plan.column_step == 1:
                 for j in range(low, high):
-                    y[first + b, channel, row, np.uint64(j - place)] = sums[np.uint64(given + j)]
+                    y[first + b, channel, row, np.uint64(j - place)] = sums[np.uint64(offset + j)]
             else:
                 for j in range(low, high):
                     column = np.uint64(plan.first_column + (j - place) * plan.column_step)
-                    y[first + b, channel, row, column] = sums[np.uint64(given + j)]
+                    y[first + b, channel, row, column] = sums[np.uint64(offset + j)]
 
 
 @loop

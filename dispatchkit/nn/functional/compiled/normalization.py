@@ -72,7 +72,7 @@ def _sums(g: Any, x: Any, a: int, b: int, c: int, mean: Any) -> tuple[Any, Any]:
 
 
 @summing_loop
-def _differentiate(g: Any, x: Any, weight: Any, eps: float, made: Any, of_weight: Any, of_bias: Any) -> None:
+def _differentiate(g: Any, x: Any, weight: Any, eps: float, of_x: Any, of_weight: Any, of_bias: Any) -> None:
     number = x.dtype.type
     count = x.shape[0] * x.shape[2] * x.shape[3]
     for b in range(x.shape[1]):
@@ -89,7 +89,7 @@ def _differentiate(g: Any, x: Any, weight: Any, eps: float, made: Any, of_weight
             for c in range(x.shape[2]):
                 scale = factor * weight[a, b, c]
                 for j in range(x.shape[3]):
-                    made[a, b, c, j] = g[a, b, c, j] * scale - (x[a, b, c, j] - mean) * slope - offset
+                    of_x[a, b, c, j] = g[a, b, c, j] * scale - (x[a, b, c, j] - mean) * slope - offset
 
 
 @summing_loop
@@ -102,7 +102,7 @@ def _sums_of_columns(g: Any, x: Any, weight: Any, b: int, mean: Any) -> tuple[An
 
 
 @summing_loop
-def _differentiate_columns(g: Any, x: Any, weight: Any, eps: float, made: Any, of_weight: Any, of_bias: Any) -> None:
+def _differentiate_columns(g: Any, x: Any, weight: Any, eps: float, of_x: Any, of_weight: Any, of_bias: Any) -> None:
     number, length = x.dtype.type, x.shape[3]
     for b in range(x.shape[1]):
         mean, factor = _moments(x, b, eps)
@@ -110,7 +110,7 @@ def _differentiate_columns(g: Any, x: Any, weight: Any, eps: float, made: Any, o
         moved, scaled = number(total / length), number(product / length) * factor
         for j in range(length):
             z = (x[0, b, 0, j] - mean) * factor
-            made[0, b, 0, j] = (g[0, b, 0, j] * weight[j] - moved - z * scaled) * factor
+            of_x[0, b, 0, j] = (g[0, b, 0, j] * weight[j] - moved - z * scaled) * factor
             of_weight[j] += g[0, b, 0, j] * z
             of_bias[j] += g[0, b, 0, j]
 
@@ -125,12 +125,12 @@ def _shape(rows: Rows) -> tuple[int, int, int, int] | None:
     return None
 
 
-def _parameter(rows: Rows, shape: tuple[int, ...], one: Any, default: float, x: Any) -> Any:
+def _parameter(rows: Rows, shape: tuple[int, ...], parameter: Any, default: float, x: Any) -> Any:
     """Return a weight or bias of columns, or of rows in the shape of the first axes; `default` for None."""
     shape = shape[3:] if rows.columns else shape[:3]
-    if one is None:
+    if parameter is None:
         return np.full(shape, default, x.dtype)
-    return one.reshape(shape) if rows.columns else rows.of_rows(one).reshape(shape)
+    return parameter.reshape(shape) if rows.columns else rows.of_rows(parameter).reshape(shape)
 
 
 def _standardized(rows: Rows, x: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -148,13 +148,13 @@ def _cotangents(rows: Rows, g: Any, x: Any, weight: Any, bias: Any, eps: float) 
     shape = _shape(rows)
     if shape is None:
         return NotImplemented
-    made = np.empty(x.shape, x.dtype)
+    of_x = np.empty(x.shape, x.dtype)
     weight = _parameter(rows, shape, weight, 1, x)
     of_weight, of_bias = np.zeros((2, *weight.shape), x.dtype)
     differentiate = _differentiate_columns if rows.columns else _differentiate
-    differentiate(g.reshape(shape), x.reshape(shape), weight, eps, made.reshape(shape), of_weight, of_bias)
-    own = rows.tail if rows.columns else (*rows.lead, *[1] * len(rows.tail))
-    return [made, of_weight.reshape(own), of_bias.reshape(own)]
+    differentiate(g.reshape(shape), x.reshape(shape), weight, eps, of_x.reshape(shape), of_weight, of_bias)
+    of_parameters = rows.tail if rows.columns else (*rows.lead, *[1] * len(rows.tail))
+    return [of_x, of_weight.reshape(of_parameters), of_bias.reshape(of_parameters)]
 
 
 KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit.backends.arrays import project
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -19,9 +18,8 @@ from dispatchkit.nn.functional.losses.distances import (
     reduced,
     spread,
 )
-from dispatchkit.nn.functional.shared import FUNCTIONAL
+from dispatchkit.nn.functional.shared import function
 from dispatchkit.ops.elementwise.exponential import logistic
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits"]
 
@@ -29,9 +27,7 @@ SHARE = draw(2, 3, low=0.1, high=0.9)
 WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(SHARE, SHARE),
         sample(SHARE, SHARE, WEIGHTS),
@@ -90,10 +86,10 @@ def _logarithm(xp: Namespace, x: Any) -> Any:
     zero = x <= 0
     if xp is not tensor_namespace:
         return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
-    one = x >= 1
-    logarithm = xp.maximum(xp.log(xp.where(zero | one, 0.5, x)), -100.0)
+    certain = x >= 1
+    logarithm = xp.maximum(xp.log(xp.where(zero | certain, 0.5, x)), -100.0)
     # Not by 1e12 at once, which half precision does not hold.
-    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(one, 0.0, logarithm))
+    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(certain, 0.0, logarithm))
 
 
 def _weighed(xp: Namespace, loss: Any, weight: Any, reduction: str) -> Any:
@@ -139,9 +135,7 @@ def binary_cross_entropy_jvp_weight(xp, t, x, target, reduction):
     return reduced(xp, loss * t, reduction)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3), SHARE),
         sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),

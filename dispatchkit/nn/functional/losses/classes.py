@@ -11,15 +11,13 @@ from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.losses.distances import Reduction, check_reduction, first_wrong
-from dispatchkit.nn.functional.shared import FUNCTIONAL, called, expect, real_floats
+from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -114,9 +112,9 @@ class Classes(Probabilities):
     @override
     def loss(self, x: Any, weight: Any, smoothing: float, reduction: str) -> Any:
         xp, axis = self.xp, self.axis
-        own = xp.take_along_axis(x, xp.expand_dims(self.numbers, axis=axis), axis=axis)
+        of_target = xp.take_along_axis(x, xp.expand_dims(self.numbers, axis=axis), axis=axis)
         # What is ignored may be infinite, and shall not make the loss NaN.
-        loss = self.counted(-xp.squeeze(own, axis=axis))
+        loss = self.counted(-xp.squeeze(of_target, axis=axis))
         if weight is not None:
             loss = loss * self.of_places(weight)
         if smoothing:
@@ -189,8 +187,8 @@ def loss(x: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     if largest is None:
         return None
     shifted = x - largest
-    own = shifted[np.arange(len(target)), target]
-    total = np.add.reduce(np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - own)
+    of_target = shifted[np.arange(len(target)), target]
+    total = np.add.reduce(np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - of_target)
     return total if reduction == "sum" else total / x.dtype.type(len(target))
 
 
@@ -226,9 +224,7 @@ IMAGE = np.asarray([[[0, 2], [1, -100]], [[1, 1], [0, 2]]])
 WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
@@ -298,13 +294,11 @@ def cross_entropy(
         if y is not None:
             return y
     x, axis = _scores(xp, cross_entropy, x, weight)
-    found = _target(xp, cross_entropy, x, target, axis, ignore_index)
-    return found.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
+    classes = _target(xp, cross_entropy, x, target, axis, ignore_index)
+    return classes.loss(called(xp, log_softmax, x, axis=axis), weight, label_smoothing, reduction)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),
@@ -402,10 +396,10 @@ def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_ind
     ValueError : if it has another shape
     IndexError : if there is no class of a number
     """
-    shape, given = shape_of(x), shape_of(target)
+    shape, of_target = shape_of(x), shape_of(target)
     dtype = getattr(target, "dtype", None)
     if op is cross_entropy and dtype is not None and is_inexact(dtype) and not is_complex(dtype):
-        expect(op, "target", given, given == shape, f"{shape}, that of x, for probabilities")
+        expect(op, "target", of_target, of_target == shape, f"{shape}, that of x, for probabilities")
         return Probabilities(xp, target, axis)
     ignore_index = integer(op, "ignore_index", ignore_index)
     if dtype is None or not xp.isdtype(dtype, "integral"):
@@ -416,15 +410,15 @@ def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_ind
         )
     count = shape[axis]
     wanted = (*shape[:axis], *shape[axis + 1 :])
-    expect(op, "target", given, given == wanted, f"{wanted}, that of x without its {count} classes")
-    found = Classes(xp, target, axis, ignore_index)
-    if not holds((found.numbers >= 0) & (found.numbers < count), traced=True):
-        first = first_wrong(found.numbers, lambda number: not 0 <= number < count)
+    expect(op, "target", of_target, of_target == wanted, f"{wanted}, that of x without its {count} classes")
+    classes = Classes(xp, target, axis, ignore_index)
+    if not holds((classes.numbers >= 0) & (classes.numbers < count), traced=True):
+        first = first_wrong(classes.numbers, lambda number: not 0 <= number < count)
         raise IndexError(
             f"{op.__name__}: argument 'target' must be numbers of the {count} classes, from 0 to {count - 1}, or "
             f"ignore_index {ignore_index}{first}"
         )
-    return found
+    return classes
 
 
 # The derivatives of `cross_entropy`. With p the softmax of x and T what the logarithms are multiplied with, the loss of
@@ -445,44 +439,44 @@ def cross_entropy_vjp_x(xp, g, x, target, weight, ignore_index, label_smoothing,
         short = gradient(g, x, target, ignore_index, reduction)
         if short is not None:
             return short
-    x, found = _checked(xp, x, target, ignore_index)
-    centred = found.centred(x, weight, label_smoothing)
-    return found.spread(g, x, weight, reduction) * centred
+    x, classes = _checked(xp, x, target, ignore_index)
+    centred = classes.centred(x, weight, label_smoothing)
+    return classes.spread(g, x, weight, reduction) * centred
 
 
 @cross_entropy.def_jvp("x")
 def cross_entropy_jvp_x(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, found = _checked(xp, x, target, ignore_index)
-    centred = found.centred(x, weight, label_smoothing)
-    return found.reduced(xp.sum(centred * t, axis=found.axis), x, weight, reduction)
+    x, classes = _checked(xp, x, target, ignore_index)
+    centred = classes.centred(x, weight, label_smoothing)
+    return classes.reduced(xp.sum(centred * t, axis=classes.axis), x, weight, reduction)
 
 
 @cross_entropy.def_vjp("target")
 def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, found = _checked(xp, x, target, ignore_index)
-    slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
-    slope = slope if weight is None else slope * found.along(x, weight)
-    return found.spread(g, x, weight, reduction) * slope
+    x, classes = _checked(xp, x, target, ignore_index)
+    slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
+    slope = slope if weight is None else slope * classes.along(x, weight)
+    return classes.spread(g, x, weight, reduction) * slope
 
 
 @cross_entropy.def_jvp("target")
 def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, found = _checked(xp, x, target, ignore_index)
-    slope = called(xp, log_softmax, x, axis=found.axis) * (label_smoothing - 1.0)
-    slope = slope if weight is None else slope * found.along(x, weight)
-    return found.reduced(xp.sum(slope * t, axis=found.axis), x, weight, reduction)
+    x, classes = _checked(xp, x, target, ignore_index)
+    slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
+    slope = slope if weight is None else slope * classes.along(x, weight)
+    return classes.reduced(xp.sum(slope * t, axis=classes.axis), x, weight, reduction)
 
 
 @cross_entropy.def_vjp("weight")
 def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, found = _checked(xp, x, target, ignore_index)
-    slope = found.slope_of_weight(x, y, label_smoothing, reduction)
-    others = tuple(i for i in range(x.ndim) if i != found.axis)
-    return xp.sum(found.spread(g, x, weight, reduction) * slope, axis=others)
+    x, classes = _checked(xp, x, target, ignore_index)
+    slope = classes.slope_of_weight(x, y, label_smoothing, reduction)
+    others = tuple(i for i in range(x.ndim) if i != classes.axis)
+    return xp.sum(classes.spread(g, x, weight, reduction) * slope, axis=others)
 
 
 @cross_entropy.def_jvp("weight")
 def cross_entropy_jvp_weight(xp, t, y, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, found = _checked(xp, x, target, ignore_index)
-    slope = found.slope_of_weight(x, y, label_smoothing, reduction) * found.along(x, t)
-    return found.reduced(xp.sum(slope, axis=found.axis), x, weight, reduction)
+    x, classes = _checked(xp, x, target, ignore_index)
+    slope = classes.slope_of_weight(x, y, label_smoothing, reduction) * classes.along(x, t)
+    return classes.reduced(xp.sum(slope, axis=classes.axis), x, weight, reduction)

@@ -11,12 +11,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
-from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import FUNCTIONAL, expect, real_floats, real_numbers
+from dispatchkit.nn.functional.shared import expect, function, real_floats, real_numbers
 from dispatchkit.ops.shared import Named, shape_of
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss"]
 
@@ -46,8 +44,8 @@ def alike(xp: Namespace, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
     """
     real_numbers(op, "x", x)
     real_numbers(op, "target", target)
-    shape, found = shape_of(x), shape_of(target)
-    expect(op, "target", found, found == shape, f"{shape}, that of x")
+    shape, of_target = shape_of(x), shape_of(target)
+    expect(op, "target", of_target, of_target == shape, f"{shape}, that of x")
     if not (is_inexact(x.dtype) or is_inexact(target.dtype)):
         # Differences of unsigned integers and of booleans are none.
         return real_floats(xp, op, x), real_floats(xp, op, target)
@@ -63,12 +61,12 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     ValueError : naming the loss, the argument and both shapes
     """
     real_numbers(op, parameter, weight)
-    shape, found = shape_of(x), shape_of(weight)
+    shape, of_weight = shape_of(x), shape_of(weight)
     try:
-        fits = np.broadcast_shapes(found, shape) == shape
+        fits = np.broadcast_shapes(of_weight, shape) == shape
     except ValueError:
         fits = False
-    expect(op, parameter, found, fits, f"one that broadcasts to {shape}, that of x")
+    expect(op, parameter, of_weight, fits, f"one that broadcasts to {shape}, that of x")
 
 
 def first_wrong(x: Any, wrong: Callable[[Any], bool]) -> str:
@@ -101,7 +99,7 @@ SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
+@function(samples=SAMPLES, real=True)
 def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Square the differences between input and target.
 
@@ -134,7 +132,7 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
     return reduced(xp, d * d, reduction)
 
 
-@operation(kind=kinds.function, namespace=FUNCTIONAL, samples=SAMPLES, real=True)
+@function(samples=SAMPLES, real=True)
 def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
     """Take the distances between input and target.
 
@@ -166,9 +164,7 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
     return reduced(xp, xp.abs(x - target), reduction)
 
 
-@operation(
-    kind=kinds.function, namespace=FUNCTIONAL, samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True
-)
+@function(samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
 def huber_loss(
     xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0
 ) -> Array:
@@ -237,9 +233,7 @@ def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     return 0.5 * inner * inner + bound * xp.abs(d - inner)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
     real=True,
 )
@@ -305,9 +299,7 @@ def smooth_l1_loss_jvp_target(xp, t, x, target, reduction, beta):
     return reduced(xp, t * -_smooth_slope(xp, x, target, beta), reduction)
 
 
-@operation(
-    kind=kinds.function,
-    namespace=FUNCTIONAL,
+@function(
     samples=[
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0)),
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0), reduction="batchmean"),

@@ -1,4 +1,4 @@
-"""Types, rules and operations that no module holds travel to worker processes, by cloudpickle."""
+"""Types, rules and operations that no module holds are pickled by value for worker processes, by cloudpickle."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_class_that_is_declared_again_is_another_one(send: Call) -> None:
     assert send(name_of, diagonal()(dk.ones(1)), diagonal()(dk.full((1,), 3.0))) == (False, [1.0], [9.0])
 
 
-def test_conversions_travel(send: Call) -> None:
+def test_conversions_are_pickled(send: Call) -> None:
     Diagonal = diagonal()
 
     @dk.array_type(fallback=dk.fallback.convert)
@@ -136,7 +136,7 @@ def test_conversions_travel(send: Call) -> None:
         assert found.d.tolist() == [1.0, 5.0]
 
 
-def test_subclasses_of_tensors_and_abstract_types_travel(send: Call) -> None:
+def test_subclasses_of_tensors_and_abstract_types_are_pickled(send: Call) -> None:
     class Length(dk.Tensor):
         pass
 
@@ -152,7 +152,7 @@ def test_subclasses_of_tensors_and_abstract_types_travel(send: Call) -> None:
     assert send(lambda x: x.twice().tolist(), Weight(dk.ones(2))) == [[2.0, 0.0], [0.0, 2.0]]
 
 
-def test_operations_travel_with_their_derivatives(send: Call) -> None:
+def test_operations_are_pickled_with_their_derivatives(send: Call) -> None:
     @dk.operation(kind=dk.kinds.elementwise)
     def cube(xp: Any, x: Any, /) -> Any:
         return x * x * x
@@ -195,7 +195,7 @@ def test_operations_travel_with_their_derivatives(send: Call) -> None:
     assert send(work, dk.asarray([1.0, 2.0])) == ([35.0, 125.0], 9.0, 3)
 
 
-def test_rules_for_operations_that_travel_travel_and_see_the_same_function(send: Call) -> None:
+def test_rules_for_pickled_operations_are_pickled_and_see_the_same_function(send: Call) -> None:
     @dk.overridable
     def scaled(x: Any, factor: float = 2.0) -> Any:
         return x * factor
@@ -220,7 +220,7 @@ def test_rules_for_operations_that_travel_travel_and_see_the_same_function(send:
     assert send(lambda: scaled)(1.5) == 3.0
 
 
-def test_functions_with_a_backward_travel(send: Call) -> None:
+def test_functions_with_a_backward_are_pickled(send: Call) -> None:
     class Square(dk.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
@@ -241,7 +241,7 @@ def test_functions_with_a_backward_travel(send: Call) -> None:
         assert send(work, Square) == [6.0]
 
 
-def test_what_a_module_holds_travels_by_name(send: Call) -> None:
+def test_what_a_module_holds_is_pickled_by_name(send: Call) -> None:
     @workers.units.array_type()
     class Metres:
         def __init__(self, value: float) -> None:
@@ -258,7 +258,7 @@ def test_what_a_module_holds_travels_by_name(send: Call) -> None:
     assert len(cloudpickle.dumps(dk.types.DiagonalTensor)) < 100
 
 
-def test_what_cannot_travel_says_so() -> None:
+def test_what_cannot_be_pickled_says_so() -> None:
     mine = DispatchProtocol("__mine__")
 
     @mine.array_type()
