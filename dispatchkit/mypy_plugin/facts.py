@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from mypy.nodes import GDEF, Context, MypyFile, SymbolTableNode, TypeInfo, Var
-from mypy.types import CallableType, Instance, LiteralType, get_proper_type
+from mypy.types import Instance, LiteralType, get_proper_type
 
 NAME = "__dispatchkit_facts__"
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Rule:
     """A registered handler.
 
     Attributes
     ----------
-    target : ``"op:"`` and the operation's key, ``"kind:"`` and a kind's name, or ``"?"`` where it is not known
+    target : the operation's key, ``"kind:"`` and a kind's name, or ``"?"`` where it is not known
     types : full names of classes, None for any; None where they are not known
     anywhere : whether the single type may stand in any position
     handler : full name of the function; "" where it has none that can be looked up
@@ -36,61 +35,17 @@ class Rule:
 
 
 @dataclass
-class Declared:
-    """What a class declares as it becomes an array type.
-
-    Attributes
-    ----------
-    fallback : names of fallbacks, in order; None where it is inherited, ``["?"]`` where it is not known
-    dense : whether a function that makes it dense is given
-    priority : None where it is inherited
-    """
-
-    fallback: list[str] | None
-    dense: bool
-    priority: float | None
-
-
-@dataclass
-class UserOperation:
-    """A function made overridable, or an operation declared.
-
-    Attributes
-    ----------
-    declared : whether `operation` declares it, by a body that takes a namespace first
-    kind : name of its kind; "" where it is not known
-    arrays : names of the parameters that decide who answers; None for all, or those annotated with arrays
-    method : by which types take part in its protocol
-    """
-
-    declared: bool
-    kind: str
-    arrays: list[str] | None
-    method: str
-
-
-@dataclass
 class Facts:
     """What one module registers.
 
     Attributes
     ----------
-    types, operations : by full name
-    rules : in the order of registration
-    callables : the handlers' types by the place of their rule, while the module is being checked
+    rules : the handlers
     complaints : what is wrong with the handlers of a registering call, by the id of its expression
     """
 
-    types: dict[str, Declared] = field(default_factory=dict)
-    operations: dict[str, UserOperation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
-    callables: dict[int, CallableType] = field(default_factory=dict)
     complaints: dict[int, list[tuple[Context, str]]] = field(default_factory=dict)
-
-    @property
-    def empty(self) -> bool:
-        """Whether the module registers nothing."""
-        return not (self.types or self.operations or self.rules)
 
 
 def store(facts: Facts, tree: MypyFile, text: TypeInfo) -> None:
@@ -102,29 +57,18 @@ def store(facts: Facts, tree: MypyFile, text: TypeInfo) -> None:
     tree : the module
     text : mypy's record of `str`
     """
-    if facts.empty:
+    if not facts.rules:
         return
-    kept: dict[str, Any] = {
-        "types": {name: asdict(declared) for name, declared in facts.types.items()},
-        "operations": {name: asdict(operation) for name, operation in facts.operations.items()},
-        "rules": [asdict(rule) for rule in facts.rules],
-    }
-    var = Var(NAME, LiteralType(json.dumps(kept, sort_keys=True), Instance(text, [])))
+    kept = json.dumps([asdict(rule) for rule in facts.rules], sort_keys=True)
+    var = Var(NAME, LiteralType(kept, Instance(text, [])))
     var._fullname = f"{tree.fullname}.{NAME}"
     tree.names[NAME] = SymbolTableNode(GDEF, var, module_public=False, plugin_generated=True)
 
 
-def load(tree: MypyFile) -> Facts | None:
-    """Return the facts among the names of a module, None where there are none."""
+def load(tree: MypyFile) -> Facts:
+    """Return the facts among the names of a module."""
     symbol = tree.names.get(NAME)
-    if symbol is None or not isinstance(symbol.node, Var) or symbol.node.type is None:
-        return None
-    kept = get_proper_type(symbol.node.type)
-    if not isinstance(kept, LiteralType) or not isinstance(kept.value, str):
-        return None
-    found = json.loads(kept.value)
-    return Facts(
-        types={name: Declared(**declared) for name, declared in found["types"].items()},
-        operations={name: UserOperation(**operation) for name, operation in found["operations"].items()},
-        rules=[Rule(**rule) for rule in found["rules"]],
-    )
+    typ = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
+    if not isinstance(typ, LiteralType) or not isinstance(typ.value, str):
+        return Facts()
+    return Facts([Rule(**rule) for rule in json.loads(typ.value)])

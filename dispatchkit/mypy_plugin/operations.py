@@ -8,41 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mypy.nodes import (
-    Argument,
-    Expression,
-    FloatExpr,
-    FuncDef,
-    IntExpr,
-    NameExpr,
-    StrExpr,
-    TupleExpr,
-    UnaryExpr,
-)
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeVarType, UnionType, get_proper_type
+from mypy import nodes, types
+from mypy.constant_fold import constant_fold_expr
+from mypy.types import CallableType, Instance, Type, get_proper_type
 
-from dispatchkit import nn
-from dispatchkit.mypy_plugin.annotations import SEVERAL
-from dispatchkit.mypy_plugin.names import TENSOR
-from dispatchkit.protocol.callers import REFLECTED, Member, Property
+from dispatchkit import catalogue, nn
+from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Parameters
 from dispatchkit.tensor import Tensor
 
 # Every operation is declared before one is looked up.
-DECLARING = (Tensor, nn)
+DECLARING = (catalogue, Tensor, nn)
+# mypy's name of the class of plain arrays.
+TENSOR = "dispatchkit.tensor.tensor.Tensor"
 REVERSED = frozenset(REFLECTED.values())
-ORDERED = frozenset(REFLECTED) | REVERSED
+BINARY = frozenset(REFLECTED) | REVERSED
+PROPERTIES = frozenset(m.name for m in tensor_protocol.surface if isinstance(m.value, Property))
+METHOD = tensor_protocol.method
 ARRAYS = frozenset({TENSOR, "numpy.ndarray", "numpy.generic"})
-KINDS = {
-    "ARG_POS": inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    "ARG_OPT": inspect.Parameter.POSITIONAL_OR_KEYWORD,
+SEQUENCES = {f"builtins.{name}" for name in ("list", "tuple", "set", "frozenset")}
+SEQUENCES |= {f"typing.{name}" for name in ("Sequence", "MutableSequence", "Collection", "Iterable")}
+# The kinds of parameters that are not positional, by mypy's names.
+PARAMETER_KINDS = {
     "ARG_STAR": inspect.Parameter.VAR_POSITIONAL,
     "ARG_NAMED": inspect.Parameter.KEYWORD_ONLY,
     "ARG_NAMED_OPT": inspect.Parameter.KEYWORD_ONLY,
     "ARG_STAR2": inspect.Parameter.VAR_KEYWORD,
 }
+PLACED = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,48 +49,28 @@ class Target:
     key : its unique name
     shown : how messages name it
     parameters : its signature, and which parameters are arrays
-    kinds : names of its kind and of those around it, the narrowest first; empty where they are not known
-    decomposes : whether its body may answer; None where it is not known
-    method : by which types take part in its protocol; "" where it is not known
-    by_fields : whether types without a rule have it by their fields: always, never, or (None) by values
+    kinds : names of its kind and of those around it; empty where they are not known
     """
 
     key: str
     shown: str
     parameters: Parameters
-    kinds: tuple[str, ...]
-    decomposes: bool | None
-    method: str = tensor_protocol.method
-    by_fields: bool | None = False
+    kinds: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<operation {self.shown}>"
 
-    @property
-    def name(self) -> str:
-        """The last part of its name."""
-        return self.shown.rpartition(".")[2]
-
 
 def built_in(operation: Overridable) -> Target:
     """Return what is known of an operation of the library."""
-    return Target(
-        operation.qualified_name,
-        operation.qualified_name,
-        operation.parameters,
-        tuple(kind.name for kind in operation.kind.lineage()),
-        operation.decomposition() is not None,
-        by_fields=(operation.by_fields_always or None) if operation.by_fields else False,
-    )
+    name = operation.qualified_name
+    return Target(name, name, operation.parameters, tuple(kind.name for kind in operation.kind.lineage()))
 
 
-def member(name: str) -> Member | None:
-    """Return the entry of the library's table of operators, methods and properties, None where there is none."""
-    found = tensor_protocol.surface.members.get(name)
-    return found if found is not None and found.operation is not None else None
-
-
-PROPERTIES = frozenset(m.name for m in tensor_protocol.surface if isinstance(m.value, Property))
+def member_target(name: str) -> Target | None:
+    """Return the operation that an operator, method or property views, None where there is none."""
+    entry = tensor_protocol.surface.members.get(name)
+    return None if entry is None or entry.operation is None else built_in(entry.operation)
 
 
 def lookup(fullname: str) -> Target | None:
@@ -107,86 +82,80 @@ def lookup(fullname: str) -> Target | None:
     return None if operation is None else built_in(operation)
 
 
-def signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
+def signature_of(function: nodes.FuncDef, skip: int = 0) -> inspect.Signature:
     """Return a function's signature as `inspect` would; a default that is not written out is ``...``."""
     typ = function.type
     bare = typ.arg_names if isinstance(typ, CallableType) else function.arg_names
     # Not there for a function that mypy has read from its cache.
-    arguments: Sequence[Argument] = getattr(function, "arguments", ())
+    arguments: Sequence[nodes.Argument] = getattr(function, "arguments", ())
     parameters: list[inspect.Parameter] = []
     for index, (name, kind) in enumerate(zip(function.arg_names, function.arg_kinds, strict=True)):
-        own = arguments[index] if arguments else None
-        absolute = kind.is_positional() and (bare[index] is None or (own is not None and own.pos_only))
+        argument = arguments[index] if arguments else None
+        absolute = kind.is_positional() and (bare[index] is None or (argument is not None and argument.pos_only))
         default: Any = inspect.Parameter.empty
         if kind.is_optional():
-            default = literal(None if own is None else own.initializer)
-        form = inspect.Parameter.POSITIONAL_ONLY if absolute else KINDS[kind.name]
+            default = literal(None if argument is None else argument.initializer)
+        form = inspect.Parameter.POSITIONAL_ONLY if absolute else PARAMETER_KINDS.get(kind.name, PLACED)
         # mypy keeps the names of positional-only parameters in the code alone.
-        written = f"_{index}" if own is None else own.variable.name
+        written = f"_{index}" if argument is None else argument.variable.name
         parameters.append(inspect.Parameter(name or written, form, default=default))
     return inspect.Signature(parameters[skip:])
 
 
-def literal(written: Expression | None) -> Any:
+def literal(written: nodes.Expression | None) -> Any:
     """Return the value that is written out, ``...`` for one that has to be computed."""
-    match written:
-        case IntExpr() | FloatExpr() | StrExpr():
-            return written.value
-        case NameExpr(name="None" | "True" | "False"):
-            return {"None": None, "True": True, "False": False}[written.name]
-        case UnaryExpr(op="-", expr=IntExpr() | FloatExpr() as number):
-            return -number.value
-        case TupleExpr():
-            items = [literal(item) for item in written.items]
-            return ... if ... in items else tuple(items)
-    return ...
+    if isinstance(written, nodes.NameExpr) and written.name == "None":
+        return None
+    if isinstance(written, nodes.TupleExpr):
+        items = tuple(map(literal, written.items))
+        return ... if ... in items else items
+    value = None if written is None else constant_fold_expr(written, "")
+    return ... if value is None else value
 
 
-def operation_parameters(function: FuncDef, arrays: Sequence[str] | None) -> Parameters:
-    """Return the parameters of an operation that is declared by this body, as `dk.operation` reads them.
-
-    Parameters
-    ----------
-    function : the body
-    arrays : names of the array parameters; None for those that the annotations say
-    """
+def target_of_function(function: nodes.FuncDef, *, declared: bool) -> Target:
+    """Return an operation of the program's own, whose body takes a namespace first, or a function made overridable."""
+    if not declared:
+        return Target(function.fullname, function.fullname, Parameters(signature_of(function)))
     signature = signature_of(function, skip=1)
-    types = function.type.arg_types if isinstance(function.type, CallableType) else [None] * len(function.arg_names)
-    forms: dict[str, Form] = {}
-    for p, typ in zip(signature.parameters.values(), types[1:], strict=True):
-        hint = None if typ is None else get_proper_type(typ)
-        if arrays is not None and p.name not in arrays:
-            continue
-        if hint is None or isinstance(hint, AnyType):
-            if (arrays is not None and p.kind is not p.VAR_POSITIONAL) or p.kind is p.POSITIONAL_ONLY:
-                forms[p.name] = Form.ONE
-            elif p.kind is p.VAR_POSITIONAL:
-                forms[p.name] = Form.STAR
-        elif arrays is not None or mentions_tensor(hint):
-            several = any(map(_is_sequence, hint.items if isinstance(hint, UnionType) else [hint]))
-            forms[p.name] = Form.STAR if p.kind is p.VAR_POSITIONAL else Form.SEQUENCE if several else Form.ONE
-    return Parameters(signature, forms)
+    typ = function.type
+    hints = typ.arg_types[1:] if isinstance(typ, CallableType) else [None] * len(signature.parameters)
+    forms = {name: Form.LOOSE for name, hint in zip(signature.parameters, hints, strict=True) if may_be_array(hint)}
+    return Target(
+        function.fullname, f"{function.fullname.partition('.')[0]}.{function.name}", Parameters(signature, forms)
+    )
 
 
-def overridable_parameters(function: FuncDef, arrays: Sequence[str] | None) -> Parameters:
-    """Return the parameters of a function made overridable."""
-    return Parameters(signature_of(function), None if arrays is None else dict.fromkeys(arrays, Form.LOOSE))
+def may_be_array(typ: Type | None) -> bool:
+    """Return whether a parameter's type is an array, a sequence of some or unknown, or a union with one."""
+    return any(
+        instance is None or any(base.fullname in ARRAYS or METHOD in base.names for base in instance.type.mro)
+        for instance in instances(typ, Form.LOOSE)
+    )
 
 
-def mentions_tensor(typ: Type) -> bool:
-    """Return whether a type is a plain or raw array, or a union, a type variable or a sequence with one."""
-    match get_proper_type(typ):
-        case UnionType(items=parts) | TupleType(items=parts):
-            return any(map(mentions_tensor, parts))
-        case TypeVarType() as variable:
-            return any(map(mentions_tensor, variable.values or [variable.upper_bound]))
-        case Instance() as hint:
-            if any(base.fullname in ARRAYS or tensor_protocol.method in base.names for base in hint.type.mro):
-                return True
-            return _is_sequence(hint) and any(map(mentions_tensor, hint.args))
-    return False
+def instances(typ: Type | None, form: Form) -> list[Instance | None]:
+    """Return the classes that a type names, for parameters that take several arrays those of its members.
 
-
-def _is_sequence(typ: Type) -> bool:
-    hint = get_proper_type(typ)
-    return isinstance(hint, TupleType) or (isinstance(hint, Instance) and hint.type.fullname in SEVERAL)
+    None stands for any class, and for what names none.
+    """
+    hint = None if typ is None else get_proper_type(typ)
+    parts: Sequence[Type]
+    match hint:
+        case types.NoneType() | types.UninhabitedType():
+            return []
+        case types.LiteralType():
+            return [hint.fallback]
+        case types.TypeVarType():
+            parts = hint.values or [hint.upper_bound]
+        case types.TupleType() if form is Form.ONE:
+            return [hint.partial_fallback]
+        case types.UnionType() | types.TupleType():
+            parts = hint.items
+        case Instance() if form is not Form.ONE and hint.type.fullname in SEQUENCES:
+            parts = hint.args
+        case Instance() if hint.type.fullname != "builtins.object":
+            return [hint]
+        case _:
+            return [None]
+    return [instance for part in parts for instance in instances(part, form)]

@@ -1,80 +1,39 @@
-"""Reading the code of a module: which classes become array types, which functions operations or their handlers."""
+"""Reading the code of a module: which classes get operators, which functions are operations or handlers, and faults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 
-from mypy.nodes import (
-    AssignmentStmt,
-    Block,
-    CallExpr,
-    ClassDef,
-    Context,
-    Decorator,
-    Expression,
-    ExpressionStmt,
-    ForStmt,
-    FuncDef,
-    IfStmt,
-    LambdaExpr,
-    MatchStmt,
-    MemberExpr,
-    MypyFile,
-    NameExpr,
-    OpExpr,
-    OverloadedFuncDef,
-    RefExpr,
-    ReturnStmt,
-    Statement,
-    StrExpr,
-    SymbolNode,
-    TryStmt,
-    TupleExpr,
-    TypeAlias,
-    TypeInfo,
-    Var,
-    WhileStmt,
-    WithStmt,
-)
-from mypy.types import CallableType, Instance, TypeType, get_proper_type
+from mypy import nodes
+from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr, SymbolNode, TypeInfo
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeType, get_proper_type
 
-from dispatchkit.mypy_plugin import fit
-from dispatchkit.mypy_plugin.annotations import annotated
-from dispatchkit.mypy_plugin.facts import Declared, Facts, Rule, UserOperation
-from dispatchkit.mypy_plugin.names import (
-    FALLBACKS,
-    INSTANCE,
-    KINDS,
-    METHODS,
-    OPERATION_DECORATOR,
-    PROTOCOL,
-    TENSOR_PROTOCOL,
-)
-from dispatchkit.mypy_plugin.operations import Target, literal, member
-from dispatchkit.mypy_plugin.surface import give_surface
-from dispatchkit.protocol.callers import Member
-from dispatchkit.protocol.fallbacks import STRATEGIES
-from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.mypy_plugin.facts import Facts, Rule
+from dispatchkit.mypy_plugin.operations import TENSOR, Target, instances, member_target, signature_of
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
+from dispatchkit.protocol.registration.annotations import departures, never_called, no_own_type, wrong_count
 
-REGISTERING = ("implements", "array_type", "register_type", "overridable")
+METHODS = "dispatchkit.tensor.surface.ArrayMethods"
+INSTANCE = "dispatchkit.protocol.instance"
+OPERATION = "dispatchkit.declare.typing.Operation"
+OPERATION_DECORATOR = "dispatchkit.declare.decorators.operation"
+ARRAY_TYPE = (f"{INSTANCE}.array_type", f"{INSTANCE}.tensor_protocol.array_type")
+KINDS = "dispatchkit.protocol.kinds.kinds"
+# What a class that supplies no shape and dtype takes from its dense form.
+DERIVED = ("shape", "dtype", "ndim", "size", "device")
+SCALARS = frozenset({"builtins.bool", "builtins.int", "builtins.float", "builtins.complex"})
+# Where mypy keeps the statements in a statement.
+PARTS = ("func", "defs", "body", "items", "impl", "handlers", "bodies", "else_body", "finally_body")
+LIMIT = 64
+
+Find = Callable[[str], SymbolNode | None]
 
 
-class ReadModules(Protocol):
-    """What a reader asks of the modules that were read before."""
-
-    def find(self, fullname: str, /) -> SymbolNode | None:
-        """Return the node of a full name, None if there is none."""
-
-    def declared_before(self, tree: MypyFile, /) -> set[str]:
-        """Return the full names of the array types of the modules that a module imports."""
-
-    def of_member(self, member: Member, /) -> Target | None:
-        """Return the operation that a method calls."""
-
-    def target(self, fullname: str, /) -> Target | None:
-        """Return the operation that a variable or function is, None where it is none."""
+def is_plain(info: TypeInfo) -> bool:
+    """Return whether a class is that of plain arrays, of what is in NumPy, or of scalars: none of a user's own."""
+    return info.fullname == TENSOR or info.fullname in SCALARS or info.fullname.startswith("numpy.")
 
 
 class Reader:
@@ -82,278 +41,183 @@ class Reader:
 
     Parameters
     ----------
-    program : the modules read so far
-    tree : the module
+    find : finds the node of a full name
+    look_up : finds the operation of a full name
     facts : to fill
     """
 
-    def __init__(self, program: ReadModules, tree: MypyFile, facts: Facts) -> None:
-        self.program = program
-        self.tree = tree
+    def __init__(self, find: Find, look_up: Callable[[str], Target | None], facts: Facts) -> None:
+        self.find = find
+        self.look_up = look_up
         self.facts = facts
-        # What the variables of this module hold, whose types are not inferred yet: by full name.
-        self.protocols: dict[str, str] = {TENSOR_PROTOCOL: tensor_protocol.method}
-        self.aliases: dict[str, tuple[str, str]] = {}
-        self.depth = 0
 
-    # What is called: the name of the registering function, and the method of the protocol it belongs to.
+    def read(self, tree: nodes.MypyFile) -> None:
+        """Collect what the statements of a module register, including nested ones."""
+        for node in walk(tree):
+            match node:
+                case nodes.ClassDef():
+                    if any(isinstance(d, CallExpr) and _full_name(d.callee) in ARRAY_TYPE for d in node.decorators):
+                        give_surface(node.info, self.find)
+                case Decorator():
+                    for call in node.original_decorators:
+                        if isinstance(call, CallExpr) and call.args and _is_implements(call.callee):
+                            self._register(call, node.func)
+                case nodes.AssignmentStmt(rvalue=CallExpr() as call) | nodes.ExpressionStmt(expr=CallExpr() as call):
+                    inner = call.callee  # as in ``implements(operation, Type)(handler)``
+                    if isinstance(inner, CallExpr) and inner.args and _is_implements(inner.callee):
+                        self._register(inner, call.args[0])
 
-    def registering(self, callee: Expression) -> tuple[str, str] | None:
-        """Return which registering function an expression is, and of which protocol; None where it is none."""
-        if not isinstance(callee, RefExpr):
-            return None
-        if callee.fullname == OPERATION_DECORATOR:
-            return "operation", tensor_protocol.method
-        if callee.fullname in self.aliases:
-            return self.aliases[callee.fullname]
-        module, _, name = callee.fullname.rpartition(".")
-        if module == INSTANCE and name in REGISTERING:
-            return name, tensor_protocol.method
-        if isinstance(callee, MemberExpr) and callee.name in REGISTERING and isinstance(callee.expr, RefExpr):
-            method = self._protocol(callee.expr)
-            return None if method is None else (callee.name, method)
-        return None
-
-    def _protocol(self, expr: RefExpr) -> str | None:
-        """Return the method of the protocol that a variable holds, "" where it is not known; None for others."""
-        if expr.fullname in self.protocols:
-            return self.protocols[expr.fullname]
-        typ = None if not isinstance(expr.node, Var) or expr.node.type is None else get_proper_type(expr.node.type)
-        if isinstance(typ, Instance) and any(base.fullname == PROTOCOL for base in typ.type.mro):
-            return f"?{expr.fullname}"
-        return None
-
-    # The walk through the code, in order.
-
-    def read(self, statements: Iterable[Statement]) -> None:
-        """Collect the facts of statements, including nested ones."""
-        for statement in statements:
-            self._read_one(statement)
-
-    def _read_one(self, statement: Statement) -> None:
-        match statement:
-            case ClassDef():
-                self._read_class(statement)
-                self.read(statement.defs.body)
-            case Decorator():
-                self._read_decorated(statement)
-                self._read_body(statement.func)
-            case FuncDef():
-                self._read_body(statement)
-            case OverloadedFuncDef():
-                self.read(item for item in (*statement.items, statement.impl) if item is not None)
-            case AssignmentStmt():
-                self._read_assignment(statement)
-            case ExpressionStmt(expr=CallExpr()) | ReturnStmt(expr=CallExpr()):
-                assert isinstance(statement.expr, CallExpr)
-                self._read_call(statement.expr)
-            case _:
-                for block in _blocks(statement):
-                    self.read(block.body)
-
-    def _read_body(self, function: FuncDef) -> None:
-        self.depth += 1
-        self.read(function.body.body)
-        self.depth -= 1
-
-    def _read_assignment(self, o: AssignmentStmt) -> None:
-        """Record variables that hold protocols, or registering functions under another name."""
-        if len(o.lvalues) == 1 and isinstance(o.lvalues[0], NameExpr):
-            name, value = o.lvalues[0].fullname, o.rvalue
-            if isinstance(value, CallExpr) and isinstance(value.callee, RefExpr) and value.callee.fullname == PROTOCOL:
-                self.protocols[name] = f"?{name}"
-            elif isinstance(value, RefExpr) and (found := self.registering(value)) is not None:
-                self.aliases[name] = found
-        if isinstance(o.rvalue, CallExpr):
-            self._read_call(o.rvalue)
-
-    # Classes.
-
-    def _read_class(self, o: ClassDef) -> None:
-        """Record a class that is decorated as an array type."""
-        for decorator in o.decorators:
-            if isinstance(decorator, CallExpr) and (found := self.registering(decorator.callee)) is not None:
-                name, method = found
-                if name == "array_type":
-                    self._declare(o.info, decorator, "dense")
-                    if method == tensor_protocol.method:
-                        give_surface(o.info, self.program.find)
-
-    def _declare(self, info: TypeInfo, call: CallExpr, dense: str) -> None:
-        given = _keywords(call)
-        fallback = given.get("fallback")
-        self.facts.types[info.fullname] = Declared(
-            None if fallback is None or _is_none(fallback) else self._fallback(fallback),
-            dense in given,
-            _number(literal(given.get("priority"))),
-        )
-
-    def _fallback(self, expr: Expression) -> list[str]:
-        if isinstance(expr, OpExpr) and expr.op == "|":
-            return [*self._fallback(expr.left), *self._fallback(expr.right)]
-        held = expr.expr if isinstance(expr, MemberExpr) and expr.name in STRATEGIES else None
-        if isinstance(expr, MemberExpr) and isinstance(held, RefExpr) and held.fullname == FALLBACKS:
-            return [expr.name]
-        return ["?"]
-
-    # Functions.
-
-    def _read_decorated(self, o: Decorator) -> None:
-        """Record what the decorators of a function make it, the innermost first."""
-        for decorator in reversed(o.original_decorators):
-            call = decorator if isinstance(decorator, CallExpr) else None
-            found = self.registering(decorator if call is None else call.callee)
-            if found is None:
-                continue
-            name, method = found
-            if name in ("operation", "overridable"):
-                self._note_operation(o.func, call, name == "operation", method)
-            elif name == "implements" and call is not None and call.args:
-                self._register(call, o.func, o.func)
-
-    def _read_call(self, o: CallExpr) -> None:
-        """Record what is registered by a call: ``implements(operation, Type)(handler)``."""
-        if isinstance(o.callee, CallExpr) and len(o.args) == 1:
-            found = self.registering(o.callee.callee)
-            if found is not None and found[0] == "implements" and o.callee.args:
-                self._register(o.callee, o.args[0], o.args[0])
-        else:
-            found = self.registering(o.callee)
-            if found is not None and found[0] == "register_type" and o.args:
-                info = _class(o.args[0])
-                if info is not None:
-                    self._declare(info, o, "to_dense")
-
-    def _note_operation(self, function: FuncDef, call: CallExpr | None, declared: bool, method: str) -> None:
-        given = {} if call is None else _keywords(call)
-        kind = given.get("kind")
-        named = given.get("arrays")
-        arrays = None
-        if isinstance(named, TupleExpr):
-            arrays = [item.value for item in named.items if isinstance(item, StrExpr)]
-        name = "function" if kind is None else self.kind(kind) or ""
-        self.facts.operations[function.fullname] = UserOperation(declared, name, arrays, method)
-
-    def kind(self, expr: Expression) -> str | None:
-        """Return the name of the kind that an expression is, None where it is none."""
-        if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) and expr.expr.fullname == KINDS:
-            return expr.name if hasattr(kinds, expr.name) else None
-        return None
-
-    def target(self, expr: Expression) -> Target | None:
+    def _target(self, expr: Expression) -> Target | None:
         """Return the operation that an expression is, None where it is not known."""
         if not isinstance(expr, RefExpr):
             return None
-        if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) and isinstance(expr.expr.node, TypeInfo):
-            found = member(expr.name)
-            if found is not None and any(base.fullname == METHODS for base in expr.expr.node.mro):
-                return self.program.of_member(found)
-        return self.program.target(expr.fullname)
+        owner = expr.expr.node if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) else None
+        if isinstance(owner, TypeInfo) and owner.has_base(METHODS) and isinstance(expr, MemberExpr):
+            return member_target(expr.name)
+        return self.look_up(expr.fullname)
 
-    # Handlers.
-
-    def _register(self, call: CallExpr, handler: FuncDef | Expression, where: Context) -> None:
+    def _register(self, call: CallExpr, handler: FuncDef | Expression) -> None:
         """Record a handler, and what is wrong with it."""
-        function = handler if isinstance(handler, FuncDef) else _function(handler)
-        kind, target = self.kind(call.args[0]), self.target(call.args[0])
-        explicit = len(_positional(call)) > 1
-        method = tensor_protocol.method if target is None else target.method
-        declared = self.facts.types.keys() | self.program.declared_before(self.tree)
-        found = self._signatures(call, function, kind, target)
+        function = function_of(handler.node if isinstance(handler, RefExpr) else handler)
+        kind, target = _kind(call.args[0]), self._target(call.args[0])
+        types = [_class(arg) for name, arg in zip(call.arg_names, call.args, strict=True) if name is None][1:]
+        signatures: list[list[TypeInfo | None]] = []
+        if types:
+            signatures = [] if None in types else [types]
+        elif function is not None and (target is not None or kind is not None):
+            signatures = annotated(function, None if target is None else target.parameters)
         # Of the combinations of union members, those count that name a type besides plain arrays.
-        signatures = [types for types in found if fit.own_types(types, declared, method)] or found[:1]
-        fatal = False
+        signatures = [signature for signature in signatures if _names_own_type(signature)] or signatures[:1]
         if target is not None and function is not None:
-            complaints, fatal = fit.complaints(function, target)
-            wrong = fit.complaints_of_types(function.name, target, signatures, explicit, declared)
-            self.facts.complaints[id(call)] = [(where, text) for text in (*complaints, *wrong)]
-            fatal = fatal or bool(wrong)
-        if fatal:
-            return
-        key = f"kind:{kind}" if kind is not None else "?" if target is None else f"op:{target.key}"
-        one = explicit or kind is not None or (target is not None and len(target.parameters.arrays) == 1)
+            complaints, fatal = _complaints(function, target, signatures)
+            self.facts.complaints[id(call)] = [(handler, text) for text in complaints]
+            if fatal:
+                return
+        key = f"kind:{kind}" if kind is not None else "?" if target is None else target.key
+        # Of a name that is given again, mypy knows one function.
+        named = function is not None and function_of(self.find(function.fullname)) is function
+        name = function.fullname if function is not None and named and key != "?" else ""
+        count = None if target is None else len(target.parameters.arrays)
+        for signature in signatures:
+            anywhere = len(signature) == 1 and (bool(types) or kind is not None or count == 1)
+            names = [None if info is None else info.fullname for info in signature]
+            known = anywhere or count is None or len(names) == count
+            self.facts.rules.append(Rule(key, names if known else None, anywhere, name))
         if not signatures:
-            self._note_rule(Rule(key, None, False, ""), None)
-        for types in signatures:
-            names = [None if info is None else info.fullname for info in types]
-            # What a function registers holds once it is called, and perhaps not for long: that can only be followed
-            # for classes that the function defines as well.
-            local = all("@" in info.fullname for info in fit.own_types(types, declared, method))
-            name = "" if function is None or self.depth else function.fullname
-            followed = function if self.depth == 0 or local else None
-            self._note_rule(Rule(key, names, len(types) == 1 and one, name), followed)
-
-    def _signatures(
-        self, call: CallExpr, function: FuncDef | None, kind: str | None, target: Target | None
-    ) -> list[list[TypeInfo | None]]:
-        """Return the types that a handler is for, one signature for each choice; none where it is not known."""
-        given = [_class(arg) for arg in _positional(call)[1:]]
-        if given:
-            return [] if None in given else [given]
-        if function is None or (target is None and kind is None):
-            return []
-        return annotated(function, None if target is None else target.parameters)
-
-    def _note_rule(self, rule: Rule, function: FuncDef | None) -> None:
-        typ = None
-        if function is not None and function.type is not None:
-            typ = get_proper_type(function.type)
-        if isinstance(typ, CallableType):
-            self.facts.callables[len(self.facts.rules)] = typ
-        self.facts.rules.append(rule)
+            self.facts.rules.append(Rule(key, None, False, name))
 
 
-def _blocks(statement: Statement) -> list[Block]:
-    """Return the blocks inside a statement that is neither a class nor a function."""
-    match statement:
-        case Block():
-            return [statement]
-        case IfStmt():
-            return [*statement.body, *([] if statement.else_body is None else [statement.else_body])]
-        case ForStmt() | WhileStmt():
-            return [statement.body, *([] if statement.else_body is None else [statement.else_body])]
-        case WithStmt():
-            return [statement.body]
-        case TryStmt():
-            others = [statement.else_body, statement.finally_body]
-            return [statement.body, *statement.handlers, *(block for block in others if block is not None)]
-        case MatchStmt():
-            return statement.bodies
-    return []
+def walk(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield a statement and those in it."""
+    yield node
+    for name in PARTS:
+        part = getattr(node, name, None)
+        for inner in part if isinstance(part, list) else [part]:
+            if isinstance(inner, nodes.Node):
+                yield from walk(inner)
 
 
-def _positional(call: CallExpr) -> list[Expression]:
-    return [arg for name, arg in zip(call.arg_names, call.args, strict=True) if name is None]
+def give_surface(info: TypeInfo, find: Find) -> None:
+    """Give a class the members of `ArrayMethods` that neither it nor a superclass defines."""
+    defined = {name for base in info.mro[:-1] for name in base.names}
+    for source, names in ((METHODS, None), (TENSOR, DERIVED)):
+        members = find(source)
+        assert isinstance(members, TypeInfo)
+        for name in members.names if names is None else names:
+            node = members.names[name].node
+            if isinstance(node, nodes.OverloadedFuncDef) and node.is_property:
+                # Of a property that can be set, mypy checks that it is the class's own.
+                node = nodes.Var(name, AnyType(TypeOfAny.explicit))
+                node.info, node._fullname = info, f"{info.fullname}.{name}"
+                node.is_property = node.is_settable_property = True
+            if name not in defined:
+                info.names[name] = nodes.SymbolTableNode(nodes.MDEF, node, plugin_generated=True)
 
 
-def _keywords(call: CallExpr) -> dict[str, Expression]:
-    return {name: arg for name, arg in zip(call.arg_names, call.args, strict=True) if name is not None}
+def annotated(function: FuncDef, parameters: Parameters | None) -> list[list[TypeInfo | None]]:
+    """Return the signatures that a handler's annotations declare, unions expanded; None stands for any type.
+
+    Parameters
+    ----------
+    function : the handler
+    parameters : of the operation; None for the handler of a kind
+    """
+    typ = function.type
+    hints: Sequence[Type | None] = typ.arg_types if isinstance(typ, CallableType) else [None] * len(function.arg_names)
+    if parameters is None:
+        positional = [h for h, kind in zip(hints, function.arg_kinds, strict=True) if kind.is_positional()][1:]
+        said = [hint for hint in positional if not isinstance(get_proper_type(hint), AnyType | None)]
+        choices = [instances(hint, Form.ONE) or [None] for hint in said or positional[:1] or [None]]
+    else:
+        choices = [instances(_hint(function, hints, p), p.form) or [None] for p in parameters.arrays]
+    signatures = itertools.islice(itertools.product(*choices), LIMIT)
+    return [[None if instance is None else instance.type for instance in signature] for signature in signatures]
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
+def _hint(function: FuncDef, hints: Sequence[Type | None], array: ArrayParameter) -> Type | None:
+    position = array.position
+    if position is not None and position < len(hints) and not function.arg_kinds[position].is_named():
+        return hints[position]
+    return hints[function.arg_names.index(array.name)] if array.name in function.arg_names else None
 
 
-def _is_none(expr: Expression) -> bool:
-    return isinstance(expr, NameExpr) and expr.name == "None"
+def _names_own_type(signature: Sequence[TypeInfo | None]) -> bool:
+    return any(info is not None and not is_plain(info) for info in signature)
+
+
+def _complaints(
+    function: FuncDef, target: Target, signatures: Sequence[Sequence[TypeInfo | None]]
+) -> tuple[list[str], bool]:
+    """Return what is wrong with a handler, in the words that `implements` uses, and whether it is refused for it."""
+    faults, remarks = departures(signature_of(function), target.parameters)
+    if faults:
+        return [never_called(function.name, target.shown, target.parameters, faults)], True
+    count = len(target.parameters.arrays)
+    for signature in signatures[:1]:
+        if not _names_own_type(signature):
+            shown = ["any" if info is None else info.name for info in signature]
+            return [no_own_type(function.name, shown)], True
+        if count != 1 and len(signature) not in (1, count):
+            return [wrong_count(len(signature), target, count)], True
+    return [f"{function.name} for {target.shown}: {remark}" for remark in remarks], False
+
+
+def _full_name(expr: Expression) -> str:
+    """Return the full name of what an expression stands for, of an attribute that of its owner with its own."""
+    if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) and not expr.fullname:
+        return f"{expr.expr.fullname}.{expr.name}"
+    return expr.fullname if isinstance(expr, RefExpr) else ""
+
+
+def _is_implements(expr: Expression) -> bool:
+    return _full_name(expr).rpartition(".")[2] == "implements"
+
+
+def _kind(expr: Expression) -> str | None:
+    """Return the name of the kind that an expression is, None where it is none."""
+    owner, _, name = _full_name(expr).rpartition(".")
+    return name if owner == KINDS and hasattr(kinds, name) else None
+
+
+def is_operation(node: object) -> bool:
+    """Return whether a name stands for an operation that `dk.operation` declares."""
+    if not isinstance(node, Decorator):
+        return False
+    typ = get_proper_type(node.var.type)  # which mypy infers only after modules are read
+    names = [_full_name(d.callee if isinstance(d, CallExpr) else d) for d in node.original_decorators]
+    return OPERATION_DECORATOR in names or (isinstance(typ, Instance) and typ.type.fullname == OPERATION)
 
 
 def _class(expr: Expression) -> TypeInfo | None:
     """Return the class that an expression names, C of a variable annotated ``type[C]``; None where it is not known."""
-    node: SymbolNode | None = expr.node if isinstance(expr, RefExpr) else None
-    declared = get_proper_type(node.type) if isinstance(node, Var) and node.type is not None else None
+    node = expr.node if isinstance(expr, RefExpr) else None
+    declared = get_proper_type(node.type) if isinstance(node, nodes.Var) else None
     if isinstance(declared, TypeType) and isinstance(declared.item, Instance):
         return declared.item.type
-    if isinstance(node, TypeAlias):
-        target = get_proper_type(node.target)
-        return target.type if isinstance(target, Instance) else None
     return node if isinstance(node, TypeInfo) else None
 
 
-def _function(expr: Expression) -> FuncDef | None:
-    """Return the function that an expression names, None for a lambda and what is not known."""
-    if isinstance(expr, LambdaExpr) or not isinstance(expr, RefExpr):
-        return None
-    if isinstance(expr.node, Decorator):
-        return expr.node.func
-    return expr.node if isinstance(expr.node, FuncDef) else None
+def function_of(node: object) -> FuncDef | None:
+    """Return the function that a name stands for, without its decorators; None for a lambda and what is not known."""
+    function = node.func if isinstance(node, Decorator) else node
+    return function if isinstance(function, FuncDef) else None

@@ -332,7 +332,7 @@ def test_errors_of_calls_are_as_before() -> None:
         with pytest.raises(dk.ForeignArgumentError):
             dk.add(leaf(1.0), Foreign())
         with pytest.raises(dk.NoImplementationError) as caught:
-            dk.sum(Refusing())  # type: ignore[dispatch]
+            dk.sum(Refusing())
     assert "detect_anomaly" not in str(caught.value)
     assert "Anomaly" not in str(caught.value)
 

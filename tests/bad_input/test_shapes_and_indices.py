@@ -77,8 +77,8 @@ SHAPES: dict[str, Refusal] = {
     "index by far integers": (lambda: X[dk.tensor([0, 7])], IndexError, "getitem", ("key = int64 array",)),
     "assignment": (lambda: X.__setitem__(5, 1.0), IndexError, "setitem", ("key = 5", "value = 1.0")),
     "assignment of a shape": (lambda: X.__setitem__(0, dk.ones(2)), ValueError, "setitem", ("(2,)", "(3,)")),
-    "assignment of a string": (lambda: X.__setitem__(0, "a"), TypeError, "setitem", ("'value' is a str",)),  # type: ignore[dispatch]
-    "assignment of nothing": (lambda: X.__setitem__(0, None), TypeError, "setitem", ("'value' is None",)),  # type: ignore[dispatch]
+    "assignment of a string": (lambda: X.__setitem__(0, "a"), TypeError, "setitem", ("'value' is a str",)),
+    "assignment of nothing": (lambda: X.__setitem__(0, None), TypeError, "setitem", ("'value' is None",)),
     "index_put": (lambda: dk.index_put(X, 5, 1.0), IndexError, "index_put", ("key = 5",)),
     "index_put of a shape": (lambda: dk.index_put(X, 0, dk.ones(2)), ValueError, "index_put", ("value = float64",)),
     "take": (lambda: dk.take(V, dk.tensor([7])), IndexError, "take", ("indices = int64 array of shape (1,)",)),

@@ -13,7 +13,7 @@ from mypy.options import Options
 from mypy.plugin import Plugin
 
 from dispatchkit.mypy_plugin import plugin
-from dispatchkit.mypy_plugin.operations import PROPERTIES, lookup, member
+from dispatchkit.mypy_plugin.operations import PROPERTIES, lookup, member_target
 from tests.declared import OPERATIONS
 
 
@@ -46,4 +46,4 @@ def test_an_alias_is_its_operation() -> None:
 
 def test_tables_are_those_of_the_library() -> None:
     assert {"T", "mT", "real", "imag"} == PROPERTIES
-    assert member("__array_ufunc__") is None
+    assert member_target("__array_ufunc__") is None

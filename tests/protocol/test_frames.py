@@ -50,7 +50,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "index": lambda: X[5],
     "assignment": lambda: X.__setitem__(5, 1.0),
     "linear algebra": lambda: dk.linalg.inv(dk.ones((2, 2))),
-    "a foreign object": lambda: dk.exp([1.0]),  # type: ignore[dispatch]
+    "a foreign object": lambda: dk.exp([1.0]),
     "conversion": lambda: dk.asarray(["a"]),
 }
 

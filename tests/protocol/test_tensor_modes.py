@@ -99,7 +99,7 @@ def test_a_mode_may_replace_what_is_created() -> None:
 
 def test_a_mode_goes_before_the_types() -> None:
     with Names() as mode, pytest.raises(dk.NoImplementationError):
-        dk.add(Duck(), dk.ones(2))  # type: ignore[dispatch]
+        dk.add(Duck(), dk.ones(2))
     assert (mode.names[-1], mode.types[-1]) == ("add", (Duck, dk.Tensor))
 
 
@@ -210,7 +210,7 @@ def test_plain_tensors_and_creation_work_under_disable_dispatch() -> None:
 
 def test_foreign_objects_stay_foreign_under_disable_dispatch() -> None:
     with dk.disable_dispatch(), pytest.raises(dk.ForeignArgumentError, match="asarray"):
-        dk.add(dk.ones(2), [1.0])  # type: ignore[dispatch]
+        dk.add(dk.ones(2), [1.0])
 
 
 def test_an_exception_leaves_dispatch_on() -> None:

@@ -131,7 +131,7 @@ def test_a_tensor_does_not_answer_for_a_type_of_another_family() -> None:
         pass
 
     with pytest.raises(dk.NoImplementationError) as caught:
-        dk.add(dk.ones(2), Other())  # type: ignore[dispatch]
+        dk.add(dk.ones(2), Other())
     assert str(caught.value).splitlines()[0] == (
         "no implementation found for 'dispatchkit.add' on types that implement __tensor_function__: "
         "[Tensor, test_a_tensor_does_not_answer_for_a_type_of_another_family.Other]"

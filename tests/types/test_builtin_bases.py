@@ -125,7 +125,7 @@ def test_enumerations_and_frozen_dataclasses_are_array_types() -> None:
     assert total.tolist() == [5.0, 5.0]
     for value in (Colour.RED, Switch.ON):
         with pytest.raises(NoImplementationError):
-            dk.exp(value)  # type: ignore[dispatch]
+            dk.exp(value)
 
 
 def test_a_protocol_without_operators_takes_builtins() -> None:

@@ -299,7 +299,8 @@ def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any
 
 def filled(shape: tuple[int, ...], value: Any) -> Tensor:
     """Return a tensor of a shape with one value, a number or a 0-D tensor, in every place."""
-    return ops.broadcast_to(value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value), shape)
+    element: Tensor = value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value)
+    return ops.broadcast_to(element, shape)
 
 
 def floating(value: Any) -> Tensor:
