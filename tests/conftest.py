@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -37,3 +38,11 @@ def own_registrations() -> Iterator[None]:
     """Undo what a test registers, so that no test sees what others declared."""
     with dk.local_registrations():
         yield
+
+
+@pytest.fixture(autouse=True)
+def python_stack() -> Iterator[None]:
+    """Put back the limit of the stack, which mypy raises: what calls itself without end would take minutes to fail."""
+    limit = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(limit)
