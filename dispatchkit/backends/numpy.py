@@ -266,6 +266,24 @@ class NumpyNamespace:
         return y.astype(HALF) if half else y
 
     @staticmethod
+    def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Average squared distances from the mean, with the sums of `sum`, which are exact in long columns, too."""
+        if x.dtype.kind not in "fc" or x.size == 0:
+            return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
+        wide = x.astype(SINGLE) if x.dtype is HALF else x
+        mean = total(wide, axis=axis, keepdims=True)
+        count = x.size // mean.size
+        d = np.asarray(wide - mean / mean.dtype.type(count))
+        squares = d.real**2 + d.imag**2 if d.dtype.kind == "c" else np.multiply(d, d, out=d)
+        y = total(squares, axis=axis, keepdims=keepdims) / max(count - correction, 0)
+        return y.astype(HALF) if x.dtype is HALF else y
+
+    @staticmethod
+    def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Return the root of `var`."""
+        return np.sqrt(NumpyNamespace.var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+    @staticmethod
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
         return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)

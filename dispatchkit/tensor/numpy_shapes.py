@@ -437,6 +437,6 @@ universal: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
         *(exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
-        *(fmod, heaviside, rint, ldexp, divmod_, modf, matvec, vecmat),
+        *(fmod, heaviside, rint, ldexp, modf, matvec, vecmat),
     )
-} | {"deg2rad": radians, "rad2deg": degrees}
+} | {"deg2rad": radians, "rad2deg": degrees, "divmod": divmod_}

@@ -490,7 +490,7 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     """
     if min is None and max is None:
         return xp.positive(x)
-    many = xp is numpy_namespace and x.size >= ONE_PASS and x.dtype.kind == "f"
+    many = xp is numpy_namespace and type(x) is np.ndarray and x.size >= ONE_PASS and x.dtype.kind == "f"
     if many and isinstance(min, (int, float)) and isinstance(max, (int, float)):
         return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
     raised = x if min is None else xp.maximum(x, min)
