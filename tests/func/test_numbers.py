@@ -144,19 +144,19 @@ def test_results_are_read_once_the_transformation_has_ended() -> None:
 
 
 @dk.operation(kind=dk.kinds.elementwise)
-def scaled(xp: Any, x: Any, /) -> Any:
+def scaled_number(xp: Any, x: Any, /) -> Any:
     return xp.multiply(x, x)
 
 
-@scaled.def_vjp
+@scaled_number.def_vjp
 def scaled_vjp(g: Any, x: Any) -> Any:
     return 2 * float(x) * g
 
 
 def test_a_derivative_rule_that_reads_a_number_has_a_first_derivative_alone() -> None:
-    assert func.grad(scaled)(X).item() == 4.0
+    assert func.grad(scaled_number)(X).item() == 4.0
     with pytest.raises(LostDerivativeError, match=r"^float\(\) on a tensor that grad differentiates"):
-        func.grad(func.grad(scaled))(X)
+        func.grad(func.grad(scaled_number))(X)
 
 
 class Squared(dk.autograd.Function):
