@@ -11,6 +11,9 @@ import pytest
 
 import dispatchkit as dk
 
+# What the types take besides: a dense form under the budget of `densify`, and parts of statistics.
+# They have no public names yet.
+NOT_PUBLIC = {"dense_form", "fit_weights", "scale_covariances", "between"}
 FILES = sorted(Path(import_module("dispatchkit.types").__file__ or "").parent.rglob("*.py"))
 
 
@@ -27,5 +30,5 @@ def imported(file: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("file", [file for file in FILES if file.name != "__init__.py"], ids=lambda file: file.stem)
 def test_a_shipped_type_imports_what_users_find_in_dispatchkit(file: Path) -> None:
     for module, name in imported(file):
-        if name != "ops":  # the functions, which `dispatchkit` shows as its own
+        if name not in {"ops", *NOT_PUBLIC}:  # the functions, which `dispatchkit` shows as its own
             assert getattr(dk, name) is getattr(import_module(module), name), f"{module}.{name}"
