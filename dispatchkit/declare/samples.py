@@ -21,13 +21,19 @@ Content = Literal["real", "complex", "integer", "boolean", "definite", "distinct
 class Draw:
     """An array to be drawn.
 
-    Attributes
+    Parameters
     ----------
     shape : of the array
     low, high : bounds of its elements
     content : ``"real"`` numbers; ``"complex"``, real and imaginary parts within the bounds; ``"integer"``;
         ``"boolean"``; ``"definite"``, symmetric positive definite matrices in the last two axes; ``"distinct"``, real
         numbers no two of which are close, nor one to the negative of another
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.testing.Draw((2, 3), low=0.0).shape
+    (2, 3)
     """
 
     shape: tuple[int, ...]
@@ -36,7 +42,24 @@ class Draw:
     content: Content = "real"
 
     def make(self, rng: np.random.Generator) -> Any:
-        """Return an array of this description."""
+        """Return an array of this description.
+
+        Parameters
+        ----------
+        rng : draws the elements
+
+        Returns
+        -------
+        numpy.ndarray
+            Of the shape, with such elements.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dispatchkit as dk
+        >>> dk.testing.Draw((2, 3)).make(np.random.default_rng(0)).shape
+        (2, 3)
+        """
         if self.content == "complex":
             parts = rng.uniform(self.low, self.high, size=(*self.shape, 2))
             return parts.view(np.complex128)[..., 0]
@@ -56,18 +79,65 @@ class Draw:
 
 @dataclass(frozen=True)
 class Sample:
-    """A call with draws for its arrays; `differentiable` is whether gradients are to be checked there."""
+    """A call with draws for its arrays.
+
+    Parameters
+    ----------
+    args, kwargs : of the call
+    differentiable : whether gradients are to be checked there
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.testing.Sample((dk.testing.draw(3),)).differentiable
+    True
+    """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any] = field(default_factory=dict)
     differentiable: bool = True
 
     def make(self, rng: np.random.Generator) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return arguments of a call, arrays as NumPy arrays."""
+        """Return arguments of a call, arrays as NumPy arrays.
+
+        Parameters
+        ----------
+        rng : draws the elements
+
+        Returns
+        -------
+        tuple
+            Positional arguments and keywords.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import dispatchkit as dk
+        >>> args, kwargs = dk.testing.sample(dk.testing.draw(3), axis=0).make(np.random.default_rng(0))
+        >>> args[0].shape, kwargs
+        ((3,), {'axis': 0})
+        """
         return tuple(_made(arg, rng) for arg in self.args), {k: _made(v, rng) for k, v in self.kwargs.items()}
 
     def arrays(self, parameters: Parameters) -> list[tuple[str, Any]]:
-        """Return its arrays, drawn or given, each with the name of the parameter of the operation that takes it."""
+        """Return its arrays, drawn or given, each with the name of the parameter of the operation that takes it.
+
+        Parameters
+        ----------
+        parameters : of the operation
+
+        Returns
+        -------
+        list of tuple
+            Name and array.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> sample = dk.testing.sample(dk.testing.draw(3))
+        >>> [name for name, _ in sample.arrays(dk.tensor_protocol.operations["dispatchkit.exp"].parameters)]
+        ['x']
+        """
         values = parameters.values(self.args, self.kwargs)
         return [(p.name, value) for p, value in values if isinstance(value, (Draw, np.ndarray))]
 

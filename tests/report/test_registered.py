@@ -42,7 +42,7 @@ def registered() -> Iterator[None]:
 
 
 def names(found: Any) -> list[str]:
-    return [getattr(rule.handler, "__name__", rule.title) for rule in found]
+    return [getattr(rule.handler, "__name__", "") for rule in found]
 
 
 def test_all_rules_of_a_type_are_listed_with_pairs_kinds_and_superclasses() -> None:

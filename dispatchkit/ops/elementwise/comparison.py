@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
@@ -490,7 +492,8 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     """
     if min is None and max is None:
         return xp.positive(x)
-    many = xp is numpy_namespace and type(x) is np.ndarray and x.size >= ONE_PASS and x.dtype.kind == "f"
+    raw: Any = x
+    many = xp is numpy_namespace and type(raw) is np.ndarray and raw.size >= ONE_PASS and raw.dtype.kind == "f"
     if many and isinstance(min, (int, float)) and isinstance(max, (int, float)):
         return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
     raised = x if min is None else xp.maximum(x, min)
