@@ -54,11 +54,17 @@ def only_axis(name: str, shape: tuple[int, ...]) -> int:
 class Axes(NamedTuple):
     """The parameters that count axes of the first argument, an array or a sequence of arrays.
 
-    Attributes
+    Parameters
     ----------
     parameters : their names; each takes an int or a tuple
     none : what None stands for; None where that is the elements of the array in a row
     added : whether they count the axes of the result, to which they add
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.testing.Axes(("axis",)).added
+    False
     """
 
     parameters: tuple[str, ...]
