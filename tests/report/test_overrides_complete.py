@@ -168,7 +168,7 @@ def test_every_one_of_them_arrives() -> None:
 
 def test_functions_without_arrays_arrive_at_modes_alone() -> None:
     nullary = {operation_of(function).name for _, function in LISTED if operation_of(function).parameters.nullary}
-    assert {"zeros", "eye", "ones", "full"} <= nullary
+    assert {"zeros", "eye", "ones", "empty"} <= nullary
 
 
 def test_every_dummy_has_the_signature_of_its_function() -> None:
