@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact
-from dispatchkit.backends.numpy import HALF, SINGLE
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -49,12 +49,10 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     >>> dk.var(dk.asarray([1.0, 3.0]))
     tensor(1.)
     """
-    if x.dtype is HALF:
-        return xp.astype(xp.var(xp.astype(x, SINGLE), axis=axis, correction=correction, keepdims=keepdims), HALF)
-    d: Any = _deviation(xp, x, axis)
-    in_place = x.size and type(d) is np.ndarray and not holds_complex(d)
-    squares = np.multiply(d, d, out=d) if in_place else _product(xp, d, d)
-    return xp.sum(squares, axis=axis, keepdims=keepdims) / _divisor(x, axis, correction)
+    if xp is numpy_namespace and x.size:
+        return numpy_namespace.var(x, axis=axis, correction=correction, keepdims=keepdims)
+    d = _deviation(xp, x, axis)
+    return xp.sum(_product(xp, d, d), axis=axis, keepdims=keepdims) / _divisor(x, axis, correction)
 
 
 @var.def_vjp
