@@ -15,6 +15,8 @@ nox.options.sessions = ["lint", "types", "layers", "tests"]
 nox.options.reuse_existing_virtualenvs = True
 
 PYPROJECT = nox.project.load_toml("pyproject.toml")
+# Some folders have far slower tests than others: a process that has run out of tests takes some of another's.
+PARALLEL = ("-n", "auto", "--dist", "worksteal")
 
 
 def install(session: nox.Session, *groups: str) -> None:
@@ -65,7 +67,7 @@ def tests(session: nox.Session) -> None:
     A selection by `-k` runs in one process: each further one would collect all tests for itself first.
     """
     install(session, "test")
-    session.run("pytest", *([] if "-k" in session.posargs else ["-n", "auto"]), *session.posargs)
+    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
 
 
 @nox.session(python=["3.11", "3.12"])  # NumPy 2.0 has no wheels for later ones
@@ -73,14 +75,14 @@ def oldest(session: nox.Session) -> None:
     """Run the tests with the oldest versions of the two dependencies."""
     install(session, "test")
     session.install("numpy==2.0.*", "typing-extensions==4.12.*")
-    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs)
 
 
 @nox.session
 def long(session: nox.Session) -> None:
     """Run the tests with many more Hypothesis examples."""
     install(session, "test")
-    session.run("pytest", "-n", "auto", *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+    session.run("pytest", *PARALLEL, *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
 
 
 @nox.session
@@ -113,7 +115,7 @@ def docs(session: nox.Session) -> None:
 def peers(session: nox.Session) -> None:
     """Run the tests with PyTorch, JAX and Numba installed, without which many are skipped; then the benchmarks."""
     install(session, "test", "bench", "peers")
-    session.run("pytest", "-n", "auto", *session.posargs)
+    session.run("pytest", *PARALLEL, *session.posargs)
     session.run("python", "-m", "tests.benchmarks")
 
 
@@ -191,7 +193,7 @@ def conformance(session: nox.Session) -> None:
     session.install("-r", str(suite / "requirements.txt"))
     environment = {"ARRAY_API_TESTS_MODULE": "dispatchkit", "ARRAY_API_TESTS_VERSION": "2025.12"}
     with session.chdir(suite):
-        session.run("pytest", "array_api_tests", "-n", "auto", *session.posargs, env=environment)
+        session.run("pytest", "array_api_tests", *PARALLEL, *session.posargs, env=environment)
 
 
 @nox.session
