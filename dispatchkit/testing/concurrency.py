@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
+from inspect import unwrap
 from types import FrameType
 from typing import Any
 
@@ -131,7 +132,8 @@ def _files(subject: Subject, operation: Overridable) -> set[str]:
     functions = [value for module, value in parts if getattr(value, "__module__", "") == module]
     rules = operation.rules_for_calls()
     functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(classes)]
-    codes = [getattr(function, "__code__", None) for function in functions]
+    # A method of a declared type may be wrapped by the library's, whose lines hold locks.
+    codes = [getattr(unwrap(function), "__code__", None) for function in functions]
     return {code.co_filename for code in codes if code is not None}
 
 

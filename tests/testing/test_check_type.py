@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
@@ -10,7 +11,16 @@ import pytest
 from hypothesis import strategies as st
 
 import dispatchkit as dk
-from dispatchkit.testing import Conformance, ConformanceError, TypeConformance, Wrapper, check_type, tensors
+from dispatchkit.testing import (
+    Conformance,
+    ConformanceError,
+    TypeConformance,
+    Wrapper,
+    check_type,
+    concurrency,
+    tensors,
+)
+from dispatchkit.testing.findings import Subject
 from dispatchkit.types import ScalarTensor
 from tests.testing.broken import Box, Branches, Forgets, Keeps, Mutates, NumPyInside, Raises, Unpicklable, Value
 
@@ -461,3 +471,10 @@ def test_a_result_is_compared_to_the_digits_of_what_went_in() -> None:
     assert not found.failures
     with pytest.raises(ConformanceError, match="value"):
         check_type(Halved, lambda: [Halved(dk.astype(x, "float64") * (1 + 1e-6))], operations=[dk.add])
+
+
+def test_threads_hand_over_at_the_lines_of_the_type_alone() -> None:
+    # The library's lines hold locks, for which the other thread would wait in vain.
+    subject = Subject(Box, lambda: [Box([1.0, 2.0])], from_dense=Box)
+    operation = dk.tensor_protocol.operation(dk.exp)
+    assert concurrency._files(subject, operation) == {inspect.getfile(Box)}
