@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional.losses.distances import REDUCTIONS, Reduction, check_reduction
+from dispatchkit.nn.functional.losses import REDUCTIONS, Reduction, check_reduction
 from dispatchkit.nn.module import Declared, declared
 
 WEIGHTS = ("weight", "pos_weight")  # the options that are arrays, which become buffers
