@@ -114,25 +114,6 @@ def number_of(value: Any, what: str, where: str) -> float:
     return float(value)
 
 
-def check_not_negative(options: Mapping[str, Any], where: str, **words: str) -> None:
-    """Check that options are numbers from zero on.
-
-    Parameters
-    ----------
-    options : by name
-    where : they stand, for messages
-    **words : what to call each option
-
-    Raises
-    ------
-    TypeError : if one is no number
-    ValueError : if one is negative or not a number
-    """
-    for name, what in words.items():
-        if not number_of(options[name], what, where) >= 0:
-            raise ValueError(f"Invalid {what}: {options[name]} {where}; it must not be negative")
-
-
 def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: str) -> dict[str, Any]:
     """Return what was saved for a parameter, with tensors of its library in the place of arrays.
 
