@@ -33,7 +33,13 @@ class Loss(Declared):
                 self.register_buffer(name, options.pop(name))
         super()._set_options(options)
 
-    def forward(self, x: Any, target: Any) -> Any:
+    @override
+    def extra_repr(self) -> str:
+        """Return nothing, as PyTorch shows no options of losses."""
+        return ""
+
+    @override
+    def forward(self, x: Any, target: Any) -> Any:  # type: ignore[override]  # of two arrays
         """Compute the loss.
 
         Parameters
