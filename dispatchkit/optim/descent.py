@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Optimizer, Options, Params, directed, factor, options_in
+from dispatchkit.optim.optimizer import Optimizer, Options, Params, downhill, factor, options_in
 
 
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
     """Go a step along the gradient, or along what has gathered in a buffer."""
-    g = directed(p, g, options.weight_decay, options.maximize)
+    g = downhill(p, g, options.weight_decay, options.maximize)
     for buffer in buffers:
         weight = 1.0 if options.is_first else 1.0 - options.dampening
         buffer *= options.momentum
@@ -96,7 +96,7 @@ class SGD(Optimizer):
 
 def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
     """Go a step along the gradient over the root of its mean square."""
-    g = directed(p, g, options.weight_decay, options.maximize)
+    g = downhill(p, g, options.weight_decay, options.maximize)
     square *= options.alpha
     square += (1 - options.alpha) * g * g
     spread = square
@@ -180,7 +180,7 @@ def adapt(xp: Any, options: Options, p: Any, g: Any, *moments: Any) -> tuple[Any
     if options.decoupled_weight_decay and weight_decay:
         p *= factor(xp, 1 - options.lr * weight_decay, p)
         weight_decay = 0.0
-    g = directed(p, g, weight_decay, options.maximize)
+    g = downhill(p, g, weight_decay, options.maximize)
     if not is_complex(p.dtype):
         return _adapt_real(xp, options, p, g, *moments)
     re, im = (_adapt_real(xp, options, *map(part, (p, g, *moments))) for part in (xp.real, xp.imag))

@@ -17,7 +17,7 @@ from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
-from dispatchkit.optim.groups import as_entries, fitted, is_structured, number_of, tensors_of
+from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
@@ -88,7 +88,7 @@ def factor(xp: Any, value: Any, p: Any) -> Any:
     return value if isinstance(value, float) else xp.astype(value, p.dtype)
 
 
-def directed(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
+def downhill(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
     """Return a gradient in the direction of descent, with the decay of weights in it."""
     if maximize:
         g = -g
@@ -144,8 +144,8 @@ def _with_hooks(step: Step) -> Step:
     """Return a `step` that calls the hooks around it; not where a subclass calls it from a `step` of its own."""
 
     @functools.wraps(step)
-    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not hooked:
+    def step_with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if type(self).step is not step_with_hooks:
             return step(self, *args, **kwargs)
         arguments: tuple[Any, ...] = (self, *args)
         for hook in list(self._step_pre_hooks.values()):
@@ -163,7 +163,7 @@ def _with_hooks(step: Step) -> Step:
             after(self, arguments, kwargs)
         return result
 
-    return cast("Step", hooked)
+    return cast("Step", step_with_hooks)
 
 
 class Optimizer:
@@ -399,7 +399,7 @@ class Optimizer:
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
             if key in parameters:
                 p, where = parameters[key]
-                state[p] = fitted(next(variables_in(p)), value, self._buffers, where)
+                state[p] = convert_state(next(variables_in(p)), value, self._buffers, where)
                 self._check_state(state[p], where)
             else:
                 state[key] = value
