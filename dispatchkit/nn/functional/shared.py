@@ -30,8 +30,8 @@ def function(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Ope
 
 
 def activation(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
-    """Declare an activation, which computes each element by itself; the options are the same."""
-    return function(kind=kinds.activation, **options)
+    """Declare an activation, which computes each element, a real number, by itself; the options are the same."""
+    return function(kind=kinds.activation, real=True, gives="float", **options)
 
 
 def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
