@@ -16,7 +16,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.nn.functional.shared import expect, function, real_floats, real_numbers
+from dispatchkit.nn.functional.shared import broadcasts, expect, function, real_floats, real_numbers
 from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.ops.shared import Named, shape_of
 
@@ -74,10 +74,7 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     """
     real_numbers(op, parameter, weight)
     shape, of_weight = shape_of(x), shape_of(weight)
-    try:
-        fits = np.broadcast_shapes(of_weight, shape) == shape
-    except ValueError:
-        fits = False
+    fits = broadcasts(of_weight, shape)
     expect(op, parameter, of_weight, fits, f"one that broadcasts to {shape}, that of x")
 
 

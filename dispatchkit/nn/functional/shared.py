@@ -53,6 +53,11 @@ def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wante
         raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape}, expected {wanted}")
 
 
+def broadcasts(inner: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether an array of a shape can be stretched to another."""
+    return len(inner) <= len(shape) and all(n in (1, m) for n, m in zip(inner[::-1], shape[::-1], strict=False))
+
+
 def real_numbers(op: Named, parameter: str, x: Any) -> None:
     """Raise if an argument is of complex numbers.
 
