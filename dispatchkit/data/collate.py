@@ -52,7 +52,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """
     if not len(batch):
         raise ValueError("default_collate: a batch needs an item")
-    return _collated(list(batch), "")
+    return _collate(list(batch), "")
 
 
 def default_convert(item: Any) -> Any:
@@ -74,10 +74,10 @@ def default_convert(item: Any) -> Any:
     >>> dk.data.default_convert({"x": np.ones(2), "name": "a"})
     {'x': tensor([1., 1.]), 'name': 'a'}
     """
-    return item if isinstance(item, (str, bytes)) else mapped(_converted, item)
+    return item if isinstance(item, (str, bytes)) else mapped(_convert, item)
 
 
-def _converted(array: Any) -> Any:
+def _convert(array: Any) -> Any:
     return array if getattr(array.dtype, "kind", "f") in "USO" else as_array(array)
 
 
@@ -85,14 +85,14 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, complex)) and not is_array(value)
 
 
-def _collated(items: list[Any], place: str) -> Any:
+def _collate(items: list[Any], place: str) -> Any:
     first = items[0]
     if isinstance(first, (str, bytes)):
         return items
     if all(_is_number(item) for item in items):
         return tensor_namespace.tensor(items)
     if is_array(first) or _is_number(first):
-        return _stacked(items, place)
+        return _stack(items, place)
     if items_of(first) is None:
         raise TypeError(UNFIT.format(found=type(first), place=_at(place)))
     for index, item in enumerate(items):
@@ -103,7 +103,7 @@ def _collated(items: list[Any], place: str) -> Any:
     return _container(items, place)
 
 
-def _stacked(items: list[Any], place: str) -> Any:
+def _stack(items: list[Any], place: str) -> Any:
     for index, item in enumerate(items):
         if not (is_array(item) or _is_number(item)):
             raise TypeError(
@@ -126,7 +126,7 @@ def _container(items: list[Any], place: str) -> Any:
     first = items[0]
     columns = _columns(items, place)
     if isinstance(first, (list, tuple, Mapping)):
-        result = [(key, _collated(column, f"{place}[{key!r}]")) for key, column in columns]
+        result = [(key, _collate(column, f"{place}[{key!r}]")) for key, column in columns]
         return [part for _, part in result] if type(first) is tuple else rebuilt(first, result)
     result = rebuilt(first, [(name, _field(column, f"{place}.{name}")) for name, column in columns])
     shape = _shape_of(first)
@@ -172,7 +172,7 @@ def _field(values: list[Any], place: str) -> Any:
     """Return the batch of a field, or the field itself where it holds no numbers."""
     first = values[0]
     if isinstance(first, (float, complex)) or any(True for _ in arrays_of(first)):
-        return _collated(values, place)
+        return _collate(values, place)
     for index, value in enumerate(values):
         if value is not first and value != first:
             raise ValueError(

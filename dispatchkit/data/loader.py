@@ -8,8 +8,7 @@ from typing import Any
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dispatchkit.data.sources import Progress, Source, Stream, checked, state_of
-from dispatchkit.data.workers import Processes, context_of, prefetched
+from dispatchkit.data.sources import Processes, Progress, Source, Stream, check_state, context_of, prefetched, state_of
 from dispatchkit.errors import DataLoaderError
 from dispatchkit.ops.random.generator import Generator
 
@@ -149,8 +148,8 @@ class DataLoader:
         source = progress.source
         tasks = progress.tasks(self._indices())
         if not self.num_workers:
-            return progress.counted(map(source.drawn, tasks))
-        return progress.counted(self._from_workers(source, tasks))
+            return progress.count_batches(map(source.drawn, tasks))
+        return progress.count_batches(self._from_workers(source, tasks))
 
     def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
         context = context_of(self.multiprocessing_context, self.num_workers)
@@ -226,7 +225,7 @@ class DataLoader:
         The random numbers of samplers and batches go on as well. The default generator is not changed: save its state
         where the loop itself draws from it. Of a stream the items before are read again.
         """
-        self._loaded = checked(self, state_dict)
+        self._loaded = check_state(self, state_dict)
 
 
 def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> None:

@@ -20,6 +20,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 class Activation(Declared):
     """What the activations share: options handed to a functional, and the input overwritten where that is asked for."""
 
+    @override
     def forward(self, x: Any) -> Any:
         """Apply the functional.
 
@@ -42,11 +43,6 @@ class Activation(Declared):
         operation = tensor_protocol.operation(self.function)
         assert isinstance(operation, DeclaredOperation)
         return apply_in_place(operation, x, (), options)
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the options, as PyTorch shows them."""
-        return ", ".join(f"{k}={v!r}" for k, v in self._values().items() if k != "inplace" or v)
 
 
 @declared(functional.relu)

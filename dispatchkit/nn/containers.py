@@ -6,7 +6,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, Self, overload
 
 from typing_extensions import override
 
@@ -14,9 +14,6 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Parameter, is_declared
 from dispatchkit.nn.parameters_and_buffers import Members
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class Holder(Module):

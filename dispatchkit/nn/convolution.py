@@ -336,25 +336,6 @@ class Pooling(Declared):
             options["stride"] = options["kernel_size"]
         super()._set_options(options)
 
-    def forward(self, x: Any) -> Any:
-        """Apply the functional.
-
-        Parameters
-        ----------
-        x : images, array of shape (..., H, W)
-
-        Returns
-        -------
-        Array
-            Array of shape (..., H_out, W_out).
-        """
-        return self.function(x, **self._values())
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the options, as PyTorch shows them."""
-        return ", ".join(f"{name}={value!r}" for name, value in self._values().items())
-
 
 @declared(max_pool2d)
 class MaxPool2d(Pooling):

@@ -70,24 +70,6 @@ class Flatten(Declared):
     start_dim: int = 1
     end_dim: int = -1
 
-    def forward(self, x: Any) -> Any:
-        """Flatten the axes.
-
-        Parameters
-        ----------
-        x : array that has them
-
-        Returns
-        -------
-        Array
-            Array with one axis in their place.
-        """
-        return self.function(x, **self._values())
-
-    @override
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Linear(Module):
     """A layer that multiplies vectors by a matrix and adds a bias.

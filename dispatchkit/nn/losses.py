@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from typing_extensions import override
 
 from dispatchkit.nn import functional
-from dispatchkit.nn.functional.losses.distances import REDUCTIONS, Reduction, check_reduction
+from dispatchkit.nn.functional.losses import REDUCTIONS, Reduction, check_reduction
 from dispatchkit.nn.module import Declared, declared
 
 WEIGHTS = ("weight", "pos_weight")  # the options that are arrays, which become buffers
@@ -33,7 +33,13 @@ class Loss(Declared):
                 self.register_buffer(name, options.pop(name))
         super()._set_options(options)
 
-    def forward(self, x: Any, target: Any) -> Any:
+    @override
+    def extra_repr(self) -> str:
+        """Return nothing, as PyTorch shows no options of losses."""
+        return ""
+
+    @override
+    def forward(self, x: Any, target: Any) -> Any:  # type: ignore[override]  # of two arrays
         """Compute the loss.
 
         Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from typing_extensions import dataclass_transform, override
@@ -18,12 +18,8 @@ from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
 from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
+from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import parse_to
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from dispatchkit.tensor.tensor import Tensor
 
 
 class Module(HookMethods, StateMethods["Module"]):
@@ -366,6 +362,25 @@ class Declared(Module):
     def _values(self) -> dict[str, Any]:
         """Return the present values of the options."""
         return {name: self.__dict__[name] for name in self.options}
+
+    def forward(self, x: Any) -> Any:
+        """Apply the function.
+
+        Parameters
+        ----------
+        x : array, as the function takes it
+
+        Returns
+        -------
+        Array
+            What the function gives.
+        """
+        return self.function(x, **self._values())
+
+    @override
+    def extra_repr(self) -> str:
+        """Return the options, as PyTorch shows them."""
+        return ", ".join(f"{name}={value!r}" for name, value in self._values().items() if name != "inplace" or value)
 
 
 @dataclass_transform()

@@ -199,7 +199,21 @@ class BatchNorm2d(BatchNorm):
     axes = (4,)
 
 
-class LayerNorm(Affine):
+class LastAxes(Affine):
+    """What layers share that normalize the last axes: the lengths of these, and what is added for stability."""
+
+    def __init__(self, normalized_shape: int | Sequence[int], eps: Any, elementwise_affine: bool) -> None:
+        super().__init__()
+        lengths = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        self.normalized_shape = tuple(integer(type(self), "normalized_shape", n, least=0) for n in lengths)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+
+    @override
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LayerNorm(LastAxes):
     """A layer that standardizes the last axes of an array, then scales and moves each of their elements.
 
     Parameters
@@ -237,9 +251,7 @@ class LayerNorm(Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.normalized_shape = _lengths(self, normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
+        super().__init__(normalized_shape, eps, elementwise_affine)
         shape = self.normalized_shape if elementwise_affine else None
         register_zeros(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
@@ -258,12 +270,8 @@ class LayerNorm(Affine):
         """
         return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    @override
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
-class RMSNorm(Affine):
+class RMSNorm(LastAxes):
     """A layer that divides the last axes of an array by the root of their mean square, then scales each element.
 
     Parameters
@@ -296,9 +304,7 @@ class RMSNorm(Affine):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.normalized_shape = _lengths(self, normalized_shape)
-        self.eps, self.elementwise_affine = eps, elementwise_affine
+        super().__init__(normalized_shape, eps, elementwise_affine)
         register_zeros(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
@@ -322,10 +328,6 @@ class RMSNorm(Affine):
         squares = tensor_namespace.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True)
         y = x * tensor_namespace.rsqrt(squares + eps)
         return y if self.weight is None else y * self.weight
-
-    @override
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class GroupNorm(Affine):
@@ -395,9 +397,3 @@ class GroupNorm(Affine):
     @override
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
-
-
-def _lengths(module: Module, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Return the lengths of the last axes, over which a layer normalises."""
-    lengths = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
-    return tuple(integer(type(module), "normalized_shape", length, least=0) for length in lengths)

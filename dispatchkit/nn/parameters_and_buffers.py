@@ -249,8 +249,7 @@ class Members(Generic[M]):
 
     def modules(self) -> Iterator[M]:
         """Yield this module and all below it."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, M]]:
         """Yield the child modules with their names."""
@@ -262,8 +261,7 @@ class Members(Generic[M]):
 
     def children(self) -> Iterator[M]:
         """Yield the child modules."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True, *, whole: bool = False
@@ -283,8 +281,7 @@ class Members(Generic[M]):
 
     def parameters(self, recurse: bool = True, *, whole: bool = False) -> Iterator[Any]:
         """Yield the parameters, each once; with `whole` array types themselves, else the tensors inside."""
-        for _, parameter in self.named_parameters(recurse=recurse, whole=whole):
-            yield parameter
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse, whole=whole))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
         """Yield the buffers with their names.
@@ -297,8 +294,7 @@ class Members(Generic[M]):
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Yield the buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def _named(
         self,

@@ -419,19 +419,20 @@ def functional_call(
     >>> dk.func.grad(loss)({"slope": dk.tensor(3.0)}, dk.tensor([1.0, 2.0]))
     {'slope': tensor(3.)}
     """
-    replacements = _joined(parameter_and_buffer_dicts)
+    replacements = _join(parameter_and_buffer_dicts)
     known = dict(_known(module))
     _check_names(module, known, replacements, strict)
-    change = _tied(known, replacements) if tie_weights else replacements.get
+    change = _replacer(known, replacements) if tie_weights else replacements.get
     before = _replace(module, change, once=tie_weights)
     try:
-        return module(*_as_tuple(args), **(kwargs or {}))
+        arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+        return module(*arguments, **(kwargs or {}))
     finally:
         for attributes, name, value in before:
             attributes[name] = value
 
 
-def _joined(dictionaries: Any) -> dict[str, Any]:
+def _join(dictionaries: Any) -> dict[str, Any]:
     """Return the tensors of all dictionaries in one."""
     joined: dict[str, Any] = {}
     for dictionary in dictionaries if isinstance(dictionaries, (list, tuple)) else [dictionaries]:
@@ -496,7 +497,7 @@ def _given_as(name: str, replacements: Mapping[str, Any]) -> str | None:
     return name or None
 
 
-def _tied(known: Mapping[str, Any], replacements: Mapping[str, Any]) -> Callable[[str, Any], Any]:
+def _replacer(known: Mapping[str, Any], replacements: Mapping[str, Any]) -> Callable[[str, Any], Any]:
     """Return what replaces a tensor, or an array type of the same tensors, wherever it stands."""
     places: dict[Any, tuple[str, Any]] = {}
     inside: dict[int, str] = {}
@@ -542,7 +543,7 @@ def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -
         attributes = vars(part)
         for name, value in [*part._parameters.items(), *part._buffers.items()]:
             full = f"{path}.{name}" if path else name
-            result = _changed(change, full, value)
+            result = _change(change, full, value)
             if result is not value:
                 before.append((attributes, name, value))
                 attributes[name] = result
@@ -550,7 +551,7 @@ def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -
     return before[::-1]
 
 
-def _changed(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
+def _change(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
     """Return a parameter or buffer with other tensors inside, itself if nothing is to be changed."""
     if isinstance(value, Storage):
         return change(name, value)
@@ -560,13 +561,9 @@ def _changed(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
     if result is not value:
         return result
     items = items_of(value) or []
-    changed = [(key, _changed(change, f"{name}.{key}", part)) for key, part in items]
+    changed = [(key, _change(change, f"{name}.{key}", part)) for key, part in items]
     same = all(new is part for (_, new), (_, part) in zip(changed, items, strict=True))
     return value if same else rebuilt(value, changed)
-
-
-def _as_tuple(args: Any) -> tuple[Any, ...]:
-    return () if args is None else args if isinstance(args, tuple) else (args,)
 
 
 make_home(__name__)

@@ -2,10 +2,9 @@
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.optim import lr_scheduler
-from dispatchkit.optim.adam import Adam, AdamW
+from dispatchkit.optim.descent import SGD, Adam, AdamW, RMSprop
 from dispatchkit.optim.lbfgs import LBFGS
 from dispatchkit.optim.optimizer import Optimizer, required
-from dispatchkit.optim.sgd import SGD, RMSprop
 
 __all__ = ["LBFGS", "SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler", "required"]
 

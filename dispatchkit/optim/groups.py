@@ -68,7 +68,7 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
         )
     for index, entry in enumerate(entries):
         name, value = entry if named[index] else (f"parameter {index}", entry)
-        parts = list(_opened(name, value, where))
+        parts = list(_tensors_inside(name, value, where))
         for path, tensor in parts:
             if not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
@@ -80,7 +80,7 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
     return tensors, names if any(named) else None
 
 
-def _opened(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
+def _tensors_inside(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
     """Yield a tensor, or the floating-point tensors in the fields of a declared array type, with their paths."""
     if isinstance(value, Tensor):
         yield path, value
@@ -114,26 +114,7 @@ def number_of(value: Any, what: str, where: str) -> float:
     return float(value)
 
 
-def check_not_negative(options: Mapping[str, Any], where: str, **words: str) -> None:
-    """Check that options are numbers from zero on.
-
-    Parameters
-    ----------
-    options : by name
-    where : they stand, for messages
-    **words : what to call each option
-
-    Raises
-    ------
-    TypeError : if one is no number
-    ValueError : if one is negative or not a number
-    """
-    for name, what in words.items():
-        if not number_of(options[name], what, where) >= 0:
-            raise ValueError(f"Invalid {what}: {options[name]} {where}; it must not be negative")
-
-
-def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: str) -> dict[str, Any]:
+def convert_state(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: str) -> dict[str, Any]:
     """Return what was saved for a parameter, with tensors of its library in the place of arrays.
 
     Parameters
@@ -151,7 +132,7 @@ def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: s
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"the state of {where} is a {type(state).__name__}, not a dictionary")
-    result = {key: _fitted(p, value, f"{key!r} of {where}", key == "step") for key, value in state.items()}
+    result = {key: _convert(p, value, f"{key!r} of {where}", key == "step") for key, value in state.items()}
     for name in buffers:
         part = result.get(name)
         if part is None:
@@ -165,7 +146,7 @@ def fitted(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: s
     return result
 
 
-def _fitted(p: Tensor, value: Any, what: str, counts: bool) -> Any:
+def _convert(p: Tensor, value: Any, what: str, counts: bool) -> Any:
     """Return a saved value with tensors of the parameter's dtype, except for the number of steps."""
     if isinstance(value, Tensor) or is_raw(value):
         try:
@@ -177,7 +158,7 @@ def _fitted(p: Tensor, value: Any, what: str, counts: bool) -> Any:
     if counts and isinstance(value, numbers.Real):
         return tensor_namespace.tensor(float(value))
     if isinstance(value, dict):
-        return {key: _fitted(p, part, f"{key!r} in {what}", key == "step") for key, part in value.items()}
+        return {key: _convert(p, part, f"{key!r} in {what}", key == "step") for key, part in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(_fitted(p, part, what, False) for part in value)
+        return type(value)(_convert(p, part, what, False) for part in value)
     return value

@@ -12,8 +12,7 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.optim.groups import check_not_negative
-from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params, number
+from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params, number, options_in
 from dispatchkit.tensor import Tensor
 
 # How much of the decrease that the slope promises is enough, and which share of the slope may be left.
@@ -172,6 +171,8 @@ class LBFGS(Optimizer):
     tensor([1.0000, 1.0000], requires_grad=True)
     """
 
+    _not_negative = ("lr", "tolerance_grad", "tolerance_change")
+
     def __init__(
         self,
         params: Params,
@@ -183,16 +184,8 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        defaults = {
-            "lr": lr,
-            "max_iter": max_iter,
-            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad,
-            "tolerance_change": tolerance_change,
-            "history_size": history_size,
-            "line_search_fn": line_search_fn,
-        }
-        super().__init__(params, defaults)
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, options_in(locals()))
 
     @override
     def add_param_group(self, param_group: Group) -> None:
@@ -202,13 +195,7 @@ class LBFGS(Optimizer):
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
-        check_not_negative(
-            options,
-            where,
-            lr="learning rate",
-            tolerance_grad="tolerance_grad value",
-            tolerance_change="tolerance_change value",
-        )
+        super()._check_options(options, where)
         if options["line_search_fn"] not in (None, "strong_wolfe"):
             raise ValueError(
                 f"Invalid line_search_fn: {options['line_search_fn']!r} {where}; it must be 'strong_wolfe' or None"

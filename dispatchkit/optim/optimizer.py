@@ -17,7 +17,7 @@ from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
-from dispatchkit.optim.groups import as_entries, fitted, is_structured, tensors_of
+from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
@@ -25,6 +25,8 @@ from dispatchkit.tensor.gradients import RemovableHandle
 
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
 BLOCK = 131072
+# What messages call an option, where that is not its name.
+WORDS = {"lr": "learning rate", "eps": "epsilon value"}
 Formula = Callable[..., tuple[Any, ...]]
 # Those of a group, with tensors among them as numbers, and what else a formula reads.
 Options = SimpleNamespace
@@ -86,7 +88,7 @@ def factor(xp: Any, value: Any, p: Any) -> Any:
     return value if isinstance(value, float) else xp.astype(value, p.dtype)
 
 
-def directed(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
+def downhill(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
     """Return a gradient in the direction of descent, with the decay of weights in it."""
     if maximize:
         g = -g
@@ -120,6 +122,11 @@ Step = TypeVar("Step", bound=Callable[..., Any])
 Hook = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 
+def options_in(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options among the local variables of an optimiser's constructor."""
+    return {name: value for name, value in variables.items() if name not in ("self", "params", "__class__")}
+
+
 class _Required:
     """Stands in `defaults` for an option that every group must give."""
 
@@ -137,8 +144,8 @@ def _with_hooks(step: Step) -> Step:
     """Return a `step` that calls the hooks around it; not where a subclass calls it from a `step` of its own."""
 
     @functools.wraps(step)
-    def hooked(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if type(self).step is not hooked:
+    def step_with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if type(self).step is not step_with_hooks:
             return step(self, *args, **kwargs)
         arguments: tuple[Any, ...] = (self, *args)
         for hook in list(self._step_pre_hooks.values()):
@@ -156,7 +163,7 @@ def _with_hooks(step: Step) -> Step:
             after(self, arguments, kwargs)
         return result
 
-    return cast("Step", hooked)
+    return cast("Step", step_with_hooks)
 
 
 class Optimizer:
@@ -213,7 +220,11 @@ class Optimizer:
 
     whole_types: ClassVar[bool] = False
     _stepped = False  # whether a step was made, which schedules ask
-    _buffers: tuple[str, ...] = ()  # names of the arrays of a parameter's shape in its state
+    # What a subclass says that defines no `step`.
+    _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
+    _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
+    _counts_steps: ClassVar[bool] = False  # whether the state holds their number
+    _not_negative: ClassVar[tuple[str, ...]] = ()  # options that are numbers from 0 on
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -264,6 +275,10 @@ class Optimizer:
 
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
         """Raise if an option is out of its range; `options` are those of a group, or the defaults."""
+        for name in self._not_negative:
+            what = WORDS.get(name, f"{name} value")
+            if not number_of(options[name], what, where) >= 0:
+                raise ValueError(f"Invalid {what}: {options[name]} {where}; it must not be negative")
 
     def _check_state(self, state: Mapping[str, Any], where: str) -> None:
         """Raise if the loaded state of a parameter lacks something; `where` is the parameter."""
@@ -384,7 +399,7 @@ class Optimizer:
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
             if key in parameters:
                 p, where = parameters[key]
-                state[p] = fitted(next(variables_in(p)), value, self._buffers, where)
+                state[p] = convert_state(next(variables_in(p)), value, self._buffers, where)
                 self._check_state(state[p], where)
             else:
                 state[key] = value
@@ -442,8 +457,35 @@ class Optimizer:
         return loss
 
     def _change(self, group: Group, parameters: list[Tensor]) -> None:
-        """Change parameters of a group, each of which has a gradient; for subclasses that define no `step`."""
-        raise NotImplementedError(f"{self._name} does not define step()")
+        """Change parameters of a group, each of which has a gradient, by the formula of the class."""
+        formula = self._formula
+        if formula is None:
+            raise NotImplementedError(f"{self._name} does not define step()")
+        options = Options(**{**group, **{name: number(group[name]) for name in self._not_negative}})
+        names = self._buffers_for(options)
+        for p in parameters:
+            update(formula, options, p, self._buffers_of(p, names, options) if names else ())
+
+    def _buffers_of(self, p: Tensor, names: Sequence[str], options: Options) -> list[Tensor]:
+        """Return the buffers of a parameter, zeros in its first step, and tell the formula where it is that."""
+        state = self.state[p]
+        if self._counts_steps:
+            if "step" not in state:
+                state["step"] = tensor_namespace.tensor(0.0)
+            step = state["step"]
+            step.array += 1
+            touch(step)
+            options.step = number(step)
+        options.is_first = False
+        for name in names:
+            if state.get(name) is None:
+                state[name] = tensor_namespace.zeros_like(p)
+                options.is_first = True
+        return [state[name] for name in names]
+
+    def _buffers_for(self, options: Options) -> Sequence[str]:
+        """Return the names of the buffers that the formula takes, which options may leave out."""
+        return self._buffers
 
     def _loss_of(self, closure: Closure | None) -> Any:
         """Return the loss that a closure computes, with a graph recorded; None without a closure."""

@@ -24,7 +24,7 @@ NODES = {"{": 400, "[": 150, ",": 64}
 SMALL = 2**20
 
 
-def parsed(path: Any, text: str | bytes, limit: int) -> Any:
+def parse_json(path: Any, text: str | bytes, limit: int) -> Any:
     """Return what JSON in a file says.
 
     Raises
@@ -112,7 +112,7 @@ def _contents(
             text = archive.read(info)
             if len(text) != info.file_size:
                 raise LoadError(str(label), "is truncated", info.filename)
-            structure = parsed(label, text, limit)
+            structure = parse_json(label, text, limit)
             continue
         name = info.filename.removesuffix(SUFFIX)
         if name == info.filename or name in arrays:
@@ -121,7 +121,7 @@ def _contents(
         try:
             with archive.open(info) as entry:
                 if isinstance(mapped, Path) and info.compress_type == zipfile.ZIP_STORED:
-                    arrays[name] = _mapped(mapped, info, entry)
+                    arrays[name] = _map_array(mapped, info, entry)
                 else:
                     arrays[name] = _array(entry, info.file_size)
         except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, zlib.error) as error:
@@ -129,14 +129,14 @@ def _contents(
     return structure, arrays
 
 
-def _mapped(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
+def _map_array(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
     """Return an array that is read from the file where it is used; its checksum is not compared.
 
     Raises
     ------
     ValueError : if header and size do not fit, or the header is not one of a plain array
     """
-    shape, fortran, dtype = _checked_header(entry, info.file_size)
+    shape, fortran, dtype = _read_header(entry, info.file_size)
     with path.open("rb") as file:
         # The entry's own header, in which the lengths of two fields stand before these.
         file.seek(info.header_offset + 26)
@@ -168,7 +168,7 @@ def _array(entry: IO[bytes], size: int) -> Any:
     ------
     ValueError : if header and size do not fit, or the header is not one of a plain array
     """
-    shape, fortran, dtype = _checked_header(entry, size)
+    shape, fortran, dtype = _read_header(entry, size)
     nbytes = math.prod(shape) * dtype.itemsize
     array = np.empty(shape, dtype, order="F" if fortran else "C")
     # The elements in the order in which they lie in memory.
@@ -186,7 +186,7 @@ def _array(entry: IO[bytes], size: int) -> Any:
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _checked_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Return shape, whether it is in Fortran's order, and dtype of an array that takes the rest of an entry."""
     try:
         read = READERS.get(np.lib.format.read_magic(entry))

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
-from dispatchkit.saving.npz import parsed
+from dispatchkit.saving.npz import parse_json
 from dispatchkit.wording import format_bytes
 
 STRUCTURE = "dispatchkit"
@@ -60,9 +60,9 @@ def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> N
         package.numpy.save_file(stored, target, metadata)
     except package.SafetensorError as error:
         # The package says the number of a system's error in its text alone.
-        found = re.search(r"os error (\d+)", str(error))
-        number = int(found[1]) if found else errno.EIO
-        raise OSError(number, os.strerror(number) if found else str(error), str(target)) from error
+        match = re.search(r"os error (\d+)", str(error))
+        number = int(match[1]) if match else errno.EIO
+        raise OSError(number, os.strerror(number) if match else str(error), str(target)) from error
 
 
 def read(
@@ -83,17 +83,17 @@ def read(
     except package.SafetensorError as error:
         raise LoadError(str(label), f"is truncated or no safetensors file: {error}") from error
     start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
-    header = parsed(label, memory[8:start].tobytes(), limit)
+    header = parse_json(label, memory[8:start].tobytes(), limit)
     metadata = header.pop("__metadata__", {})
     arrays = {
-        name: _array(label, name, one, memory[start:], mmap)
-        for name, one in header.items()
+        name: _array(label, name, entry, memory[start:], mmap)
+        for name, entry in header.items()
         if names is None or name in names
     }
-    for name in _paired(label, metadata, limit):
+    for name in _complex_names(label, metadata, limit):
         if names is None or name in names:
-            arrays[name] = _joined(label, name, arrays.get(name))
-    return parsed(label, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
+            arrays[name] = _join_pairs(label, name, arrays.get(name))
+    return parse_json(label, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
 
 
 def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
@@ -115,46 +115,46 @@ def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
 def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool) -> Any:
     """Return an array of the file: what NumPy has no dtype for as float32, which holds all its values."""
     first, last = entry["data_offsets"]
-    given, shape = memory[first:last], tuple(entry["shape"])
+    stored, shape = memory[first:last], tuple(entry["shape"])
     if entry["dtype"] in WIDENED:
-        return WIDENED[entry["dtype"]](given).reshape(shape)
+        return WIDENED[entry["dtype"]](stored).reshape(shape)
     if entry["dtype"] not in DTYPES:
         raise LoadError(str(label), f"has dtype {entry['dtype']}, which NumPy lacks", name)
-    array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), given)
+    array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), stored)
     # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
     return array if mmap else np.array(array, array.dtype.newbyteorder("="))
 
 
-def _from_float8_e4m3(given: Any) -> Any:
+def _from_float8_e4m3(stored: Any) -> Any:
     """Return numbers of four bits of exponent and three of mantissa, without infinities."""
-    exponent, mantissa = (given >> 3) & 15, given & 7
+    exponent, mantissa = (stored >> 3) & 15, stored & 7
     size = np.where(
         exponent == 0,
         np.ldexp(mantissa.astype(np.float32), -9),
         np.ldexp(8 + mantissa.astype(np.float32), exponent.astype(np.int32) - 10),
     )
-    size = np.where(given & 127 == 127, np.float32("nan"), size)
-    return np.where(given & 128, -size, size).astype(np.float32)
+    size = np.where(stored & 127 == 127, np.float32("nan"), size)
+    return np.where(stored & 128, -size, size).astype(np.float32)
 
 
 # Dtypes of the format that NumPy lacks, with what makes float32 of their bytes.
 WIDENED: dict[str, Callable[[Any], Any]] = {
     # The upper halves of float32, and of float16.
-    "BF16": lambda given: (given.view("<u2").astype(np.uint32) << 16).view(np.float32),
-    "F8_E5M2": lambda given: (given.astype(np.uint16) << 8).view(np.float16).astype(np.float32),
+    "BF16": lambda stored: (stored.view("<u2").astype(np.uint32) << 16).view(np.float32),
+    "F8_E5M2": lambda stored: (stored.astype(np.uint16) << 8).view(np.float16).astype(np.float32),
     "F8_E4M3": _from_float8_e4m3,
 }
 
 
-def _paired(path: Any, metadata: dict[str, str], limit: int) -> list[str]:
+def _complex_names(path: Any, metadata: dict[str, str], limit: int) -> list[str]:
     """Return the names of complex arrays that are stored as pairs of real ones."""
-    names = parsed(path, metadata[PAIRS], limit) if PAIRS in metadata else []
+    names = parse_json(path, metadata[PAIRS], limit) if PAIRS in metadata else []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise LoadError(str(path), f"its metadata '{PAIRS}' is no list of names")
     return names
 
 
-def _joined(path: Any, name: str, pairs: Any) -> Any:
+def _join_pairs(path: Any, name: str, pairs: Any) -> Any:
     if pairs is None or pairs.dtype != np.float64 or pairs.shape[-1:] != (2,):
         raise LoadError(str(path), "is said to hold complex numbers, but is missing or no array of pairs", name)
     return np.ascontiguousarray(pairs).view(np.complex128).reshape(pairs.shape[:-1])

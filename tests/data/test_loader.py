@@ -17,8 +17,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
-from dispatchkit.data.sources import Items
-from dispatchkit.data.workers import PREFIX, prefetched
+from dispatchkit.data.sources import PREFIX, Items, prefetched
 from dispatchkit.errors import DataLoaderError
 
 workers = pytest.mark.parametrize("workers", [0, 1, 3])

@@ -6,6 +6,7 @@ from dispatchkit.nn.functional.affine import *  # noqa: F403
 from dispatchkit.nn.functional.attention import *  # noqa: F403
 from dispatchkit.nn.functional.convolution import *  # noqa: F403
 from dispatchkit.nn.functional.losses import *  # noqa: F403
+from dispatchkit.nn.functional.losses_of_classes import *  # noqa: F403
 from dispatchkit.nn.functional.normalization import *  # noqa: F403
 from dispatchkit.nn.functional.pooling import *  # noqa: F403
 from dispatchkit.nn.functional.smooth import *  # noqa: F403

@@ -42,8 +42,6 @@ PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sampl
 
 @activation(
     samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
-    real=True,
-    gives="float",
 )
 def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Array:
     """Multiply negative elements by a slope.
@@ -122,8 +120,6 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
 
 @activation(
     samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
-    real=True,
-    gives="float",
 )
 def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float = 1.0) -> Array:
     """Bring each element into the range between two numbers.
@@ -161,7 +157,7 @@ def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
     return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
-@activation(domain=(-2.0, 8.0), real=True, gives="float")
+@activation(domain=(-2.0, 8.0))
 def relu6(xp: Namespace, x: Array, /) -> Array:
     """Bring each element into the range from 0 to 6.
 
@@ -182,7 +178,7 @@ def relu6_partial(xp, x):
     return _not_beyond(xp, x, 0.0, 6.0)
 
 
-@activation(domain=(-5.0, 5.0), real=True, gives="float")
+@activation(domain=(-5.0, 5.0))
 def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
 
@@ -204,7 +200,7 @@ def hardsigmoid_partial(xp, x):
     return xp.astype((x > -3.0) & (x < 3.0), x.dtype) / 6.0
 
 
-@activation(domain=(-5.0, 5.0), real=True, gives="float")
+@activation(domain=(-5.0, 5.0))
 def hardswish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its `hardsigmoid`.
 
@@ -230,8 +226,6 @@ def hardswish_partial(xp, x):
 
 @activation(
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
-    real=True,
-    gives="float",
 )
 def threshold(xp: Namespace, x: Array, /, threshold: float, value: float) -> Array:
     """Replace what is not above a threshold by a value.
@@ -270,7 +264,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 
-@activation(samples=SAMPLES, real=True, gives="float")
+@activation(samples=SAMPLES)
 def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
 
@@ -305,7 +299,7 @@ def _negative_part(xp: Namespace, x: Any) -> Any:
     return xp.where(x >= 0, 0.0, x)
 
 
-@activation(real=True, gives="float")
+@activation()
 def selu(xp: Namespace, x: Array, /) -> Array:
     """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
 
@@ -328,7 +322,7 @@ def selu_partial(xp, x):
     return SELU_SCALE * xp.where(x > 0, 1.0, SELU_ALPHA * xp.exp(_negative_part(xp, x)))
 
 
-@activation(samples=SAMPLES, real=True, gives="float")
+@activation(samples=SAMPLES)
 def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
     """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
 

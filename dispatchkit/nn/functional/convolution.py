@@ -10,9 +10,16 @@ from typing import Any, Literal
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional import convolution_numpy
 from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
-from dispatchkit.nn.functional.windows import Windows, padded, places, summed_windows
+from dispatchkit.nn.functional.windows import (
+    Windows,
+    convolved,
+    gradient_of_images,
+    gradient_of_weight,
+    padded,
+    places,
+    summed_windows,
+)
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]
@@ -40,7 +47,7 @@ class Product:
         """Return the product of images and a weight, and a bias of shape (O,) added."""
         rows, columns, groups, images = self.rows, self.columns, self.groups, _as_images(x)
         if xp is numpy_namespace:
-            return _like(x, convolution_numpy.convolved(images, weight, bias, rows, columns, groups))
+            return _like(x, convolved(images, weight, bias, rows, columns, groups))
         o = weight.shape[0]
         k = weight.shape[1] * rows.kernel * columns.kernel
         matrices = xp.reshape(weight, (groups, o // groups, k))
@@ -54,7 +61,7 @@ class Product:
         n, o = cotangents.shape[:2]
         shape = (n, weight.shape[1] * groups, rows.length, columns.length)
         if xp is numpy_namespace:
-            y = convolution_numpy.gradient_of_images(cotangents, weight, shape, rows, columns, groups)
+            y = gradient_of_images(cotangents, weight, shape, rows, columns, groups)
         else:
             k = weight.shape[1] * rows.kernel * columns.kernel
             matrices = xp.matrix_transpose(xp.reshape(weight, (groups, o // groups, k)))
@@ -70,7 +77,7 @@ class Product:
         n, o = cotangents.shape[:2]
         shape = (o, images.shape[1] // groups, rows.kernel, columns.kernel)
         if xp is numpy_namespace:
-            return convolution_numpy.gradient_of_weight(cotangents, images, shape, rows, columns, groups)
+            return gradient_of_weight(cotangents, images, shape, rows, columns, groups)
         windows = self._side_by_side(xp, images)
         cotangents = xp.reshape(cotangents, (n, groups, o // groups, rows.count * columns.count))
         return xp.reshape(xp.sum(xp.matmul(cotangents, xp.matrix_transpose(windows)), axis=0), shape)
@@ -144,7 +151,7 @@ def conv2d(
     Notes
     -----
     What deep learning calls convolution is a correlation: the weight is not reversed. Linear in images and weight.
-    NumPy arrays are _convolved by products of matrices over copies of the windows. Source: PyTorch,
+    NumPy arrays are convolved by products of matrices over copies of the windows. Source: PyTorch,
     `torch.nn.functional.conv2d`.
 
     Examples
@@ -184,7 +191,7 @@ def _planned(
     dilation: tuple[int, ...],
     groups: int,
 ) -> tuple[Windows, ...]:
-    """Return the windows along each axis of what is _convolved, as many axes as `stride` has numbers."""
+    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
     op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
     right = len(of_x) - len(stride) in (1, 2)
     expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
@@ -252,11 +259,6 @@ def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
     return product.gradient_of_weight(xp, g, conjugate(xp, x))
 
 
-@conv2d.def_vjp("bias")
-def conv2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
-
-
 @conv2d.def_jvp("x")
 def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
     return _product(t, weight, None, stride, padding, dilation, groups).convolve(xp, t, weight)
@@ -265,11 +267,6 @@ def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
 @conv2d.def_jvp("weight")
 def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
     return _product(x, t, None, stride, padding, dilation, groups).convolve(xp, x, t)
-
-
-@conv2d.def_jvp("bias")
-def conv2d_jvp_bias(xp, t, y):
-    return xp.broadcast_to(t[:, None, None], y.shape)
 
 
 @function(
@@ -485,11 +482,6 @@ def conv_transpose2d_vjp_weight(xp, g, x, weight, stride, padding, output_paddin
     return product.gradient_of_weight(xp, conjugate(xp, x), g)
 
 
-@conv_transpose2d.def_vjp("bias")
-def conv_transpose2d_vjp_bias(xp, g):
-    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
-
-
 @conv_transpose2d.def_jvp("x")
 def conv_transpose2d_jvp_x(xp, t, weight, stride, padding, output_padding, groups, dilation):
     product = _transposed_product(t, weight, None, stride, padding, output_padding, groups, dilation)
@@ -502,6 +494,13 @@ def conv_transpose2d_jvp_weight(xp, t, x, stride, padding, output_padding, group
     return product.spread(xp, x, t)
 
 
+@conv_transpose2d.def_vjp("bias")
+@conv2d.def_vjp("bias")
+def vjp_bias(xp, g):
+    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
+
+
 @conv_transpose2d.def_jvp("bias")
-def conv_transpose2d_jvp_bias(xp, t, y):
+@conv2d.def_jvp("bias")
+def jvp_bias(xp, t, y):
     return xp.broadcast_to(t[:, None, None], y.shape)

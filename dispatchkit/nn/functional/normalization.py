@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.backends.numpy import replaceable
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
+from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
@@ -334,7 +334,7 @@ def standardize(
         if parameter is not None:
             real_numbers(standardize, name, parameter)
             of_parameter = shape_of(parameter)
-            if not _broadcasts(of_parameter, shape):
+            if not broadcasts(of_parameter, shape):
                 expect(standardize, name, of_parameter, False, f"one that broadcasts to {shape}")
     axes = normal_axes(axis, len(shape), standardize.__name__)
     x = floating(xp, x)
@@ -345,10 +345,6 @@ def standardize(
     if weight is not None:
         y = y * weight
     return y if bias is None else y + bias
-
-
-def _broadcasts(inner: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    return len(inner) <= len(shape) and all(n in (1, m) for n, m in zip(inner[::-1], shape[::-1], strict=False))
 
 
 def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -92,41 +93,35 @@ def max_pool2d_vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mod
     images = padded(xp, x, rows, columns, _least(xp, x.dtype))
     if xp is numpy_namespace:
         return _given_to_largest(g, y, images, rows, columns)
-    chosen = _first_largest(xp, y, images, rows, columns)
     zero = xp.zeros_like(g)
-    parts = [xp.where(is_chosen, g, zero) for is_chosen in chosen]
+    parts = [xp.where(is_largest, g, zero) for is_largest in _first_largest(y, images, rows, columns)]
     return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
 
 
 def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windows) -> Any:
     """Return the cotangent of NumPy arrays."""
     total = np.zeros(images.shape, g.dtype)
-    free: Any = None
     apart = rows.apart and columns.apart
-    for place in places(rows, columns):
-        chosen = images[place] == y
-        if free is None:
-            free = ~chosen
-        else:
-            chosen &= free
-            free ^= chosen
+    for place, is_largest in zip(places(rows, columns), _first_largest(y, images, rows, columns), strict=True):
         target = total[place]
         if apart:
-            np.multiply(g, chosen, out=target)
+            np.multiply(g, is_largest, out=target)
         else:
-            np.add(target, g, out=target, where=chosen)
+            np.add(target, g, out=target, where=is_largest)
     return cropped(total, rows, columns)
 
 
-def _first_largest(xp: Namespace, y: Any, images: Any, rows: Windows, columns: Windows) -> list[Any]:
-    """Return for each place in a window whether the first of its largest elements stands there."""
-    chosen: list[Any] = []
+def _first_largest(y: Any, images: Any, rows: Windows, columns: Windows) -> Iterator[Any]:
+    """Yield for each place in a window whether the first of its largest elements stands there."""
     free: Any = None
     for place in places(rows, columns):
-        equal = images[place] == y
-        chosen.append(equal if free is None else equal & free)
-        free = ~equal if free is None else free & ~equal
-    return chosen
+        is_largest = images[place] == y
+        if free is None:
+            free = ~is_largest
+        else:
+            is_largest = is_largest & free
+            free = free ^ is_largest
+        yield is_largest
 
 
 @max_pool2d.def_jvp
@@ -134,8 +129,8 @@ def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mod
     rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
     images, tangents = padded(xp, x, rows, columns, _least(xp, x.dtype)), padded(xp, t, rows, columns)
     total = xp.zeros_like(y)
-    for place, chosen in zip(places(rows, columns), _first_largest(xp, y, images, rows, columns), strict=True):
-        total = xp.where(chosen, tangents[place], total)
+    for place, is_largest in zip(places(rows, columns), _first_largest(y, images, rows, columns), strict=True):
+        total = xp.where(is_largest, tangents[place], total)
     return total
 
 

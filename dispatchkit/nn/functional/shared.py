@@ -30,8 +30,8 @@ def function(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Ope
 
 
 def activation(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
-    """Declare an activation, which computes each element by itself; the options are the same."""
-    return function(kind=kinds.activation, **options)
+    """Declare an activation, which computes each element, a real number, by itself; the options are the same."""
+    return function(kind=kinds.activation, real=True, gives="float", **options)
 
 
 def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wanted: str) -> None:
@@ -51,6 +51,11 @@ def expect(op: Named, parameter: str, shape: tuple[int, ...], right: bool, wante
     """
     if not right:
         raise ValueError(f"{op.__name__}: argument '{parameter}' has shape {shape}, expected {wanted}")
+
+
+def broadcasts(inner: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Return whether an array of a shape can be stretched to another."""
+    return len(inner) <= len(shape) and all(n in (1, m) for n, m in zip(inner[::-1], shape[::-1], strict=False))
 
 
 def real_numbers(op: Named, parameter: str, x: Any) -> None:

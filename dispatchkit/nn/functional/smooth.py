@@ -29,8 +29,6 @@ SATURATED = 40.0
         sample(draw(), approximate="tanh"),
         sample(draw(0, 2), approximate="none"),
     ],
-    real=True,
-    gives="float",
     special="NaN at minus infinity",
 )
 def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> Array:
@@ -112,7 +110,7 @@ def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
         ) from error
 
 
-@activation(real=True, gives="float", special="NaN at minus infinity")
+@activation(special="NaN at minus infinity")
 def silu(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
 
@@ -144,7 +142,7 @@ def silu_vjp(xp, g, x):
     return smooth_numpy.silu_slope(g, x) if smooth_numpy.is_single(x, g) else g * silu_partial(xp, x)
 
 
-@activation(real=True, gives="float", special="NaN at minus infinity")
+@activation(special="NaN at minus infinity")
 def mish(xp: Namespace, x: Array, /) -> Array:
     """Multiply each element by the hyperbolic tangent of its softplus.
 
@@ -175,8 +173,6 @@ def mish_partial(xp, x):
         sample(draw()),
         sample(draw(0, 2)),
     ],
-    real=True,
-    gives="float",
 )
 def softplus(xp: Namespace, x: Array, /, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """Return ``log(1 + exp(beta * x)) / beta`` of each element, and the element where that is as good as equal.
@@ -211,7 +207,7 @@ def softplus_partial(xp, x, beta, threshold):
     return xp.where(x * beta > threshold, 1.0, called(xp, sigmoid, x * beta))
 
 
-@activation(real=True, gives="float", special="NaN at infinities")
+@activation(special="NaN at infinities")
 def softsign(xp: Namespace, x: Array, /) -> Array:
     """Divide each element by one plus its absolute value.
 
@@ -234,7 +230,7 @@ def softsign_partial(xp, x):
     return part * part
 
 
-@activation(real=True, gives="float")
+@activation()
 def logsigmoid(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the logistic function of each element, without overflow.
 

@@ -90,13 +90,14 @@ class OneCycleLR(LRScheduler):
         self.ends = [share - 1, 2 * share - 2, steps - 1] if three_phase else [share - 1, steps - 1]
         # The rates, and the momentum, of each group at the beginning and at the end of each phase.
         self.levels, self.momentums = [], []
-        for top in _of_each_group("max_lr", max_lr, groups):
+        for top in _of_each_group("OneCycleLR", "max_lr", max_lr, groups):
             first = top / div_factor
             last = first / final_div_factor
             self.levels.append([first, top, first, last] if three_phase else [first, top, last])
         if cycle_momentum:
-            most = _of_each_group("max_momentum", max_momentum, groups)
-            for high, low in zip(most, _of_each_group("base_momentum", base_momentum, groups), strict=True):
+            most = _of_each_group("OneCycleLR", "max_momentum", max_momentum, groups)
+            least = _of_each_group("OneCycleLR", "base_momentum", base_momentum, groups)
+            for high, low in zip(most, least, strict=True):
                 self.momentums.append([high, low, high, high] if three_phase else [high, low, high])
         if last_epoch == -1:
             for group, levels in zip(groups, self.levels, strict=True):
@@ -135,11 +136,11 @@ class OneCycleLR(LRScheduler):
         return last + (first - last) / 2.0 * (math.cos(math.pi * share) + 1)
 
 
-def _of_each_group(name: str, value: Any, groups: list[Any]) -> list[Any]:
+def _of_each_group(schedule: str, name: str, value: Any, groups: list[Any]) -> list[Any]:
     """Return the value for each group, of one number or a list."""
     values = list(value) if isinstance(value, (list, tuple)) else [value] * len(groups)
     if len(values) != len(groups):
-        raise ValueError(f"OneCycleLR: expected {len(groups)} values for {name}, found {len(values)}")
+        raise ValueError(f"{schedule}: expected {len(groups)} values for {name}, found {len(values)}")
     return values
 
 
@@ -199,10 +200,7 @@ class ReduceLROnPlateau(LRScheduler):
                 f"ReduceLROnPlateau: mode must be 'min' or 'max' and threshold_mode 'rel' or 'abs', found {mode!r} and "
                 f"{threshold_mode!r}"
             )
-        count = len(optimizer.param_groups)
-        self.min_lrs = list(min_lr) if isinstance(min_lr, (list, tuple)) else [min_lr] * count
-        if len(self.min_lrs) != count:
-            raise ValueError(f"ReduceLROnPlateau: expected {count} values for min_lr, found {len(self.min_lrs)}")
+        self.min_lrs = _of_each_group("ReduceLROnPlateau", "min_lr", min_lr, optimizer.param_groups)
         self.optimizer = optimizer
         self.base_lrs = [group["lr"] for group in optimizer.param_groups]
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode

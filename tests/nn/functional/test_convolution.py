@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import convolution_numpy
+from dispatchkit.nn.functional import windows
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
@@ -95,11 +95,11 @@ def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pyte
         return [y, *found]
 
     shifted = computed()
-    monkeypatch.setattr(convolution_numpy, "is_depthwise", lambda *_: False)
-    monkeypatch.setattr(convolution_numpy, "_pieces", None)
+    monkeypatch.setattr(windows, "is_depthwise", lambda *_: False)
+    monkeypatch.setattr(windows, "_pieces", None)
     for one, other in zip(shifted, computed(), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-12)
-    monkeypatch.setattr(convolution_numpy, "is_depthwise", lambda *_: True)
+    monkeypatch.setattr(windows, "is_depthwise", lambda *_: True)
     with pytest.raises(TypeError, match="'NoneType' object is not callable"):
         computed()
 
@@ -110,8 +110,8 @@ def test_blocks_of_images_give_what_all_at_once_give(name: str, block: int, monk
     shape, of_weight, parameters = CALLS[name]
     arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
     y, found = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
-    monkeypatch.setattr(convolution_numpy, "BLOCK", block)
-    monkeypatch.setattr(convolution_numpy, "SHIFTED_BLOCK", block // 2)
+    monkeypatch.setattr(windows, "BLOCK", block)
+    monkeypatch.setattr(windows, "SHIFTED_BLOCK", block // 2)
     again, pieces = gradients(lambda *a: F.conv2d(*a, **parameters), arrays)
     for one, other in zip((y, *found), (again, *pieces), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)

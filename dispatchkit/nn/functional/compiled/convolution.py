@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.nn.functional import convolution_numpy
+from dispatchkit.nn.functional import windows
 from dispatchkit.nn.functional.compiled.rows import loop, summing_loop
 from dispatchkit.nn.functional.normalization import DTYPES
 from dispatchkit.nn.functional.windows import Windows
@@ -331,7 +331,7 @@ def _gradient_of_images(
 
 
 KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
-    convolution_numpy.convolved: _convolved,
-    convolution_numpy.gradient_of_images: _gradient_of_images,
-    convolution_numpy.gradient_of_weight: _gradient_of_weight,
+    windows.convolved: _convolved,
+    windows.gradient_of_images: _gradient_of_images,
+    windows.gradient_of_weight: _gradient_of_weight,
 }

@@ -1,4 +1,4 @@
-"""Standardization of rows and its cotangents, by the formulas of `normalization_numpy`."""
+"""Standardization of rows and its cotangents, by the formulas of `normalization.Rows`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.nn.functional.losses.distances import Reduction, check_reduction, first_wrong
+from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_wrong
 from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of

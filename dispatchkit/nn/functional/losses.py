@@ -1,7 +1,8 @@
-"""Losses for numbers: `mse_loss`, `l1_loss`, `huber_loss`, `smooth_l1_loss`; for distributions: `kl_div`."""
+"""Losses that reduce what they compute of each element: of numbers, of probabilities, and of two classes."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from math import prod
@@ -9,14 +10,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dispatchkit.backends.arrays import is_inexact
+from dispatchkit.backends.arrays import is_inexact, project
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.nn.functional.shared import expect, function, real_floats, real_numbers
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.nn.functional.shared import broadcasts, expect, function, real_floats, real_numbers
+from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.ops.shared import Named, shape_of
 
-__all__ = ["huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss"]
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "smooth_l1_loss",
+]
 
 Reduction = Literal["none", "mean", "sum"]
 REDUCTIONS = ("none", "mean", "sum")
@@ -62,10 +74,7 @@ def check_weight(op: Named, parameter: str, weight: Any, x: Any) -> None:
     """
     real_numbers(op, parameter, weight)
     shape, of_weight = shape_of(x), shape_of(weight)
-    try:
-        fits = np.broadcast_shapes(of_weight, shape) == shape
-    except ValueError:
-        fits = False
+    fits = broadcasts(of_weight, shape)
     expect(op, parameter, of_weight, fits, f"one that broadcasts to {shape}, that of x")
 
 
@@ -89,6 +98,40 @@ def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:
 def spread(g: Any, x: Any, reduction: str) -> Any:
     """Return the cotangent of each loss, from that of what they are reduced to."""
     return g / max(prod(x.shape), 1) if reduction == "mean" else g
+
+
+def declare_slopes(op: Any, **slopes: Callable[..., Any]) -> None:
+    """Declare the rules of a loss that reduces what it computes of each element.
+
+    Parameters
+    ----------
+    op : the loss, with parameters `x` and `reduction`
+    slopes : by the names of arguments, the derivatives by them of what is reduced; they name what they read, as rules
+    """
+    for argument, slope in slopes.items():
+        op.def_vjp(argument)(_rule(op, argument, slope, "g"))
+        op.def_jvp(argument)(_rule(op, argument, slope, "t"))
+
+
+def _rule(op: Any, argument: str, slope: Callable[..., Any], flowing: Literal["g", "t"]) -> Callable[..., Any]:
+    """Return the rule for one argument of a loss, for cotangents or for tangents."""
+    read = tuple(inspect.signature(slope).parameters)
+    # Weights broadcast, so that their cotangents are sums.
+    broadcasts = (argument,) if flowing == "g" and argument not in ("x", "target") else ()
+    names = tuple(dict.fromkeys(("xp", flowing, "x", "reduction", *read, *broadcasts)))
+
+    def rule(*values: Any) -> Any:
+        named = dict(zip(names, values, strict=True))
+        xp, reduction, part = named["xp"], named["reduction"], slope(*[named[name] for name in read])
+        if flowing == "t":
+            return reduced(xp, named["t"] * part, reduction)
+        part = spread(named["g"], named["x"], reduction) * part
+        return project(xp, part, named[argument].shape, named[argument].dtype) if broadcasts else part
+
+    rule.__name__ = f"{op.__name__}_{'vjp' if flowing == 'g' else 'jvp'}_{argument}"
+    places = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    rule.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # which says what it reads
+    return rule
 
 
 SAMPLES = [
@@ -200,29 +243,12 @@ def huber_loss(
     return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
 
 
-def _bounded(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
+def _bounded(xp: Namespace, x: Any, target: Any, delta: float) -> Any:
     """Return the differences within a bound: the derivatives of `_bounded_square`."""
-    return xp.clip(x - target, -bound, bound)
+    return xp.clip(x - target, -delta, delta)
 
 
-@huber_loss.def_vjp("x")
-def huber_loss_vjp_x(xp, g, x, target, reduction, delta):
-    return spread(g, x, reduction) * _bounded(xp, x, target, delta)
-
-
-@huber_loss.def_jvp("x")
-def huber_loss_jvp_x(xp, t, x, target, reduction, delta):
-    return reduced(xp, t * _bounded(xp, x, target, delta), reduction)
-
-
-@huber_loss.def_vjp("target")
-def huber_loss_vjp_target(xp, g, x, target, reduction, delta):
-    return spread(g, x, reduction) * -_bounded(xp, x, target, delta)
-
-
-@huber_loss.def_jvp("target")
-def huber_loss_jvp_target(xp, t, x, target, reduction, delta):
-    return reduced(xp, t * -_bounded(xp, x, target, delta), reduction)
+declare_slopes(huber_loss, x=_bounded, target=lambda xp, x, target, delta: -_bounded(xp, x, target, delta))
 
 
 def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
@@ -279,24 +305,7 @@ def _smooth_slope(xp: Namespace, x: Any, target: Any, beta: float) -> Any:
     return _bounded(xp, x, target, beta) / beta if beta else xp.sign(x - target)
 
 
-@smooth_l1_loss.def_vjp("x")
-def smooth_l1_loss_vjp_x(xp, g, x, target, reduction, beta):
-    return spread(g, x, reduction) * _smooth_slope(xp, x, target, beta)
-
-
-@smooth_l1_loss.def_jvp("x")
-def smooth_l1_loss_jvp_x(xp, t, x, target, reduction, beta):
-    return reduced(xp, t * _smooth_slope(xp, x, target, beta), reduction)
-
-
-@smooth_l1_loss.def_vjp("target")
-def smooth_l1_loss_vjp_target(xp, g, x, target, reduction, beta):
-    return spread(g, x, reduction) * -_smooth_slope(xp, x, target, beta)
-
-
-@smooth_l1_loss.def_jvp("target")
-def smooth_l1_loss_jvp_target(xp, t, x, target, reduction, beta):
-    return reduced(xp, t * -_smooth_slope(xp, x, target, beta), reduction)
+declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, beta: -_smooth_slope(xp, x, target, beta))
 
 
 @function(
@@ -356,3 +365,172 @@ def kl_div(
     if reduction != "batchmean":
         return reduced(xp, loss, reduction)
     return xp.sum(loss) / (x.shape[0] if x.ndim else 1)
+
+
+SHARE = draw(2, 3, low=0.1, high=0.9)
+WEIGHTS = draw(3, low=0.5, high=1.5)
+
+
+@function(
+    samples=[
+        sample(SHARE, SHARE),
+        sample(SHARE, SHARE, WEIGHTS),
+        sample(SHARE, SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(low=0.1, high=0.9), draw(low=0.1, high=0.9), reduction="sum"),
+    ],
+    real=True,
+)
+def binary_cross_entropy(
+    xp: Namespace, x: Array, target: Array, /, weight: Array | None = None, *, reduction: Reduction = "mean"
+) -> Array:
+    """Compare probabilities with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : probabilities, array of real numbers from 0 to 1, of any shape
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    ValueError : if elements of `x` are not from 0 to 1; if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-target * log(x) - (1 - target) * log(1 - x)`` with logarithms of -100 at least, so that the loss stays finite;
+    derivative ``(x - target) / (x * (1 - x))`` with a denominator of 1e-12 at least. `binary_cross_entropy_with_logits`
+    is more accurate. Source: PyTorch, `torch.nn.functional.binary_cross_entropy`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.binary_cross_entropy(dk.asarray([0.5, 0.9]), dk.asarray([0.0, 1.0]), reduction="none")
+    tensor([0.6931, 0.1054])
+    """
+    check_reduction(binary_cross_entropy.__name__, reduction)
+    x, target = alike(xp, binary_cross_entropy, x, target)
+    if not holds((x >= 0) & (x <= 1), traced=True):
+        first = first_wrong(x, lambda share: not 0 <= share <= 1)
+        raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
+    if weight is not None:
+        check_weight(binary_cross_entropy, "weight", weight, x)
+    return reduced(xp, _weighed(_cross_entropies(xp, x, target), weight), reduction)
+
+
+def _logarithm(xp: Namespace, x: Any) -> Any:
+    """Return the logarithms of probabilities, -100 at least.
+
+    Where they may be differentiated, their derivatives at 0 and 1 are those that `_slope` is made of, 1e12 and 0: a
+    type that is decomposed gets the gradient of a tensor.
+    """
+    zero = x <= 0
+    if xp is not tensor_namespace:
+        return xp.where(zero, -100.0, xp.maximum(xp.log(xp.where(zero, 1.0, x)), -100.0))
+    certain = x >= 1
+    logarithm = xp.maximum(xp.log(xp.where(zero | certain, 0.5, x)), -100.0)
+    # Not by 1e12 at once, which half precision does not hold.
+    return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(certain, 0.0, logarithm))
+
+
+def _cross_entropies(xp: Namespace, x: Any, target: Any) -> Any:
+    """Return the loss of each probability, without weights."""
+    return -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
+
+
+def _weighed(losses: Any, weight: Any) -> Any:
+    return losses if weight is None else losses * weight
+
+
+declare_slopes(
+    binary_cross_entropy,
+    x=lambda xp, x, target, weight: _weighed((x - target) / xp.maximum(x * (1.0 - x), 1e-12), weight),
+    target=lambda xp, x, weight: _weighed(_logarithm(xp, 1.0 - x) - _logarithm(xp, x), weight),
+    weight=_cross_entropies,
+)
+
+
+@function(
+    samples=[
+        sample(draw(2, 3), SHARE),
+        sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),
+        sample(draw(2, 3), SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
+        sample(draw(), draw(low=0.1, high=0.9), pos_weight=draw(low=0.5, high=2.0), reduction="sum"),
+    ],
+    real=True,
+)
+def binary_cross_entropy_with_logits(
+    xp: Namespace,
+    x: Array,
+    target: Array,
+    /,
+    weight: Array | None = None,
+    *,
+    reduction: Reduction = "mean",
+    pos_weight: Array | None = None,
+) -> Array:
+    """Compare scores with whether, or how probably, something is so.
+
+    Parameters
+    ----------
+    x : scores (logits), array of real numbers of any shape; their logistic function is the probability
+    target : probabilities, mostly 0 or 1, array of the shape of `x`
+    weight : factors for the losses, array that broadcasts to the shape of `x`
+    pos_weight : factors for the part of the target that is 1, array that broadcasts to the shape of `x`
+
+    Returns
+    -------
+    0-D array, or one of the shape of `x` without a reduction; floating-point also for integers
+
+    Raises
+    ------
+    ValueError : if shapes do not fit; for another reduction
+
+    Notes
+    -----
+    ``-pos_weight * target * logsigmoid(x) - (1 - target) * logsigmoid(-x)``, with derivative ``sigmoid(x) - target``
+    where all weights are 1. Source: PyTorch, `torch.nn.functional.binary_cross_entropy_with_logits`.
+
+    Examples
+    --------
+    >>> scores, target = dk.asarray([0.0, 50.0]), dk.asarray([1.0, 0.0])
+    >>> dk.nn.functional.binary_cross_entropy_with_logits(scores, target, reduction="none")
+    tensor([ 0.6931, 50.0000])
+    """
+    op = binary_cross_entropy_with_logits
+    check_reduction(op.__name__, reduction)
+    x, target = alike(xp, op, x, target)
+    for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
+        if value is not None:
+            check_weight(op, parameter, value, x)
+    return reduced(xp, _weighed(_loss_of_scores(xp, x, target, pos_weight), weight), reduction)
+
+
+def _loss_of_scores(xp: Namespace, x: Any, target: Any, pos_weight: Any) -> Any:
+    """Return each loss, and its derivative where it is followed, without differences of nearly equal numbers."""
+    opposite = -x
+    right = target if pos_weight is None else pos_weight * target
+    loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
+    rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
+    return loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
+
+
+def _slope_of_scores(xp: Namespace, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+    right = target if pos_weight is None else pos_weight * target
+    return _weighed((1.0 - target) * logistic(xp, x) - right * logistic(xp, -x), weight)
+
+
+def _slope_of_target(xp: Namespace, x: Any, weight: Any, pos_weight: Any) -> Any:
+    slope = -x if pos_weight is None else pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
+    return _weighed(slope, weight)
+
+
+declare_slopes(
+    binary_cross_entropy_with_logits,
+    x=_slope_of_scores,
+    target=_slope_of_target,
+    weight=_loss_of_scores,
+    pos_weight=lambda xp, x, target, weight: _weighed(target * xp.logaddexp(-x, 0.0), weight),
+)

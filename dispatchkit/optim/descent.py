@@ -1,0 +1,337 @@
+"""Optimisers whose steps follow the gradient: `SGD`, `RMSprop`, `Adam`, `AdamW`, each a table and a formula."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from typing_extensions import override
+
+from dispatchkit.backends.arrays import is_complex
+from dispatchkit.optim.groups import number_of
+from dispatchkit.optim.optimizer import Optimizer, Options, Params, downhill, factor, options_in
+
+
+def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
+    """Go a step along the gradient, or along what has gathered in a buffer."""
+    g = downhill(p, g, options.weight_decay, options.maximize)
+    for buffer in buffers:
+        weight = 1.0 if options.is_first else 1.0 - options.dampening
+        buffer *= options.momentum
+        buffer += g if weight == 1 else weight * g
+        g = g + options.momentum * buffer if options.nesterov else buffer
+    p -= factor(xp, options.lr, p) * g
+    return p, *buffers
+
+
+class SGD(Optimizer):
+    """Gradient descent.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    momentum : how much of the last direction is kept
+    dampening : how much less of the gradient enters the direction where there is momentum
+    weight_decay : the parameter times this is added to its gradient
+    nesterov : whether to look ahead by the momentum
+    maximize : whether to climb rather than descend
+
+    Raises
+    ------
+    ValueError : for a negative rate, momentum or decay, naming the group; for `nesterov` without momentum or with
+        dampening; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g (its sign changed by `maximize`), decay λ, momentum μ and dampening τ a step computes
+    g ← g + λ p, b ← μ b + (1 − τ) g (b ← g in the first step), g ← g + μ b with `nesterov`, else g ← b where there
+    is momentum, and p ← p − lr g. The state of a parameter is ``"momentum_buffer"``, b. Source: PyTorch,
+    `torch.optim.SGD`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.SGD([x], lr=0.1, momentum=0.9)
+    >>> for _ in range(100):
+    ...     optimizer.zero_grad()
+    ...     (x * x).sum().backward()
+    ...     optimizer.step()
+    >>> bool(dk.all(dk.abs(x) < 0.05))
+    True
+    """
+
+    _buffers = ("momentum_buffer",)
+    _not_negative = ("lr", "momentum", "weight_decay")
+    _formula = staticmethod(descend)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, options_in(locals()))
+
+    @override
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        super()._check_options(options, where)
+        dampening = number_of(options["dampening"], "dampening value", where)
+        if options["nesterov"] and (not options["momentum"] or dampening):
+            raise ValueError(
+                f"Nesterov momentum requires a momentum and zero dampening; {where} momentum is "
+                f"{options['momentum']}, dampening {options['dampening']}"
+            )
+
+    @override
+    def _buffers_for(self, options: Options) -> Sequence[str]:
+        return self._buffers if options.momentum else ()
+
+
+def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
+    """Go a step along the gradient over the root of its mean square."""
+    g = downhill(p, g, options.weight_decay, options.maximize)
+    square *= options.alpha
+    square += (1 - options.alpha) * g * g
+    spread = square
+    if options.centered:
+        mean = others[-1]
+        mean += (1 - options.alpha) * (g - mean)
+        spread = square - mean * mean
+    change = g / (xp.sqrt(spread) + options.eps)
+    if options.momentum:
+        buffer = others[0]
+        buffer *= options.momentum
+        buffer += change
+        change = buffer
+    p -= factor(xp, options.lr, p) * change
+    return (p, square, *others)
+
+
+class RMSprop(Optimizer):
+    """Gradient descent with a rate for each element, by the mean square of its gradients.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    alpha : how much of the mean square is kept
+    eps : added to its root
+    weight_decay : the parameter times this is added to its gradient
+    momentum : how much of the last direction is kept
+    centered : whether the variance of the gradients takes the place of their mean square
+    maximize : whether to climb rather than descend
+
+    Raises
+    ------
+    ValueError : for a negative option, naming the group; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g a step computes v ← α v + (1 − α) g², d ← g / (√v + ε), b ← μ b + d and p ← p − lr b, without
+    momentum p ← p − lr d; `centered` takes the square of the running mean of g from v. The state of a parameter is
+    ``"square_avg"``, and where they are used ``"momentum_buffer"`` and ``"grad_avg"``. Real parameters only. Source:
+    Hinton, lecture 6e of "Neural networks for machine learning", 2012; PyTorch, `torch.optim.RMSprop`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([2.0, 3.0], requires_grad=True)
+    >>> optimizer = dk.optim.RMSprop([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([1.0000, 2.0000], requires_grad=True)
+    """
+
+    _buffers = ("square_avg", "momentum_buffer", "grad_avg")
+    _not_negative = ("lr", "alpha", "eps", "weight_decay", "momentum")
+    _formula = staticmethod(go_by_root)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, options_in(locals()))
+
+    @override
+    def _buffers_for(self, options: Options) -> Sequence[str]:
+        is_used = (True, options.momentum, options.centered)
+        return [name for name, used in zip(self._buffers, is_used, strict=True) if used]
+
+
+def adapt(xp: Any, options: Options, p: Any, g: Any, *moments: Any) -> tuple[Any, ...]:
+    """Go a step along the running mean of the gradient, over the root of that of its square."""
+    weight_decay = options.weight_decay
+    if options.decoupled_weight_decay and weight_decay:
+        p *= factor(xp, 1 - options.lr * weight_decay, p)
+        weight_decay = 0.0
+    g = downhill(p, g, weight_decay, options.maximize)
+    if not is_complex(p.dtype):
+        return _adapt_real(xp, options, p, g, *moments)
+    re, im = (_adapt_real(xp, options, *map(part, (p, g, *moments))) for part in (xp.real, xp.imag))
+    return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
+
+
+def _adapt_real(
+    xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, largest: Any = None
+) -> tuple[Any, ...]:
+    """Do what `adapt` does with real numbers; the corrections of the moments enter as factors of the whole step."""
+    beta1, beta2 = map(float, options.betas)
+    mean *= beta1
+    mean += (1 - beta1) * g
+    square *= beta2
+    square += (1 - beta2) * g * g
+    buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
+    root = (1 - beta2**options.step) ** 0.5
+    denominator = xp.sqrt(buffers[-1])
+    denominator += factor(xp, options.eps * root, p)
+    change = mean / denominator
+    change *= factor(xp, options.lr * root / (1 - beta1**options.step), p)
+    p -= change
+    return p, *buffers
+
+
+class Adam(Optimizer):
+    """Adaptive moments.
+
+    Parameters
+    ----------
+    params : as for `Optimizer`
+    lr : learning rate
+    betas : how much is kept, in each step, of the running means of the gradient and of its square
+    eps : added to the denominator
+    weight_decay : the parameter times this is added to its gradient
+    amsgrad : whether the denominator never falls
+    maximize : whether to climb rather than descend
+    decoupled_weight_decay : whether to shrink the parameter itself, as `AdamW` does, rather than its gradient
+
+    Raises
+    ------
+    ValueError : for a negative rate, decay or `eps`, or betas outside [0, 1), naming the group; else as `Optimizer`
+
+    Notes
+    -----
+    With gradient g, decay λ and step number t a step computes g ← g + λ p, m ← β₁ m + (1 − β₁) g,
+    v ← β₂ v + (1 − β₂) g², and p ← p − lr m̂ / (√v̂ + eps), where m̂ = m / (1 − β₁ᵗ), v̂ = v / (1 − β₂ᵗ); with `amsgrad`
+    the largest v so far is in the place of v. The parts of complex numbers are taken for numbers of their own. The
+    state of a parameter is ``"step"``, t; ``"exp_avg"``, m; ``"exp_avg_sq"``, v; and with `amsgrad`
+    ``"max_exp_avg_sq"``. Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015; Reddi, Kale and
+    Kumar, "On the convergence of Adam and beyond", 2018; PyTorch, `torch.optim.Adam`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.Adam([x], lr=0.1)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.9000, 1.9000], requires_grad=True)
+    """
+
+    _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    _counts_steps = True
+    _not_negative = ("lr", "eps", "weight_decay")
+    _formula = staticmethod(adapt)
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        super().__init__(params, options_in(locals()))
+
+    @override
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        super()._check_options(options, where)
+        betas = options["betas"]
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise ValueError(f"Invalid betas: {betas!r} {where}; expected a pair of numbers")
+        for index, beta in enumerate(betas):
+            if not 0 <= number_of(beta, f"beta parameter at index {index}", where) < 1:
+                raise ValueError(
+                    f"Invalid beta parameter at index {index}: {beta} {where}; it must be from 0 on and below 1"
+                )
+
+    @override
+    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
+        missing = [name for name in ("step", *self._buffers[:2]) if state.get(name) is None]
+        if state and missing:
+            raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
+        if state:
+            number_of(state["step"], "number of steps", f"of {where}")
+
+    @override
+    def _buffers_for(self, options: Options) -> Sequence[str]:
+        return self._buffers if options.amsgrad else self._buffers[:2]
+
+
+class AdamW(Adam):
+    """Adaptive moments, with a decay of weights that does not enter them.
+
+    Parameters
+    ----------
+    params, lr, betas, eps : as for `Adam`
+    weight_decay : in each step a parameter shrinks by this times the learning rate
+    amsgrad, maximize : as for `Adam`
+
+    Raises
+    ------
+    ValueError : as `Adam`
+
+    Notes
+    -----
+    A step computes p ← p − lr λ p and then what `Adam` does without decay. Source: Loshchilov and Hutter, "Decoupled
+    weight decay regularization", 2019; PyTorch, `torch.optim.AdamW`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> optimizer = dk.optim.AdamW([x], lr=0.1, weight_decay=0.5)
+    >>> (x * x).sum().backward()
+    >>> optimizer.step()
+    >>> x
+    tensor([0.8500, 1.8000], requires_grad=True)
+    """
+
+    def __init__(
+        self,
+        params: Params,
+        lr: Any = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over a state; the decay stays decoupled whatever was saved."""
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
