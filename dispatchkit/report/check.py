@@ -20,8 +20,8 @@ from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.page import finding_lines
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, short_name
-from dispatchkit.report.documents import Document, Part, Table, Title
+from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
+from dispatchkit.report.documents import Document, Part, Reported, Table, Title, numbered_table
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -95,8 +95,8 @@ CHECKS = {
 CHECKED = ("ambiguity", "unreachable", "missing", "asymmetry")  # findings of an audit
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Reported):
     """What was found in a package; prints as a list.
 
     Attributes
@@ -124,28 +124,11 @@ class Check:
         rows = [(name, str(len(texts) or ""), CHECKS[name]) for name, texts in self.findings.items()]
         parts.append(Table(("check", "found", "what it means"), rows, right=(1,), code=()))
         for name, texts in self.findings.items():
-            lines = [
-                (f"{number}." if not place else "", line)
-                for number, text in enumerate(texts, 1)
-                for place, line in enumerate(text.splitlines())
-            ]
-            parts += [Title(name), Table(("", ""), lines, code=())] if texts else []
+            parts += [Title(name), numbered_table(texts)] if texts else []
         return Document(parts)
-
-    def __str__(self) -> str:
-        return self.document().text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Any:
-        return self.document().rich()
 
     def _repr_html_(self) -> str:
         return self.document().html()
-
-    def to_markdown(self) -> str:
-        """Return it as Markdown."""
-        return self.document().markdown()
 
     def to_html(self) -> str:
         """Return a page that needs nothing else."""
@@ -198,7 +181,7 @@ def check_package(
     add("never entered", _never_entered(package, reports, {type(one) for one in given}))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
-        add("fault", (f"{short_name(row)} of {report.type}: {row.problem}" for row in faulty))
+        add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
     return Check(package.name, len(package.types), len(package.rules), found), reports

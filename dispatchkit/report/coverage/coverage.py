@@ -22,15 +22,15 @@ from dispatchkit.report.coverage.rows import (
     Report,
     Row,
     rank,
-    short_name,
 )
 from dispatchkit.report.coverage.survey import Survey, measuring
+from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coverage(Report):
     """What a type covers; prints as a table.
 
@@ -50,20 +50,16 @@ class Coverage(Report):
         KeyError : if there is none
         """
         for row in self.rows:
-            if name in (row.function, short_name(row), row.qualified_name):
+            if name in (row.function, row.short_name, row.qualified_name):
                 return row
         raise KeyError(f"no overridable function is called {name!r}")
 
-    def __str__(self) -> str:
-        return report_document(self).text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Any:
-        return report_document(self).rich()
+    def document(self) -> Document:
+        """Return totals, shares by namespace and kind, and the functions of each bucket."""
+        return report_document(self)
 
     def _repr_html_(self) -> str:
-        return report_document(self).html()
+        return self.document().html()
 
     def to_json(self) -> str:
         """Return the coverage as JSON text.
@@ -76,10 +72,6 @@ class Coverage(Report):
         with the attributes of `Row`)
         """
         return json.dumps(self.data(), indent=2)
-
-    def to_markdown(self) -> str:
-        """Return the coverage as Markdown: a table of totals and one of functions."""
-        return report_document(self).markdown()
 
     def to_html(self) -> str:
         """Return the coverage as one HTML page that needs nothing else."""
@@ -170,8 +162,8 @@ class MeasuredCoverage(Coverage):
         return {**data, "samples": list(self.samples), "companions": list(self.companions), "functions": functions}
 
 
-@dataclass(frozen=True)
-class CoverageSet:
+@dataclass(frozen=True, repr=False)
+class CoverageSet(Reported):
     """What several types cover; prints as a table of types by functions.
 
     Attributes
@@ -201,10 +193,9 @@ class CoverageSet:
                 return report
         raise KeyError(f"no report is of a type called {key!r}")
 
-    def __str__(self) -> str:
-        return matrix(self.reports, letters=True).text()
-
-    __repr__ = __str__
+    def document(self) -> Document:
+        """Return a table of totals and one of functions, narrow enough for text."""
+        return matrix(self.reports, letters=True)
 
     def _repr_html_(self) -> str:
         return matrix(self.reports, letters=False).html()

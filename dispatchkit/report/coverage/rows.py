@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from dispatchkit.report.documents import Reported
 from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.wording import format_bytes
 
@@ -74,6 +75,11 @@ class Row:
     def qualified_name(self) -> str:
         """The function with its namespace."""
         return f"{self.namespace}.{self.function}"
+
+    @property
+    def short_name(self) -> str:
+        """The function without the library's own name."""
+        return self.qualified_name.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Reported):
     """What a type covers, in numbers.
 
     Attributes
@@ -197,12 +203,6 @@ class Report:
             "outcomes": self.outcomes,
             "functions": [asdict(row) for row in self.rows],
         }
-
-
-def short_name(row: Row) -> str:
-    """Return the name of a function without the library's own."""
-    inner = row.namespace.partition(".")[2]
-    return f"{inner}.{row.function}" if inner else row.function
 
 
 Text = Callable[[Any], str]
@@ -254,20 +254,20 @@ COLUMNS = (
 )
 
 
-def _found(row: Row) -> list[Column]:
+def _columns_of(row: Row) -> list[Column]:
     """Return the columns that a row has."""
     return [column for column in COLUMNS if isinstance(row, MeasuredRow) or column.name in Row.__annotations__]
 
 
 def measurements(row: Row) -> list[str]:
     """Return in words what was found of a function, as tables have it after its bucket."""
-    return [text for column in _found(row) if (text := column.in_table(row))]
+    return [text for column in _columns_of(row) if (text := column.in_table(row))]
 
 
 def page_lines(row: Row) -> dict[str, str]:
     """Return what the page says that was found of a function, by heading."""
     texts_by_heading: dict[str, list[str]] = {}
-    for column in _found(row):
+    for column in _columns_of(row):
         if text := column.on_page(row):
             texts_by_heading.setdefault(column.heading, []).append(text)
     return {heading: ", ".join(texts) for heading, texts in texts_by_heading.items()}
