@@ -58,7 +58,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ReplacementWarning)
-        modules = list(_imported(name))
+        modules = list(_modules_of(name))
     bare = Package(name, (), (), ())
     types: dict[type, None] = {}
     for module in modules:
@@ -70,7 +70,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     return Package(name, tuple(types), tuple(rules), tuple(replaced))
 
 
-def _imported(name: str) -> Iterator[object]:
+def _modules_of(name: str) -> Iterator[object]:
     """Yield a package and all its modules but those that are programs."""
     package = import_named(name)
     yield package
@@ -167,17 +167,17 @@ def check_package(
     protocol : whose types and rules they are
     """
     given = list(samples)
-    reports = covered(package, given, protocol)
+    reports = coverage_reports(package, given, protocol)
     found: dict[str, list[str]] = {name: [] for name in CHECKS if name not in ignored}
 
     def add(name: str, texts: Iterable[str]) -> None:
         if name in found:
             found[name] += texts
 
-    for one in _audited(package, protocol):
+    for one in _audit_findings(package, protocol):
         add("partner" if one.kind == "asymmetry" else one.kind, ["\n".join(finding_lines(one))])
     add("replaced", package.replaced)
-    add("piracy", _pirated(package, protocol))
+    add("piracy", _piracies(package, protocol))
     add("never entered", _never_entered(package, reports, {type(one) for one in given}))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
@@ -187,7 +187,7 @@ def check_package(
     return Check(package.name, len(package.types), len(package.rules), found), reports
 
 
-def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
+def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
     """Return the coverage of the types of a package: measured for those with samples, if there are any."""
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
@@ -201,7 +201,7 @@ def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 
-def _audited(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
+def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
     """Yield the findings of an audit that are about rules of the package."""
     if not package.types:
         return
@@ -216,7 +216,7 @@ def _audited(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
             yield one
 
 
-def _pirated(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
+def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
     for rule in package.rules:
         target = rule.target
         # A kind stands for operations of the library.

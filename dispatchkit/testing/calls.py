@@ -452,7 +452,7 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
     calls: dict[str, TypeCall] = {}
     for index, instance in enumerate(subject.samples()):
         for sample in samples:
-            for call in _adapted(subject, operation, sample, index, tuple(instance.shape)):
+            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape)):
                 calls.setdefault(f"{index}: {call.text}", call)
     return list(calls.values())
 
@@ -478,7 +478,7 @@ def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
         yield replace(first, kwargs={**first.kwargs, "dtype": "float32"}, differentiable=False)
 
 
-def _adapted(
+def _calls_with_instance(
     subject: Subject, operation: Overridable, sample: Sample, index: int, shape: tuple[int, ...]
 ) -> Iterator[TypeCall]:
     """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid."""

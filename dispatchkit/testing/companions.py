@@ -43,7 +43,7 @@ def _small_number(value: Any) -> Any:
     return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
 
 
-def _filled(number: float) -> Companion:
+def _full_of(number: float) -> Companion:
     return lambda value: xp.asarray(np.full(np.shape(value), number))
 
 
@@ -58,7 +58,7 @@ SHAPES: tuple[Companion, ...] = (
 )
 DTYPES = tuple(map(_of_dtype, ("float32", "int64", "complex128")))
 NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
-ELEMENTS = tuple(map(_filled, (0.0, -0.0, float("inf"), float("nan"))))
+ELEMENTS = tuple(map(_full_of, (0.0, -0.0, float("inf"), float("nan"))))
 # What the dense algorithms of linear algebra make of infinite numbers is by their way of summing.
 ANY_ELEMENTS = (kinds.elementwise,)
 

@@ -154,12 +154,12 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
                 continue
             (_, *words), named = call.arguments(lambda operand: operand)
             shown = "" if isinstance(view, Property) else f"({arguments_text(tuple(words), named)})"
-            form = partial(_viewed, x, name, view, args, kwargs)
+            form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
 
 
-def _viewed(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     found = getattr(x, name)
     return found if isinstance(view, Property) else found(*args, **kwargs)
 

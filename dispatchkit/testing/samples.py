@@ -116,7 +116,7 @@ def sample_calls(operation: Overridable, subject: TypeSample, companions: Sequen
     own, others = subject.operand(own=True), [one.operand(own=False) for one in companions]
     for sample in getattr(operation, "samples", []) or generic_samples(operation, subject.shape, subject.dtype):
         for roles in _roles(operation, sample, own, others):
-            for call in _fitted(operation, sample, subject.shape, roles):
+            for call in _calls_that_fit(operation, sample, subject.shape, roles):
                 if call.text in calls:
                     break
                 if call.text not in refused and call.is_valid():
@@ -146,7 +146,7 @@ def _roles(
     yield from placements(len(arrays), own, others)
 
 
-def _fitted(operation: Overridable, sample: Sample, shape: Shape, roles: tuple[Role, ...]) -> Iterator[Call]:
+def _calls_that_fit(operation: Overridable, sample: Sample, shape: Shape, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
     seats = [place for place, role in enumerate(roles) if isinstance(role, Operand) and role.own]
     alone = len(seats) == len(roles)
@@ -159,7 +159,7 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
     """Return what stands at an array: of a type of plain arrays or numbers one of its shape and elements."""
     if isinstance(role, Operand):
         return role
-    array = np.asarray(_drawn(described, ()) if role is float else _drawn(described, described.shape))
+    array = np.asarray(_elements(described, ()) if role is float else _elements(described, described.shape))
     if role is float:
         number = array.flat[0].item() if array.size else 1.0
         return Operand(False, lambda: number, lambda: number, repr(number))
@@ -169,7 +169,7 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
     return Operand(False, make, make, f"{role.__name__}{list(array.shape)}{dtype}")
 
 
-def _drawn(described: Any, shape: Shape) -> Any:
+def _elements(described: Any, shape: Shape) -> Any:
     """Return the elements of an array, the same at every run."""
     if not isinstance(described, Draw):
         return described

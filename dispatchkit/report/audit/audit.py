@@ -16,12 +16,12 @@ from dispatchkit.report.audit.findings import (
     ambiguities,
     asymmetries,
     cycles,
-    grouped,
+    group_findings,
     losses,
     missing_pairs,
 )
 from dispatchkit.report.audit.page import Audit
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decided, names_of
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decide, names_of
 from dispatchkit.report.operations import Named, operations_of, without_collection
 
 
@@ -84,28 +84,34 @@ def audit(
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
     with without_collection():
-        return _audited(listed, chosen, protocol)
+        return _audit(listed, chosen, protocol)
 
 
-def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
+def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
-    of_pairs = [_decision(chains, call, (left, right), names) for left in listed for right in listed for call in calls]
+    decisions = {
+        (call, left, right): _decision(chains, call, (left, right), names)
+        for left in listed
+        for right in listed
+        for call in calls
+    }
+    of_pairs = list(decisions.values())
     rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}
-    for one in of_pairs:
-        rows[one.types].append(one)
+    for decision in of_pairs:
+        rows[decision.types].append(decision)
     findings = [
         *ambiguities(of_pairs, names),
         *Reach(chains, listed, names).findings(chosen),
         *cycles(chains, chosen, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
         *missing_pairs(of_pairs, names),
-        *asymmetries(_alike(calls, listed, of_pairs), names),
+        *asymmetries({key: decision for key, decision in decisions.items() if key[0].alike}, names),
     ]
-    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in found)) for (a, b), found in rows.items())
+    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in of_both)) for (a, b), of_both in rows.items())
     worst = {kind: place for place, kind in enumerate(KINDS)}
-    ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
+    ordered = sorted(group_findings(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
@@ -114,7 +120,7 @@ def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mappi
     base = chains.protocol.types.base
     filler = types[0] if base is None else base
     text = call.text(names[types[0]], names[types[1]], names.get(filler) or type_name(filler))
-    return decided(chains, call.operation, types, call.values(*types, filler), text)
+    return decide(chains, call.operation, types, call.values(*types, filler), text)
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
@@ -123,12 +129,6 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
     for cls in types:
         if not isinstance(cls, type) or not protocol.types.accepts(cls):
             raise misfit("audit", cls, protocol.types)
-
-
-def _alike(calls: list[Call], types: Sequence[type], decisions: list[Decision]) -> dict[tuple[Any, ...], Decision]:
-    """Return the decisions on calls in which both arrays play the same part, by call and types."""
-    keys = [(call, left, right) for left in types for right in types for call in calls]
-    return {key: decision for key, decision in zip(keys, decisions, strict=True) if key[0].alike}
 
 
 def _alone(
@@ -143,4 +143,4 @@ def _alone(
             arrays = operation.parameters.arrays
             if len(arrays) == 1 and arrays[0].form is Form.ONE:
                 types_by_name = {arrays[0].name: cls}
-                yield decided(chains, operation, (cls,), types_by_name, f"{operation.name}({names[cls]})")
+                yield decide(chains, operation, (cls,), types_by_name, f"{operation.name}({names[cls]})")

@@ -222,14 +222,19 @@ class Matrix:
     def text(self) -> str:
         """Return the whole document."""
         count = len(self.audit.types)
-        legend = list(self._legend(self.top + count * ROW + 30))
-        needed = max([ASPECT * SMALL * len(text) + 46 for text in self._legend_texts()], default=0.0)
+        bottom, legend = self.top + count * ROW + 30, self._legend()
+        needed = max([ASPECT * SMALL * len(text) + 46 for _, text in legend], default=0.0)
         width = max(2 * MARGIN + self.head + count * self.cell, 2 * MARGIN + needed, 330.0)
-        height = self.top + count * ROW + 30 + 18 * len(legend) + MARGIN - 8
+        height = bottom + 18 * len(legend) + MARGIN - 8
         title = f"who answers pairs of {', '.join(self.audit.types)}"
         pairs = (self._pair(number, pair) for number, pair in enumerate(self.audit.pairs))
+        entries = (
+            f'<g class="entry" transform="translate({MARGIN + 4:.1f} {bottom + 18 * place:.1f})">{sign}'
+            f'<text class="small left" x="22">{escape(text)}</text></g>'
+            for place, (sign, text) in enumerate(legend)
+        )
         rules = style(".dk-audit", RULES, self.used)
-        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *legend])
+        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *entries])
 
     def _heads(self) -> Iterator[str]:
         left = MARGIN + self.head
@@ -262,22 +267,12 @@ class Matrix:
             parts.append(f'<text class="mark" x="{x + width - 5:.1f}" y="{y + height - 6:.1f}">≠</text>')
         return "".join([*parts, "</g>"])
 
-    def _legend_texts(self) -> list[str]:
-        texts = [f"{share}: {SHARES[share]}" for share in self.used]
-        return [*texts, *(["the order of the two decides who answers"] if self.uneven else [])]
-
-    def _legend(self, y: float) -> Iterator[str]:
-        x = MARGIN + 4
-        signs = [
-            f'<rect class="{css_class(share)} key" x="{x:.1f}" y="{{0:.1f}}" width="14" height="11" rx="3"/>'
-            for share in self.used
-        ]
-        if self.uneven:
-            signs.append(f'<text class="left" x="{x + 3:.1f}" y="{{1:.1f}}">≠</text>')
-        for place, (sign, text) in enumerate(zip(signs, self._legend_texts(), strict=True)):
-            base = y + 18 * place
-            label = f'<text class="small left" x="{x + 22:.1f}" y="{base:.1f}">{escape(text)}</text>'
-            yield f'<g class="entry">{sign.format(base - 9, base)}{label}</g>'
+    def _legend(self) -> list[tuple[str, str]]:
+        """Return signs, each drawn to the left of its text, with what they mean."""
+        rect = 'key" y="-9" width="14" height="11" rx="3"/>'
+        entries = [(f'<rect class="{css_class(share)} {rect}', f"{share}: {SHARES[share]}") for share in self.used]
+        uneven = '<text class="left" x="3">≠</text>', "the order of the two decides who answers"
+        return [*entries, *([uneven] if self.uneven else [])]
 
 
 def _strip(x: float, y: float, width: float, height: float, first: bool, last: bool) -> str:

@@ -346,7 +346,7 @@ def _named(step: Step, names: Mapping[type, str]) -> str:
     return names.get(step.cls) or type_name(step.cls)
 
 
-def decided(
+def decide(
     chains: Chains, operation: Overridable, types: tuple[type, ...], given: Mapping[str, Any], call: str
 ) -> Decision:
     """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""

@@ -309,11 +309,11 @@ def coverage(
                 advice = f"write a list, [{survey.cls.__name__}(...)]"
                 raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
         given = [samples] if is_strategy(samples) else list(samples)
-        reports = _measured(protocol, surveys, given, list(companions), progress)
+        reports = _measure(protocol, surveys, given, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
-def _measured(
+def _measure(
     protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any], progress: bool
 ) -> list[Coverage]:
     if protocol.types.base is None:

@@ -72,7 +72,7 @@ def measured_row(
     if not any(p.form is not Form.INDEX for p in operation.parameters.arrays):
         return MeasuredRow(*place, "no array argument")
     calls = [call for subject in subjects for call in sample_calls(operation, subject, companions)]
-    outcomes = [_counted(survey, call) for call in calls]
+    outcomes = [_count_call(survey, call) for call in calls]
     entered = [rule for outcome in outcomes for rule in outcome.entered]
     entries = rule_entries(survey.protocol, survey.cls, operation, entered)
     if not outcomes:
@@ -126,7 +126,7 @@ def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Count
     return all(rule.takes_everything(operation.parameters) for rule in rules) if rules else None
 
 
-def _counted(survey: Survey, call: Call) -> _Counted:
+def _count_call(survey: Survey, call: Call) -> _Counted:
     """Make a call, compare it with the same on plain tensors, and say in which bucket it counts."""
     protocol, entered = survey.protocol, list[Step]()
     answered: list[Step] = []

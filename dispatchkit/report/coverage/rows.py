@@ -231,15 +231,15 @@ def _column(name: str, heading: str, in_table: Text, on_page: Text | None = None
 
 
 def _calls_of_several(row: Row) -> str:
-    return f"of {row.calls} calls {_counted(row)}" if len(row.outcomes) > 1 else ""
+    return f"of {row.calls} calls {_counts_text(row)}" if len(row.outcomes) > 1 else ""
 
 
-def _counted(row: Row) -> str:
+def _counts_text(row: Row) -> str:
     return ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
 
 
 COLUMNS = (
-    _column("outcomes", "calls", _calls_of_several, _counted),
+    _column("outcomes", "calls", _calls_of_several, _counts_text),
     _column(
         "results", "results", lambda row: "", lambda row: ", ".join(f"{n} {name}" for name, n in row.results.items())
     ),

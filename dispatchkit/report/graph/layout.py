@@ -59,7 +59,7 @@ class _Layered:
     chains: list[list[int]]
 
 
-def arranged(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
     """Return coordinates for boxes and arrows.
 
     Parameters
