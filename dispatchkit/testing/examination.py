@@ -136,23 +136,21 @@ class Examination:
     ----------
     operation : that was called
     calls : that were made
-    answered : those of them that the type answered, rightly or not
-    novelty : for each of these what tells it from others, the instance and the rules that it entered; None where
-        others like it are looked into
+    answered : those of them that the type answered, rightly or not, each with what tells it from others: the instance
+        and the rules that it entered; None where others like it are looked into
     failures : what was wrong
     """
 
     operation: Overridable
     calls: list[TypeCall] = field(default_factory=list)
-    answered: list[TypeCall] = field(default_factory=list)
-    novelty: list[Novelty | None] = field(default_factory=list)
+    answered: dict[TypeCall, Novelty | None] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
     @property
     def sound(self) -> list[TypeCall]:
         """The answered calls, none where one of the operation's calls went wrong."""
         wrong = any(failure.check != "metadata" for failure in self.failures)
-        return [] if wrong else self.answered
+        return [] if wrong else list(self.answered)
 
     def some(self, count: int | None) -> list[TypeCall]:
         """Return so many of the sound calls of each instance and each group of rules."""
@@ -160,7 +158,8 @@ class Examination:
             return self.sound
         seen: Counter[Novelty] = Counter()
         chosen: list[TypeCall] = []
-        for call, novelty in zip(self.sound, self.novelty, strict=False):
+        for call in self.sound:
+            novelty = self.answered[call]
             if novelty is not None:
                 seen[novelty] += 1
                 if seen[novelty] <= count:
@@ -216,8 +215,7 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     with noting(subject), entering() as entered:
         answered, failures = _looked_at(subject, call)
     if answered:
-        examined.answered.append(call)
-        examined.novelty.append(_novelty(subject, call, tuple(entered.rules)))
+        examined.answered[call] = _novelty(subject, call, tuple(entered.rules))
     examined.failures += failures
     return bool(entered.rules)
 

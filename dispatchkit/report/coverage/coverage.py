@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 from dispatchkit.progress import Progress
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -213,26 +213,20 @@ class CoverageSet(Reported):
         return page(self.reports)
 
 
+class CoverageOptions(TypedDict, total=False):
+    """The keywords of `coverage`, for type checkers."""
+
+    samples: Any
+    companions: Iterable[Any]
+    closed: Named
+    protocol: DispatchProtocol
+    progress: bool
+
+
 @overload
-def coverage(
-    cls: type,
-    *,
-    samples: Any = ...,
-    companions: Iterable[Any] = ...,
-    closed: Named = ...,
-    protocol: DispatchProtocol = ...,
-    progress: bool = ...,
-) -> Coverage: ...
+def coverage(cls: type, **options: Unpack[CoverageOptions]) -> Coverage: ...
 @overload
-def coverage(
-    cls: Sequence[type],
-    *,
-    samples: Any = ...,
-    companions: Iterable[Any] = ...,
-    closed: Named = ...,
-    protocol: DispatchProtocol = ...,
-    progress: bool = ...,
-) -> CoverageSet: ...
+def coverage(cls: Sequence[type], **options: Unpack[CoverageOptions]) -> CoverageSet: ...
 def coverage(
     cls: type | Sequence[type],
     *,

@@ -217,17 +217,13 @@ class Column:
     name : of the attribute of `Row` or `MeasuredRow`
     heading : above it on the page; columns of one heading share a line
     in_table : gives its words in tables of text, "" for nothing worth a word
-    on_page : the same on the page, which has room for more
+    on_page : the same on the page, which has room for more; None where it has no more
     """
 
     name: str
     heading: str
     in_table: Text
-    on_page: Text
-
-
-def _column(name: str, heading: str, in_table: Text, on_page: Text | None = None) -> Column:
-    return Column(name, heading, in_table, on_page or in_table)
+    on_page: Text | None = None
 
 
 def _calls_of_several(row: Row) -> str:
@@ -239,18 +235,18 @@ def _counts_text(row: Row) -> str:
 
 
 COLUMNS = (
-    _column("outcomes", "calls", _calls_of_several, _counts_text),
-    _column(
+    Column("outcomes", "calls", _calls_of_several, _counts_text),
+    Column(
         "results", "results", lambda row: "", lambda row: ", ".join(f"{n} {name}" for name, n in row.results.items())
     ),
-    _column(
+    Column(
         "takes_keywords",
         "keywords",
         lambda row: "not every keyword" if row.takes_keywords is False else "",
         lambda row: {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords],
     ),
-    _column("time_ratio", "cost", lambda row: "" if row.time_ratio is None else f"{row.time_ratio:.2g}x dense time"),
-    _column("densified", "cost", lambda row: f"{format_bytes(row.densified)} densified" if row.densified else ""),
+    Column("time_ratio", "cost", lambda row: "" if row.time_ratio is None else f"{row.time_ratio:.2g}x dense time"),
+    Column("densified", "cost", lambda row: f"{format_bytes(row.densified)} densified" if row.densified else ""),
 )
 
 
@@ -268,6 +264,6 @@ def page_lines(row: Row) -> dict[str, str]:
     """Return what the page says that was found of a function, by heading."""
     texts_by_heading: dict[str, list[str]] = {}
     for column in _columns_of(row):
-        if text := column.on_page(row):
+        if text := (column.on_page or column.in_table)(row):
             texts_by_heading.setdefault(column.heading, []).append(text)
     return {heading: ", ".join(texts) for heading, texts in texts_by_heading.items()}
