@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dispatchkit import catalogue  # noqa: F401  # reports list every operation
 from dispatchkit.declare.namespace import make_home
-from dispatchkit.report.audit.audit import Audit, audit
+from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
+from dispatchkit.report.audit.page import Audit
 from dispatchkit.report.audit.pairs import Pair, PairRow
 from dispatchkit.report.coverage.advice import Advice, Suggestion
 from dispatchkit.report.coverage.coverage import Coverage, CoverageSet, MeasuredCoverage, coverage

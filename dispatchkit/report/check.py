@@ -20,8 +20,8 @@ from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.page import finding_lines
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
-from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow, short_name
-from dispatchkit.report.documents import Document, Part, Table, Title
+from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
+from dispatchkit.report.documents import Document, Part, Reported, Table, Title, numbered_table
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -58,7 +58,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ReplacementWarning)
-        modules = list(_imported(name))
+        modules = list(_modules_of(name))
     bare = Package(name, (), (), ())
     types: dict[type, None] = {}
     for module in modules:
@@ -70,7 +70,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     return Package(name, tuple(types), tuple(rules), tuple(replaced))
 
 
-def _imported(name: str) -> Iterator[object]:
+def _modules_of(name: str) -> Iterator[object]:
     """Yield a package and all its modules but those that are programs."""
     package = import_named(name)
     yield package
@@ -95,8 +95,8 @@ CHECKS = {
 CHECKED = ("ambiguity", "unreachable", "missing", "asymmetry")  # findings of an audit
 
 
-@dataclass(frozen=True)
-class Check:
+@dataclass(frozen=True, repr=False)
+class Check(Reported):
     """What was found in a package; prints as a list.
 
     Attributes
@@ -124,28 +124,11 @@ class Check:
         rows = [(name, str(len(texts) or ""), CHECKS[name]) for name, texts in self.findings.items()]
         parts.append(Table(("check", "found", "what it means"), rows, right=(1,), code=()))
         for name, texts in self.findings.items():
-            lines = [
-                (f"{number}." if not place else "", line)
-                for number, text in enumerate(texts, 1)
-                for place, line in enumerate(text.splitlines())
-            ]
-            parts += [Title(name), Table(("", ""), lines, code=())] if texts else []
+            parts += [Title(name), numbered_table(texts)] if texts else []
         return Document(parts)
-
-    def __str__(self) -> str:
-        return self.document().text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Any:
-        return self.document().rich()
 
     def _repr_html_(self) -> str:
         return self.document().html()
-
-    def to_markdown(self) -> str:
-        """Return it as Markdown."""
-        return self.document().markdown()
 
     def to_html(self) -> str:
         """Return a page that needs nothing else."""
@@ -184,27 +167,27 @@ def check_package(
     protocol : whose types and rules they are
     """
     given = list(samples)
-    reports = covered(package, given, protocol)
+    reports = coverage_reports(package, given, protocol)
     found: dict[str, list[str]] = {name: [] for name in CHECKS if name not in ignored}
 
     def add(name: str, texts: Iterable[str]) -> None:
         if name in found:
             found[name] += texts
 
-    for one in _audited(package, protocol):
+    for one in _audit_findings(package, protocol):
         add("partner" if one.kind == "asymmetry" else one.kind, ["\n".join(finding_lines(one))])
     add("replaced", package.replaced)
-    add("piracy", _pirated(package, protocol))
+    add("piracy", _piracies(package, protocol))
     add("never entered", _never_entered(package, reports, {type(one) for one in given}))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
-        add("fault", (f"{short_name(row)} of {report.type}: {row.problem}" for row in faulty))
+        add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
     return Check(package.name, len(package.types), len(package.rules), found), reports
 
 
-def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
+def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
     """Return the coverage of the types of a package: measured for those with samples, if there are any."""
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
@@ -218,7 +201,7 @@ def covered(package: Package, samples: Sequence[Any], protocol: DispatchProtocol
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 
-def _audited(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
+def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
     """Yield the findings of an audit that are about rules of the package."""
     if not package.types:
         return
@@ -233,7 +216,7 @@ def _audited(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
             yield one
 
 
-def _pirated(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
+def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
     for rule in package.rules:
         target = rule.target
         # A kind stands for operations of the library.

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.audit.audit import Audit, audit
+from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
+from dispatchkit.report.audit.page import Audit
 from dispatchkit.report.check import CHECKS, Check, check_package, load_package
 from dispatchkit.report.coverage.coverage import Comparison, Coverage, CoverageSet, compare, coverage, read_baseline
 from dispatchkit.report.documents import show

@@ -175,6 +175,16 @@ class Table:
         return made
 
 
+def numbered_table(texts: Iterable[str]) -> Table:
+    """Return texts of several lines as a table with a number before each."""
+    rows = [
+        ("" if place else f"{number}.", line)
+        for number, text in enumerate(texts, 1)
+        for place, line in enumerate(text.splitlines())
+    ]
+    return Table(("", ""), rows, code=())
+
+
 Part: TypeAlias = Title | Names | Table | str
 RULES = """
 & { color: var(--ink); background: var(--paper); padding: .5rem }
@@ -265,6 +275,27 @@ class Document:
             else:
                 found.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
         return Group(*found)
+
+
+class Reported:
+    """What prints as its document."""
+
+    def document(self) -> Document:
+        """Return it for text, Markdown and pages."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.document().text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> Any:
+        return self.document().rich()
+
+    def to_markdown(self) -> str:
+        """Return it as Markdown: the same tables."""
+        return self.document().markdown()
 
 
 def show(report: Any) -> None:

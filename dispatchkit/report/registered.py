@@ -177,7 +177,7 @@ class RuleList(tuple[RegisteredRule, ...]):
     __str__ = __repr__
 
 
-def _described(listed: Iterable[Rule]) -> RuleList:
+def _rule_list(listed: Iterable[Rule]) -> RuleList:
     # Types that this library's own tools make for themselves are nobody's business.
     shown = [rule for rule in listed if not any(cls.__name__.startswith("_") and _is_own(cls) for cls in rule.types)]
     registered = [
@@ -226,12 +226,12 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     """
     protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _described(protocol.handlers.of(of))
+        return _rule_list(protocol.handlers.of(of))
     if isinstance(of, type):
-        return _described(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
+        return _rule_list(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
     if protocol.types.participates(type(of)):
         raise misfit("rules", of, protocol.types)
-    return _described(operation_of(protocol, of).rules_for_calls())
+    return _rule_list(operation_of(protocol, of).rules_for_calls())
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ COMPARED = {"raises", "container", "shape", "value", "dtype", "keywords", "compa
 TOGETHER = {"asyncio", "threads"}  # take the first and the last instance
 
 
-def shrunk(subject: Subject, failure: Failure) -> Failure:
+def shrink(subject: Subject, failure: Failure) -> Failure:
     """Return the failure of the same check on the smallest call that can be found."""
     again = failure.again
     if again is None or not isinstance(failure.made, TypeCall):
@@ -118,10 +118,10 @@ def _smaller(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
         sizes = [_size_of_instance(subject, one) for one in subject.samples()]
         better = [i for i, size in enumerate(sizes) if 0 < size < sizes[call.index]]
         for index in sorted(better, key=sizes.__getitem__):
-            yield replace(call, index=index, sample=_resized(call.sample, subject, call.index, index))
+            yield replace(call, index=index, sample=_resize(call.sample, subject, call.index, index))
     if not call.counted and not call.turn:
         yield replace(call, counted=True)
-    counted = _counted(call.sample)
+    counted = _with_simple_elements(call.sample)
     if counted is not None:
         yield replace(call, sample=counted)
 
@@ -133,14 +133,14 @@ def _size_of_instance(subject: Subject, x: Any) -> int:
         return 0
 
 
-def _resized(sample: Sample, subject: Subject, old: int, new: int) -> Sample:
+def _resize(sample: Sample, subject: Subject, old: int, new: int) -> Sample:
     """Return a sample with its arrays of the other instance's shape, where they have the first one's."""
     before, after = (tuple(subject.sample(index).shape) for index in (old, new))
     lengths = dict(zip(before, after, strict=False))
     return with_shapes(sample, lambda shape: tuple(lengths.get(n, n) for n in shape))
 
 
-def _counted(sample: Sample) -> Sample | None:
+def _with_simple_elements(sample: Sample) -> Sample | None:
     """Return a sample with 1, 2, 3 and so on in its arrays of real numbers; None where it has none."""
     replaced: list[Draw] = []
 
@@ -303,7 +303,7 @@ METHODS = {
 }
 
 
-def gathered(subject: Subject, failures: Iterable[Failure], order: Iterable[str]) -> list[Failure]:
+def gather(subject: Subject, failures: Iterable[Failure], order: Iterable[str]) -> list[Failure]:
     """Return one failure for each handler, on the smallest call that shows it, with what else fails by it.
 
     Parameters
@@ -315,7 +315,7 @@ def gathered(subject: Subject, failures: Iterable[Failure], order: Iterable[str]
     rank = {name: place for place, name in enumerate(order)}
     found = list(failures)
     own = set(rules_of(subject))
-    entered = [_entered(subject, failure, own) for failure in found]
+    entered = [_rules_entered(subject, failure, own) for failure in found]
     suspects = {rules[0] for rules in entered if len(rules) == 1}
     groups: defaultdict[Any, list[Failure]] = defaultdict(list)
     for failure, rules in zip(found, entered, strict=True):
@@ -325,7 +325,7 @@ def gathered(subject: Subject, failures: Iterable[Failure], order: Iterable[str]
     return [_first(subject, group, rank) for group in groups.values()]
 
 
-def _entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> list[Rule]:
+def _rules_entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> list[Rule]:
     """Return the rules of the type that the call of a failure enters, those of inner calls first."""
     if not failure.operation or _method(subject, failure):
         return []
@@ -372,10 +372,10 @@ def _method(subject: Subject, failure: Failure) -> str:
 
 
 def _first(subject: Subject, group: list[Failure], rank: dict[str, int]) -> Failure:
-    """Return the failure of a group that tells most, shrunk, with the others named in it."""
+    """Return the failure of a group that tells most, shrink, with the others named in it."""
     chosen = min(group, key=lambda failure: (rank.get(failure.check, 99), _size(subject, failure)))
     rest = [f"{one.check} of {one.call}" for one in group if one is not chosen]
-    small = shrunk(subject, chosen)
+    small = shrink(subject, chosen)
     made = replace(small, handler=chosen.handler, also=tuple(dict.fromkeys(rest)))
     return replace(made, program=program(subject, made))
 

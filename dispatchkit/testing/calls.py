@@ -17,7 +17,7 @@ from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.testing.findings import Subject
+from dispatchkit.testing.findings import Again, Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, varied
 
 # Arguments other than arrays that have to fit the shape of the instance.
@@ -26,7 +26,7 @@ AXES = {"axis", "axes", "dim", "source", "destination"}
 MOST = 10  # variations of a call
 
 
-def fitted(
+def fitted_samples(
     operation: Overridable,
     sample: Sample,
     shape: tuple[int, ...],
@@ -43,8 +43,8 @@ def fitted(
     seats : which of the arrays they are, counted from 0; all by default
     unnamed : whether to try other values of the last argument, whatever it is called
     """
-    own = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1]
-    carried = _lengths(tuple(own.shape), shape)
+    drawn_shape = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1].shape
+    carried = _lengths(tuple(drawn_shape), shape)
     samples = [with_shapes(sample, lambda _: shape)]
     if seats is not None:
         samples = [with_shapes(sample, _carried_by(carried)), *samples, sample]
@@ -420,6 +420,10 @@ class TypeCall(Call):
 
         return Operand(own, make, lambda: subject.dense(make()))
 
+    def failure(self, check: str, found: str, expected: str, text: str = "", again: Again | None = None) -> Failure:
+        """Return that a check found something wrong with the call, or with a form of it that has a text of its own."""
+        return Failure(check, self.operation.qualified_name, text or self.text, found, expected, made=self, again=again)
+
     def without(self, name: str) -> TypeCall:
         """Return the call without an optional argument that is no array."""
         bound = self._bound()
@@ -443,11 +447,12 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
         return []
     samples = [*operation.samples, *_with_dtype(operation)]
     if subject.from_dense is not None:
-        return [TypeCall(operation, one, subject, seats) for one in samples if (seats := _seats(operation, one))]
+        counts = [len(one.arrays(operation.parameters)) for one in samples]
+        return [TypeCall(operation, one, subject, range(n)) for one, n in zip(samples, counts, strict=True) if n]
     calls: dict[str, TypeCall] = {}
     for index, instance in enumerate(subject.samples()):
         for sample in samples:
-            for call in _adapted(subject, operation, sample, index, tuple(instance.shape)):
+            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape)):
                 calls.setdefault(f"{index}: {call.text}", call)
     return list(calls.values())
 
@@ -473,22 +478,16 @@ def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
         yield replace(first, kwargs={**first.kwargs, "dtype": "float32"}, differentiable=False)
 
 
-def _seats(operation: Overridable, sample: Sample) -> Collection[int]:
-    """Return the places of a sample's arrays."""
-    return range(len(sample.arrays(operation.parameters)))
-
-
-def _adapted(
+def _calls_with_instance(
     subject: Subject, operation: Overridable, sample: Sample, index: int, shape: tuple[int, ...]
 ) -> Iterator[TypeCall]:
     """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid."""
-    everywhere = _seats(operation, sample)
-    if not everywhere:
-        return
+    everywhere = range(len(sample.arrays(operation.parameters)))
     # An index is made for the array of the sample, and is no instance.
-    for seats in (None, *((seat,) for seat in everywhere)):
+    for seats in (None, *((seat,) for seat in everywhere)) if everywhere else ():
         places = everywhere if seats is None else seats
-        calls = (TypeCall(operation, call, subject, places, index) for call in fitted(operation, sample, shape, seats))
+        samples = fitted_samples(operation, sample, shape, seats)
+        calls = (TypeCall(operation, one, subject, places, index) for one in samples)
         valid = next(filter(TypeCall.is_valid, calls), None)
         if valid is not None:
             yield valid

@@ -16,8 +16,8 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.attribution import entering, noting
 from dispatchkit.testing.calls import TypeCall, mistakes
 from dispatchkit.testing.differences import described, same, shown
-from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call
-from dispatchkit.testing.findings import Failure, Subject, different
+from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call, wrong_result
+from dispatchkit.testing.findings import Failure, Subject
 
 Companion = Callable[[Any], Any]
 
@@ -43,7 +43,7 @@ def _small_number(value: Any) -> Any:
     return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
 
 
-def _filled(number: float) -> Companion:
+def _full_of(number: float) -> Companion:
     return lambda value: xp.asarray(np.full(np.shape(value), number))
 
 
@@ -58,7 +58,7 @@ SHAPES: tuple[Companion, ...] = (
 )
 DTYPES = tuple(map(_of_dtype, ("float32", "int64", "complex128")))
 NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
-ELEMENTS = tuple(map(_filled, (0.0, -0.0, float("inf"), float("nan"))))
+ELEMENTS = tuple(map(_full_of, (0.0, -0.0, float("inf"), float("nan"))))
 # What the dense algorithms of linear algebra make of infinite numbers is by their way of summing.
 ANY_ELEMENTS = (kinds.elementwise,)
 
@@ -95,19 +95,16 @@ def _other_sample(subject: Subject, index: int, value: Any) -> Any:
 
 def _among(subject: Subject, call: TypeCall, check: str) -> Failure | None:
     """Compare a call of one instance among companions with the same on plain tensors."""
-    operation = call.operation
     if not call.is_valid():
         return _refused(subject, call)
-    failure = partial(
-        Failure, check, operation.qualified_name, call.text, made=call, again=partial(_again, subject, check)
-    )
+    failure = partial(call.failure, check, again=partial(_again, subject, check))
     with noting(subject):
         outcome = make_call(call, call.make())
     if isinstance(outcome.error, subject.refusals):
         return None
     if outcome.error is not None:
         return failure(described(outcome.error), "an answer, or a decline")
-    wrong = different(subject, outcome.result, call.expected, call.values(), operation=operation)
+    wrong = wrong_result(subject, outcome)
     if wrong is not None:
         return failure(*wrong[1:])
     changed = _changed(subject, outcome)
@@ -161,12 +158,4 @@ def _refused(subject: Subject, call: TypeCall) -> Failure | None:
             result = call.result()
     except Exception:  # noqa: BLE001  # by which exception it refuses is its own
         return None
-    return Failure(
-        "refusals",
-        call.operation.qualified_name,
-        call.text,
-        shown(subject.array(result)),
-        described(error),
-        made=call,
-        again=partial(_refused, subject),
-    )
+    return call.failure("refusals", shown(subject.array(result)), described(error), again=partial(_refused, subject))

@@ -46,9 +46,7 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
     results = _by_turns([_task(subject, call) for call in calls])
     for call, found, (expected, names) in zip(calls, results, alone, strict=True):
         if not isinstance(found, BaseException) and found[1] != names:
-            text = call.text
-            seen = f"a mode that saw {found[1]}"
-            yield Failure("asyncio", operation.qualified_name, text, seen, f"{names}", made=call)
+            yield call.failure("asyncio", f"a mode that saw {found[1]}", f"{names}")
         else:
             result = found if isinstance(found, BaseException) else found[0]
             yield _failure("asyncio", subject, call, result, expected)
@@ -115,13 +113,9 @@ def _two_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
 
 
 def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected: list[Reading]) -> Failure | None:
-    if isinstance(found, BaseException):
-        difference: tuple[str, str] | None = described(found), "what one gives alone"
-    else:
-        difference = alike(found, expected)
-    if difference is None:
-        return None
-    return Failure(check, call.operation.qualified_name, call.text, *difference, made=call)
+    failed = isinstance(found, BaseException)
+    difference = (described(found), "what one gives alone") if failed else alike(found, expected)
+    return None if difference is None else call.failure(check, *difference)
 
 
 def _files(subject: Subject, operation: Overridable) -> set[str]:

@@ -17,7 +17,7 @@ from dispatchkit.protocol.densify import unbounded
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
-from dispatchkit.testing.attribution import gathered, rules_of
+from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
@@ -44,7 +44,7 @@ class Check:
     of_type: Callable[[Subject], Found] | None = None
 
 
-def _examined(name: str, subject: Subject, operation: Overridable) -> Found:
+def _examination_failures(name: str, subject: Subject, operation: Overridable) -> Found:
     found = examination(subject, operation)
     failures = [failure for failure in found.failures if failure.check == name]
     yield from failures
@@ -52,7 +52,7 @@ def _examined(name: str, subject: Subject, operation: Overridable) -> Found:
 
 
 def _on_values(name: str, about: str) -> Check:
-    return Check(name, about, partial(_examined, name))
+    return Check(name, about, partial(_examination_failures, name))
 
 
 def _on_calls(name: str, function: Callable[[Subject, Overridable], Found]) -> Check:
@@ -227,15 +227,15 @@ def conformance(
     with _quiet():
         dense = _wrong_dense_forms(subject)
         if dense:  # with which everything else compares
-            found = gathered(subject, dense, CHECKS)
+            found = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(found), {**tried, "dense": len(dense)})
         with Progress(subject.name, len(chosen) * len(subject.operations), shown=progress) as bar:
             for name in chosen:
                 for place, one in _steps(CHECKS[name], subject):
                     bar.advance(f"{subject.name}: {name} of {place}")
                     tried[name] += len(one)
-                    failures += [f for f in one if f is not None and not _skipped(f, left_out)]
-        failures = gathered(subject, failures, CHECKS)
+                    failures += [f for f in one if f is not None and not _is_skipped(f, left_out)]
+        failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
     return Conformance(
@@ -279,7 +279,7 @@ def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:
     return found
 
 
-def _skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
+def _is_skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
     names = (failure.operation, failure.operation.removeprefix("dispatchkit."))
     return any((failure.check, name) in left_out for name in names)
 
@@ -294,6 +294,8 @@ def _quiet() -> Iterator[None]:
 
 # One subject for a test class: what its checks have found out of the type serves them all.
 _subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
+# The attributes of a test class that `Subject` takes.
+PASSED_ON = ("metadata", "plain", "depth", "operations", "refuses", "closed")
 OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
 OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
 
@@ -401,23 +403,14 @@ class TypeConformance:
     def _subject(self) -> Subject:
         cls = type(self)
         if cls not in _subjects:
-            conversions = {
-                name: getattr(self, name)
-                for name in ("to_dense", "from_dense")
-                if getattr(cls, name) is not getattr(TypeConformance, name)
-            }
+            overridable = ("to_dense", "from_dense")
+            conversions = [name for name in overridable if getattr(cls, name) is not getattr(TypeConformance, name)]
             samples = self.samples()
             strategy = is_strategy(samples)
             _subjects[cls] = Subject(
                 type(first(samples) if strategy else samples[0]),
                 samples if strategy else self.samples,
-                metadata=self.metadata,
-                plain=self.plain,
-                depth=self.depth,
-                operations=self.operations,
-                refuses=self.refuses,
-                closed=self.closed,
-                **conversions,
+                **{name: getattr(self, name) for name in (*PASSED_ON, *conversions)},
             )
         return _subjects[cls]
 

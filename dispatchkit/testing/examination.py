@@ -1,5 +1,8 @@
 """The one place where calls are made and compared: outcomes of calls, and `Examination`, all calls of an operation.
 
+`make_call` makes a call, `Call.on_plain` makes it on dense forms, and `compare_call` and `wrong_derivatives_of` compare
+the two; measured coverage and all checks of `check_type` do it by these.
+
 An examination is made once for a type and operation. The checks on values read it, and those that go deeper (gradients,
 forms, companions) pass over what is wrong already, so that a fault is reported under its own name alone.
 """
@@ -8,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -20,11 +23,13 @@ from dispatchkit.testing.attribution import entering, noting
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
 from dispatchkit.testing.differences import (
     NUMBERS,
+    Difference,
     Function,
     Transformed,
     WrongDerivatives,
     described,
     determined,
+    difference,
     gradients,
     is_determined,
     members,
@@ -32,7 +37,7 @@ from dispatchkit.testing.differences import (
     shown,
     wrong_derivatives,
 )
-from dispatchkit.testing.findings import Failure, Subject, different
+from dispatchkit.testing.findings import Failure, Subject, undensified
 from dispatchkit.testing.instances import copied
 
 
@@ -72,6 +77,21 @@ def make_call(call: Call, arguments: Arguments, run: Callable[..., Any] | None =
         return CallResult(call, arguments, (run or call.run)(*arguments))
     except Exception as error:  # noqa: BLE001  # whatever a handler raises is what is looked for
         return CallResult(call, arguments, error=error)
+
+
+def compare_call(outcome: CallResult, dense: Callable[[Any], Any], *, values: bool = True) -> Difference | None:
+    """Compare what a call gave with what it gives on dense forms; None where they agree.
+
+    Parameters
+    ----------
+    outcome : of the call
+    dense : makes plain tensors of results
+    values : whether elements are compared where the arguments determine them, and not shapes and dtypes alone
+    """
+    call, operation = outcome.call, outcome.call.operation
+    given = [value for _, value in operation.parameters.values(*outcome.arguments)]
+    values = values and is_determined(operation)
+    return difference(dense(outcome.result), dense(call.expected), given, values=values, operation=operation)
 
 
 def wrong_derivatives_of(
@@ -116,23 +136,21 @@ class Examination:
     ----------
     operation : that was called
     calls : that were made
-    answered : those of them that the type answered, rightly or not
-    novelty : for each of these what tells it from others, the instance and the rules that it entered; None where
-        others like it are looked into
+    answered : those of them that the type answered, rightly or not, each with what tells it from others: the instance
+        and the rules that it entered; None where others like it are looked into
     failures : what was wrong
     """
 
     operation: Overridable
     calls: list[TypeCall] = field(default_factory=list)
-    answered: list[TypeCall] = field(default_factory=list)
-    novelty: list[Novelty | None] = field(default_factory=list)
+    answered: dict[TypeCall, Novelty | None] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
 
     @property
     def sound(self) -> list[TypeCall]:
         """The answered calls, none where one of the operation's calls went wrong."""
         wrong = any(failure.check != "metadata" for failure in self.failures)
-        return [] if wrong else self.answered
+        return [] if wrong else list(self.answered)
 
     def some(self, count: int | None) -> list[TypeCall]:
         """Return so many of the sound calls of each instance and each group of rules."""
@@ -140,7 +158,8 @@ class Examination:
             return self.sound
         seen: Counter[Novelty] = Counter()
         chosen: list[TypeCall] = []
-        for call, novelty in zip(self.sound, self.novelty, strict=False):
+        for call in self.sound:
+            novelty = self.answered[call]
             if novelty is not None:
                 seen[novelty] += 1
                 if seen[novelty] <= count:
@@ -196,8 +215,7 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     with noting(subject), entering() as entered:
         answered, failures = _looked_at(subject, call)
     if answered:
-        examined.answered.append(call)
-        examined.novelty.append(_novelty(subject, call, tuple(entered.rules)))
+        examined.answered[call] = _novelty(subject, call, tuple(entered.rules))
     examined.failures += failures
     return bool(entered.rules)
 
@@ -233,7 +251,7 @@ def _looked_at(subject: Subject, call: TypeCall) -> tuple[bool, list[Failure]]:
     if changed:
         return True, [_failure("mutation", subject, call, *changed)]
     result = outcome.result
-    fault = _fault(subject, call, result) or _plain_result(subject, call, result)
+    fault = _fault(subject, outcome, call) or _plain_result(subject, call, result)
     return True, [fault] if fault else list(lost_metadata("metadata", subject, call, (args, kwargs), result))
 
 
@@ -244,15 +262,7 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
 
 
 def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
-    return Failure(
-        check,
-        call.operation.qualified_name,
-        call.text,
-        found,
-        expected,
-        made=call,
-        again=partial(_again, subject, check),
-    )
+    return call.failure(check, found, expected, again=partial(_again, subject, check))
 
 
 def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
@@ -265,18 +275,25 @@ def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | No
     return None if outside is None else _failure("closed", subject, call, text, f"a {subject.name}")
 
 
-def _fault(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
+def _fault(subject: Subject, outcome: CallResult, call: TypeCall) -> Failure | None:
     """Return in what a result differs from the right one."""
-    values = is_determined(call.operation)
-    compared = partial(different, subject, result, given=call.values(), values=values, operation=call.operation)
-    wrong = compared(call.expected)
+    wrong = wrong_result(subject, outcome)
     if wrong is None:
         return None
     for name in call.options() if wrong[0] != "container" else ():
         bare = call.without(name)
-        if bare.is_valid() and compared(bare.expected) is None:
+        if bare.is_valid() and wrong_result(subject, replace(outcome, call=bare)) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")
     return _failure(wrong[0], subject, call, *wrong[1:])
+
+
+def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str] | None:
+    """Return by which check a result is wrong, and found and expected as text; None where it is right."""
+    try:
+        wrong = compare_call(outcome, subject.dense)
+    except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
+        return undensified(subject, outcome.result, outcome.call.expected, error)
+    return None if wrong is None else wrong.failure
 
 
 def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
@@ -170,6 +170,8 @@ def _plain_copy(x: Any) -> Any:
         return tensor_namespace.clone(x)
 
 
+# Gives the failure of a check on another call, None where it passes.
+Again: TypeAlias = "Callable[[Any], Failure | None]"
 SHOWN = 20  # failures of one check that a message lists
 LISTED = 6  # further calls of one handler
 
@@ -200,7 +202,7 @@ class Failure:
     program: str = ""
     also: tuple[str, ...] = ()
     made: Any = field(default=None, compare=False, repr=False)
-    again: Callable[[Any], Failure | None] | None = field(default=None, compare=False, repr=False)
+    again: Again | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         lines = [f"{self.check}: {self.call}"]
@@ -275,23 +277,20 @@ class ConformanceError(AssertionError):
         return str(self.conformance)
 
 
-def different(
-    subject: Subject,
-    found: Any,
-    expected: Any,
-    given: Iterable[Any] = (),
-    *,
-    values: bool = True,
-    operation: Overridable | None = None,
-) -> tuple[str, str, str] | None:
-    """Compare a result with the right one, both dense: in what they differ and both as text, as `difference` says."""
+def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, str] | None:
+    """Compare a value with the right one, both dense: in what they differ and both as text, as `difference` says."""
     try:
         dense = subject.dense(found)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-        text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
-        return "value", text, shown(subject.dense(expected))
-    differs = difference(dense, subject.dense(expected), given, values=values, operation=operation)
+        return undensified(subject, found, expected, error)
+    differs = difference(dense, subject.dense(expected))
     return None if differs is None else differs.failure
+
+
+def undensified(subject: Subject, found: Any, expected: Any, error: Exception) -> tuple[str, str, str]:
+    """Return what is said of a result whose dense form cannot be made."""
+    text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
+    return "value", text, shown(subject.dense(expected))
 
 
 class Reading(NamedTuple):

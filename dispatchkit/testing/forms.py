@@ -32,8 +32,8 @@ from dispatchkit.testing.differences import (
     numbers,
     shown,
 )
-from dispatchkit.testing.examination import Snapshot, examination, fails, wrong_derivatives_of
-from dispatchkit.testing.findings import Failure, Reading, Subject, alike, different, readings
+from dispatchkit.testing.examination import CallResult, Snapshot, examination, fails, wrong_derivatives_of, wrong_result
+from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 
 TURNS = range(1, 7)  # each with other elements of the instances
 TRIES = 100
@@ -57,13 +57,12 @@ def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
             continue
         try:
             arguments = _where_others_stood(subject, other, places)
-            result = call.run(*arguments)
+            wrong = wrong_result(subject, CallResult(other, arguments, call.run(*arguments)))
             del arguments
-            wrong = different(subject, result, other.expected, other.values(), operation=call.operation)
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if wrong is not None:
-            return _failure("repeat", other, other.text, *wrong[1:])
+            return other.failure("repeat", *wrong[1:])
     return None
 
 
@@ -138,9 +137,9 @@ def _in_place(subject: Subject, call: TypeCall, name: str) -> Failure | None:
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what the operator raises is what is looked for
-        return _failure("inplace", call, text, described(error), "no exception")
+        return call.failure("inplace", described(error), "no exception", text)
     wrong = alike(readings(subject, changed), expected) or right.changed() or (None if changed is x else left.changed())
-    return None if wrong is None else _failure("inplace", call, text, *wrong)
+    return None if wrong is None else call.failure("inplace", *wrong, text)
 
 
 def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -155,12 +154,12 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
                 continue
             (_, *words), named = call.arguments(lambda operand: operand)
             shown = "" if isinstance(view, Property) else f"({arguments_text(tuple(words), named)})"
-            form = partial(_viewed, x, name, view, args, kwargs)
+            form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
 
 
-def _viewed(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     found = getattr(x, name)
     return found if isinstance(view, Property) else found(*args, **kwargs)
 
@@ -182,13 +181,9 @@ def _form(
     try:
         found = readings(subject, form())
     except Exception as error:  # noqa: BLE001  # what the form raises is what is looked for
-        return _failure(check, call, text, described(error), "what the function gives")
+        return call.failure(check, described(error), "what the function gives", text)
     difference = alike(found, expected)
-    return None if difference is None else _failure(check, call, text, *difference)
-
-
-def _failure(check: str, call: TypeCall, text: str, found: str, expected: str) -> Failure:
-    return Failure(check, call.operation.qualified_name, text, found, expected, made=call)
+    return None if difference is None else call.failure(check, *difference, text)
 
 
 def _members(operation: Overridable, *, dunder: bool) -> list[str]:
@@ -275,7 +270,7 @@ def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transfor
         hinted = any(map(wrong.lost, range(len(wrong.found))))
         found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
     found += f" ({advice})" if hinted else ""
-    return Failure(name, call.operation.qualified_name, call.text, found, expected, made=call)
+    return call.failure(name, found, expected)
 
 
 def _second_derivatives(function: Function, instances: list[Any]) -> list[Any]:

@@ -275,28 +275,22 @@ def _with_foreign(call: TypeCall) -> Failure | None:
     error = make_call(call, call.make()).error
     if error is None:
         return None
-    return _failure(call, call.text, error, "a decline (dk.decline or NotImplemented), then its answer")
+    return call.failure("foreign", described(error), "a decline (dk.decline or NotImplemented), then its answer")
 
 
 def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Failure | None]:
     form: Callable[[Any, Any], Any] = getattr(operator, name)
     (x, *_), _ = call.make()
+    text = f"{subject.name}.{name}(Foreigner())"
     try:
-        yield None if form(x, Foreigner()) == ANSWER else _unasked(call, name, subject)
+        answered = form(x, Foreigner()) == ANSWER
+        yield None if answered else call.failure("foreign", "an answer of its own", ANSWER, text)
     except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
-        yield _failure(call, f"{subject.name}.{name}(Foreigner())", error, "NotImplemented, then its answer")
+        yield call.failure("foreign", described(error), "NotImplemented, then its answer", text)
     try:
         form(x, object())
     except TypeError:
         yield None
     except Exception as error:  # noqa: BLE001  # Python's own answer would be a TypeError
-        yield _failure(call, f"{subject.name}.{name}(object())", error, "NotImplemented, so a TypeError")
-
-
-def _unasked(call: TypeCall, name: str, subject: Subject) -> Failure:
-    operation, text = call.operation.qualified_name, f"{subject.name}.{name}(Foreigner())"
-    return Failure("foreign", operation, text, "an answer of its own", ANSWER, made=call)
-
-
-def _failure(call: TypeCall, text: str, error: Exception, expected: str) -> Failure:
-    return Failure("foreign", call.operation.qualified_name, text, described(error), expected, made=call)
+        text = f"{subject.name}.{name}(object())"
+        yield call.failure("foreign", described(error), "NotImplemented, so a TypeError", text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,7 +15,7 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.testing.calls import Call, Operand, content_of, fitted, generic_samples, placements
+from dispatchkit.testing.calls import Call, Operand, content_of, fitted_samples, generic_samples, placements
 from dispatchkit.testing.instances import anew, drawn, is_strategy
 
 Shape: TypeAlias = tuple[int, ...]
@@ -96,7 +96,7 @@ OTHER_VALUES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def calls_of(operation: Overridable, subject: TypeSample, companions: Sequence[TypeSample] = ()) -> list[Call]:
+def sample_calls(operation: Overridable, subject: TypeSample, companions: Sequence[TypeSample] = ()) -> list[Call]:
     """Return the calls to be made of an operation with a sample of a type.
 
     Parameters
@@ -111,22 +111,21 @@ def calls_of(operation: Overridable, subject: TypeSample, companions: Sequence[T
     """
     if operation.parameters.nullary:
         return []
-    found: dict[str, Call] = {}
+    calls: dict[str, Call] = {}
     refused: set[str] = set()
     own, others = subject.operand(own=True), [one.operand(own=False) for one in companions]
     for sample in getattr(operation, "samples", []) or generic_samples(operation, subject.shape, subject.dtype):
         for roles in _roles(operation, sample, own, others):
-            for call in _fitted(operation, sample, subject.shape, roles):
-                if call.text in found:
+            for call in _calls_that_fit(operation, sample, subject.shape, roles):
+                if call.text in calls:
                     break
                 if call.text not in refused and call.is_valid():
-                    found[call.text] = call
+                    calls[call.text] = call
                     break
                 refused.add(call.text)
-    if found:
-        for call in _with_other_keywords(operation, list(found.values())):
-            found.setdefault(call.text, call)
-    return list(found.values())
+    for call in _with_other_keywords(operation, list(calls.values())):
+        calls.setdefault(call.text, call)
+    return list(calls.values())
 
 
 # Who stands at one array of a call: the subject, a companion, or a type of plain array or number.
@@ -147,11 +146,11 @@ def _roles(
     yield from placements(len(arrays), own, others)
 
 
-def _fitted(operation: Overridable, sample: Sample, shape: Shape, roles: tuple[Role, ...]) -> Iterator[Call]:
+def _calls_that_fit(operation: Overridable, sample: Sample, shape: Shape, roles: tuple[Role, ...]) -> Iterator[Call]:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
     seats = [place for place, role in enumerate(roles) if isinstance(role, Operand) and role.own]
     alone = len(seats) == len(roles)
-    for one in fitted(operation, sample, shape, None if alone else seats, unnamed=alone):
+    for one in fitted_samples(operation, sample, shape, None if alone else seats, unnamed=alone):
         arrays = zip(roles, one.arrays(operation.parameters), strict=True)
         yield Call(operation, one, tuple(_operand(operation.protocol, role, drawn) for role, (_, drawn) in arrays))
 
@@ -160,7 +159,7 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
     """Return what stands at an array: of a type of plain arrays or numbers one of its shape and elements."""
     if isinstance(role, Operand):
         return role
-    array = np.asarray(_drawn(described, ()) if role is float else _drawn(described, described.shape))
+    array = np.asarray(_elements(described, ()) if role is float else _elements(described, described.shape))
     if role is float:
         number = array.flat[0].item() if array.size else 1.0
         return Operand(False, lambda: number, lambda: number, repr(number))
@@ -170,7 +169,7 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
     return Operand(False, make, make, f"{role.__name__}{list(array.shape)}{dtype}")
 
 
-def _drawn(described: Any, shape: Shape) -> Any:
+def _elements(described: Any, shape: Shape) -> Any:
     """Return the elements of an array, the same at every run."""
     if not isinstance(described, Draw):
         return described
@@ -184,14 +183,8 @@ def _with_other_keywords(operation: Overridable, calls: Sequence[Call]) -> Itera
     for p in operation.parameters.signature.parameters.values():
         if p.default is p.empty or p.name in used or p.kind is p.POSITIONAL_ONLY:
             continue
-        values = [*OTHER_VALUES.get(p.name, ()), p.default]
-        found = next(filter(Call.is_valid, _with_keyword(calls, p, values)), None)
-        if found is not None:
-            yield found
-
-
-def _with_keyword(calls: Iterable[Call], parameter: inspect.Parameter, values: Sequence[Any]) -> Iterator[Call]:
-    for value in values:
-        for call in calls:
-            kwargs = {**call.sample.kwargs, parameter.name: value}
-            yield replace(call, sample=replace(call.sample, kwargs=kwargs))
+        for value, call in product([*OTHER_VALUES.get(p.name, ()), p.default], calls):
+            other = replace(call, sample=replace(call.sample, kwargs={**call.sample.kwargs, p.name: value}))
+            if other.is_valid():
+                yield other
+                break

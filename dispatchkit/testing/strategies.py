@@ -156,9 +156,7 @@ def tensors(
 
 def _elements(dtype: Any, extra: Any) -> Any:
     """Return a strategy for elements of a dtype: floating-point ones finite, of ordinary size."""
-    if dtype.kind == "f":
-        bounds = {"min_value": -10.0, "max_value": 10.0, "allow_subnormal": False}
-        return extra.from_dtype(dtype, allow_nan=False, allow_infinity=False, **bounds)
-    if dtype.kind == "c":
-        return extra.from_dtype(dtype, allow_nan=False, allow_infinity=False, max_magnitude=10.0, allow_subnormal=False)
-    return extra.from_dtype(dtype)
+    bounds = {"f": {"min_value": -10.0, "max_value": 10.0}, "c": {"max_magnitude": 10.0}}.get(dtype.kind)
+    if bounds is None:
+        return extra.from_dtype(dtype)
+    return extra.from_dtype(dtype, allow_nan=False, allow_infinity=False, allow_subnormal=False, **bounds)

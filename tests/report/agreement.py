@@ -24,7 +24,7 @@ from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.coverage.survey import measuring
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.testing.calls import Call, Operand
-from dispatchkit.testing.samples import TypeSample, calls_of
+from dispatchkit.testing.samples import TypeSample, sample_calls
 from tests.report.answering import (
     VALUES,
     Answers,
@@ -101,7 +101,7 @@ def calls() -> list[Call]:
     """Return the sample calls of all operations, with a matrix in the place of each array and of all."""
     subject = TypeSample(dk.tensor_protocol, lambda: Dense(dk.asarray(VALUES)))
     with measuring():
-        return [call for one in shipped() for call in calls_of(one, subject)]
+        return [call for one in shipped() for call in sample_calls(one, subject)]
 
 
 def declared(operation: Overridable, holds: Callable[[Any], Any]) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

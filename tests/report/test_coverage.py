@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED, short_name
+from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED
 from tests.report import subjects
 from tests.report.subjects import (
     ByKind,
@@ -221,7 +221,7 @@ def test_markdown_has_totals_and_every_function() -> None:
     assert re.search(r"\d % of the calls keep the structure, (< )?1 % are answered\.$", lines[2])
     assert "| bucket | functions | calls | of calls | what it means |" in lines
     assert any(line.startswith("| `exp` | elementwise | implemented | (Refuses in any position)") for line in lines)
-    assert all(f"`{short_name(row)}`" in text for row in report.rows if row.bucket != "no array argument")
+    assert all(f"`{row.short_name}`" in text for row in report.rows if row.bucket != "no array argument")
     assert f"| all functions | {len(report.rows)} | {sum(report.outcomes.values())} |  |  |" in lines
 
 

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import hypothesis.strategies as st
 from hypothesis import given
 
-from dispatchkit.report.graph.layout import Layout, arranged
+from dispatchkit.report.graph.layout import Layout, arrange
 
 Size = tuple[float, float]
 Edge = tuple[int, int]
@@ -31,7 +31,7 @@ def sides(layout: Layout, sizes: list[Size], v: int) -> tuple[float, float, floa
 @given(graphs())
 def test_boxes_lie_apart_and_inside(graph: tuple[list[Size], list[Edge]]) -> None:
     sizes, edges = graph
-    layout = arranged(sizes, edges)
+    layout = arrange(sizes, edges)
     places = [sides(layout, sizes, v) for v in range(len(sizes))]
     for left, top, right, bottom in places:
         assert left >= -1e-6
@@ -46,7 +46,7 @@ def test_boxes_lie_apart_and_inside(graph: tuple[list[Size], list[Edge]]) -> Non
 @given(graphs())
 def test_arrows_lead_down_from_box_to_box(graph: tuple[list[Size], list[Edge]]) -> None:
     sizes, edges = graph
-    layout = arranged(sizes, edges)
+    layout = arrange(sizes, edges)
     for (source, target), route in zip(edges, layout.routes, strict=True):
         left, _, right, bottom = sides(layout, sizes, source)
         assert left < route[0][0] < right
@@ -60,7 +60,7 @@ def test_arrows_lead_down_from_box_to_box(graph: tuple[list[Size], list[Edge]]) 
 @given(graphs())
 def test_arrows_go_through_no_box(graph: tuple[list[Size], list[Edge]]) -> None:
     sizes, edges = graph
-    layout = arranged(sizes, edges)
+    layout = arrange(sizes, edges)
     for (source, target), route in zip(edges, layout.routes, strict=True):
         # Within a layer an arrow is vertical; boxes are in layers, so nothing else can meet one.
         for (x, upper), (_, lower) in zip(route[::2], route[1::2], strict=True):
@@ -73,21 +73,21 @@ def test_arrows_go_through_no_box(graph: tuple[list[Size], list[Edge]]) -> None:
 def test_what_need_not_cross_does_not() -> None:
     # Three sources whose targets stand in the opposite order.
     sizes = [(40.0, 30.0)] * 6
-    layout = arranged(sizes, [(0, 5), (1, 4), (2, 3)])
+    layout = arrange(sizes, [(0, 5), (1, 4), (2, 3)])
     order = sorted(range(3), key=lambda v: layout.centres[v][0])
     assert sorted(range(3, 6), key=lambda v: layout.centres[v][0]) == [5 - v for v in order]
 
 
 def test_a_chain_is_straight() -> None:
-    layout = arranged([(40.0, 30.0), (90.0, 30.0), (60.0, 30.0)], [(0, 1), (1, 2)])
+    layout = arrange([(40.0, 30.0), (90.0, 30.0), (60.0, 30.0)], [(0, 1), (1, 2)])
     assert max(x for x, _ in layout.centres) - min(x for x, _ in layout.centres) < 1e-6
 
 
 def test_a_leaf_stands_right_above_the_operation_that_uses_it() -> None:
-    layout = arranged([(40.0, 30.0)] * 5, [(0, 1), (1, 2), (2, 3), (4, 3)])
+    layout = arrange([(40.0, 30.0)] * 5, [(0, 1), (1, 2), (2, 3), (4, 3)])
     assert layout.centres[4][1] == layout.centres[2][1]
 
 
 def test_nothing_has_no_size() -> None:
-    layout = arranged([], [])
+    layout = arrange([], [])
     assert (layout.width, layout.height, layout.centres) == (0.0, 0.0, [])

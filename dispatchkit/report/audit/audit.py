@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -15,114 +12,17 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.audit.findings import (
     KINDS,
-    Finding,
     Reach,
     ambiguities,
     asymmetries,
     cycles,
-    grouped,
+    group_findings,
     losses,
     missing_pairs,
 )
-from dispatchkit.report.audit.page import Audited, Matrix, audit_document, audit_page
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, PairRow, calls_of_two, decided, names_of
-from dispatchkit.report.documents import save_as
+from dispatchkit.report.audit.page import Audit
+from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decide, names_of
 from dispatchkit.report.operations import Named, operations_of, without_collection
-
-
-@dataclass(frozen=True)
-class Audit(Audited):
-    """Who answers which pair of types, and what was found; prints as a table.
-
-    Attributes
-    ----------
-    types : names of the types
-    pairs : one for each ordered pair, row by row
-    findings : what was found, the worst first
-    """
-
-    def __getitem__(self, types: tuple[str | type, str | type]) -> Pair:
-        """Return an ordered pair, by its types or their names.
-
-        Raises
-        ------
-        KeyError : if it was not audited
-        """
-        left, right = types
-        for pair in self.pairs:
-            if _is(left, pair.left) and _is(right, pair.right):
-                return pair
-        raise KeyError(f"the audit is of {', '.join(self.types)}, not of {types!r}")
-
-    def of_kind(self, kind: str) -> tuple[Finding, ...]:
-        """Return the findings of a kind.
-
-        Raises
-        ------
-        KeyError : if there is no such kind
-        """
-        if kind not in KINDS:
-            raise KeyError(f"no finding is of kind {kind!r}; kinds are {', '.join(KINDS)}")
-        return tuple(finding for finding in self.findings if finding.kind == kind)
-
-    def __str__(self) -> str:
-        return audit_document(self).text()
-
-    __repr__ = __str__
-
-    def to_json(self) -> str:
-        """Return the audit as JSON text.
-
-        Returns
-        -------
-        an object with ``types`` (names), ``totals`` (an object: kind to number of findings), ``findings`` (a list of
-        objects with ``kind``, ``operations``, ``types``, ``text`` and ``locations``) and ``pairs`` (a list of objects
-        with ``left``, ``right``, ``winners`` and ``shares`` (objects: type or share to number of calls) and
-        ``calls``: a list of objects with the attributes of `PairRow`)
-        """
-        pairs = [
-            {
-                "left": pair.left,
-                "right": pair.right,
-                "winners": pair.winners,
-                "shares": pair.shares,
-                "calls": [{name: getattr(row, name) for name in PairRow.__slots__} for row in pair.rows],
-            }
-            for pair in self.pairs
-        ]
-        findings = [asdict(finding) for finding in self.findings]
-        data = {"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs}
-        return json.dumps(data)
-
-    def to_markdown(self) -> str:
-        """Return the audit as Markdown: a table of pairs, and the findings."""
-        return audit_document(self).markdown()
-
-    def to_svg(self) -> str:
-        """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
-        return Matrix(self).text()
-
-    def to_html(self) -> str:
-        """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
-        return audit_page(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write the picture or the page to a file.
-
-        Raises
-        ------
-        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
-        """
-        save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
-
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
-
-
-def _is(asked: str | type, name: str) -> bool:
-    if isinstance(asked, type):
-        return name in (type_name(asked), f"{asked.__module__}.{type_name(asked)}")
-    return asked == name
 
 
 def audit(
@@ -184,28 +84,34 @@ def audit(
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
     with without_collection():
-        return _audited(listed, chosen, protocol)
+        return _audit(listed, chosen, protocol)
 
 
-def _audited(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
+def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)
     calls = [call for operation in chosen for call in calls_of_two(operation)]
-    of_pairs = [_decision(chains, call, (left, right), names) for left in listed for right in listed for call in calls]
+    decisions = {
+        (call, left, right): _decision(chains, call, (left, right), names)
+        for left in listed
+        for right in listed
+        for call in calls
+    }
+    of_pairs = list(decisions.values())
     rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}
-    for one in of_pairs:
-        rows[one.types].append(one)
+    for decision in of_pairs:
+        rows[decision.types].append(decision)
     findings = [
         *ambiguities(of_pairs, names),
         *Reach(chains, listed, names).findings(chosen),
         *cycles(chains, chosen, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
         *missing_pairs(of_pairs, names),
-        *asymmetries(_alike(calls, listed, of_pairs), names),
+        *asymmetries({key: decision for key, decision in decisions.items() if key[0].alike}, names),
     ]
-    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in found)) for (a, b), found in rows.items())
+    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in of_both)) for (a, b), of_both in rows.items())
     worst = {kind: place for place, kind in enumerate(KINDS)}
-    ordered = sorted(grouped(findings), key=lambda finding: worst[finding.kind])
+    ordered = sorted(group_findings(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
@@ -214,7 +120,7 @@ def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mappi
     base = chains.protocol.types.base
     filler = types[0] if base is None else base
     text = call.text(names[types[0]], names[types[1]], names.get(filler) or type_name(filler))
-    return decided(chains, call.operation, types, call.values(*types, filler), text)
+    return decide(chains, call.operation, types, call.values(*types, filler), text)
 
 
 def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
@@ -223,12 +129,6 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
     for cls in types:
         if not isinstance(cls, type) or not protocol.types.accepts(cls):
             raise misfit("audit", cls, protocol.types)
-
-
-def _alike(calls: list[Call], types: Sequence[type], decisions: list[Decision]) -> dict[tuple[Any, ...], Decision]:
-    """Return the decisions on calls in which both arrays play the same part, by call and types."""
-    keys = [(call, left, right) for left in types for right in types for call in calls]
-    return {key: decision for key, decision in zip(keys, decisions, strict=True) if key[0].alike}
 
 
 def _alone(
@@ -243,4 +143,4 @@ def _alone(
             arrays = operation.parameters.arrays
             if len(arrays) == 1 and arrays[0].form is Form.ONE:
                 types_by_name = {arrays[0].name: cls}
-                yield decided(chains, operation, (cls,), types_by_name, f"{operation.name}({names[cls]})")
+                yield decide(chains, operation, (cls,), types_by_name, f"{operation.name}({names[cls]})")

@@ -183,16 +183,16 @@ def _reason(first: type, second: type, priority: Callable[[type], float]) -> str
     return "a subclass" if issubclass(first, second) else "left to right"
 
 
-def grouped(findings: Iterable[Finding]) -> list[Finding]:
+def group_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings with those of one shadowed handler, met again through subclasses, as one."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
         key = (finding.kind, finding.locations[:1]) if finding.kind == "shadowed" else finding
         groups.setdefault(key, []).append(finding)
-    return [_joined(group) for group in groups.values()]
+    return [_join(group) for group in groups.values()]
 
 
-def _joined(group: Sequence[Finding]) -> Finding:
+def _join(group: Sequence[Finding]) -> Finding:
     first = group[0]
     if len(group) == 1:
         return first
@@ -248,7 +248,7 @@ def asymmetries(decisions: Mapping[tuple[Any, ...], Decision], names: Names) -> 
         made = _finding("asymmetry", [one for two in both for one in two], names, text, locations)
         ways = [_how(one, {left: "the first", right: "the second"}) for one in both[0]]
         groups.setdefault(made.locations or (*ways, made.operations), []).append(made)
-    yield from map(_joined, groups.values())
+    yield from map(_join, groups.values())
 
 
 def _symmetric(one: Decision, other: Decision) -> bool:
@@ -354,15 +354,15 @@ class Reach:
             if not any(rule.serves(self.protocol.types.counts_as(cls)) for cls in self.own):
                 continue
             if isinstance(target, Overridable) and target in chosen:
-                finding = self._judged(rule, [target])
+                finding = self._judge(rule, [target])
             elif isinstance(target, Kind) and (target in kinds or target not in everywhere):
-                finding = self._judged(rule, [one for one in listed if target in one.kind.lineage()])
+                finding = self._judge(rule, [one for one in listed if target in one.kind.lineage()])
             else:
                 finding = None
             if finding is not None:
                 yield finding
 
-    def _judged(self, rule: Rule, operations: list[Overridable]) -> Finding | None:
+    def _judge(self, rule: Rule, operations: list[Overridable]) -> Finding | None:
         absent = next((cls for cls in rule.types if _is_abstract(cls) and not _concrete(cls)), None)
         if absent is not None:
             return self._unreachable(rule, operations, f"{type_name(absent)} is abstract, and no class implements it")

@@ -1,23 +1,28 @@
-"""An audit as tables, as a picture of types by types, and as one HTML page."""
+"""An audit: its tables, its picture of types by types, and its HTML page."""
 
 from __future__ import annotations
 
-import html
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.report.audit.findings import KINDS, Finding
-from dispatchkit.report.audit.pairs import SHARES, Pair
+from dispatchkit.report.audit.pairs import SHARES, Pair, PairRow
 from dispatchkit.report.documents import (
     Document,
     Names,
     Part,
+    Reported,
     Table,
     Title,
     css_class,
     filled_page,
+    numbered_table,
+    save_as,
     short_location,
     style,
     svg_document,
@@ -30,8 +35,8 @@ LETTERS = {one.share: one.letter.strip() or "x" for one in reversed(OUTCOMES) if
 
 
 @dataclass(frozen=True, repr=False)
-class Audited:
-    """Who answers which pair of types, and what was found; what is shown of an audit.
+class Audit(Reported):
+    """Who answers which pair of types, and what was found; prints as a table.
 
     Attributes
     ----------
@@ -50,37 +55,99 @@ class Audited:
         counted = Counter(finding.kind for finding in self.findings)
         return {kind: counted[kind] for kind in KINDS}
 
+    def __getitem__(self, types: tuple[str | type, str | type]) -> Pair:
+        """Return an ordered pair, by its types or their names.
 
-def audit_document(audit: Audited) -> Document:
-    """Return pairs, shares and findings."""
-    count = len(audit.pairs[0].rows)
-    note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
-    title = (
-        Title("audit of", 1, audit.types) if len(audit.types) < 9 else Title(f"audit of {len(audit.types)} types", 1)
-    )
-    parts: list[Part] = [Title(title.text, 1, title.names, note), *_matrix(audit)]
-    total = Counter[str]()
-    for pair in audit.pairs:
-        total.update(pair.shares)
-    rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
-    parts.append(Table(("answered by", "calls", "what it means"), rows, right=(1,), code=()))
-    counts = ", ".join(f"{count} {kind}" for kind, count in audit.totals.items() if count)
-    parts.append(f"  findings: {counts or 'none'}")
-    for kind, meaning in KINDS.items():
-        listed = [finding for finding in audit.findings if finding.kind == kind]
-        if listed:
-            lines = [(f"{number}.", line) for number, finding in enumerate(listed, 1) for line in _numbered(finding)]
-            shown = [(number if first else "", line) for number, (first, line) in lines]
-            parts += [Title(f"{kind}: {meaning}"), Table(("", ""), shown, code=())]
-    return Document(parts)
+        Raises
+        ------
+        KeyError : if it was not audited
+        """
+        left, right = types
+        for pair in self.pairs:
+            if _is(left, pair.left) and _is(right, pair.right):
+                return pair
+        raise KeyError(f"the audit is of {', '.join(self.types)}, not of {types!r}")
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of a kind.
+
+        Raises
+        ------
+        KeyError : if there is no such kind
+        """
+        if kind not in KINDS:
+            raise KeyError(f"no finding is of kind {kind!r}; kinds are {', '.join(KINDS)}")
+        return tuple(finding for finding in self.findings if finding.kind == kind)
+
+    def document(self) -> Document:
+        """Return pairs, shares and findings."""
+        count, several = len(self.pairs[0].rows), f"audit of {len(self.types)} types"
+        note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
+        heading, names = ("audit of", self.types) if len(self.types) < 9 else (several, ())
+        parts: list[Part] = [Title(heading, 1, names, note), *_matrix(self)]
+        total = Counter[str]()
+        for pair in self.pairs:
+            total.update(pair.shares)
+        rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
+        parts.append(Table(("answered by", "calls", "what it means"), rows, right=(1,), code=()))
+        counts = ", ".join(f"{count} {kind}" for kind, count in self.totals.items() if count)
+        parts.append(f"  findings: {counts or 'none'}")
+        for kind, meaning in KINDS.items():
+            texts = ["\n".join(finding_lines(finding)) for finding in self.of_kind(kind)]
+            parts += [Title(f"{kind}: {meaning}"), numbered_table(texts)] if texts else []
+        return Document(parts)
+
+    def to_json(self) -> str:
+        """Return the audit as JSON text.
+
+        Returns
+        -------
+        an object with ``types`` (names), ``totals`` (an object: kind to number of findings), ``findings`` (a list of
+        objects with ``kind``, ``operations``, ``types``, ``text`` and ``locations``) and ``pairs`` (a list of objects
+        with ``left``, ``right``, ``winners`` and ``shares`` (objects: type or share to number of calls) and
+        ``calls``: a list of objects with the attributes of `PairRow`)
+        """
+        pairs = [
+            {
+                "left": pair.left,
+                "right": pair.right,
+                "winners": pair.winners,
+                "shares": pair.shares,
+                "calls": [{name: getattr(row, name) for name in PairRow.__slots__} for row in pair.rows],
+            }
+            for pair in self.pairs
+        ]
+        findings = list(map(asdict, self.findings))
+        return json.dumps({"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs})
+
+    def to_svg(self) -> str:
+        """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
+        return Matrix(self).text()
+
+    def to_html(self) -> str:
+        """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
+        return audit_page(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture or the page to a file.
+
+        Raises
+        ------
+        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
+        """
+        save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
+
+    def _repr_svg_(self) -> str:
+        return self.to_svg()
 
 
-def _numbered(finding: Finding) -> Iterator[tuple[bool, str]]:
-    for place, line in enumerate(finding_lines(finding)):
-        yield place == 0, line
+def _is(asked: str | type, name: str) -> bool:
+    if isinstance(asked, type):
+        return name in (type_name(asked), f"{asked.__module__}.{type_name(asked)}")
+    return asked == name
 
 
-def _matrix(audit: Audited) -> Iterator[Part]:
+def _matrix(audit: Audit) -> Iterator[Part]:
     """Yield a table with a row for each first argument: who wins most calls with each second one."""
     count = len(audit.types)
     rows = [audit.pairs[place * count : (place + 1) * count] for place in range(count)]
@@ -108,7 +175,7 @@ def finding_lines(finding: Finding) -> list[str]:
     types = _listed([f"({', '.join(names)})" for names in finding.types])
     lines = finding.text.splitlines()
     if finding.operations:
-        lines.append(f"in {_listed([short_operation(name) for name in finding.operations])} with {types}")
+        lines.append(f"in {_listed([name.removeprefix('dispatchkit.') for name in finding.operations])} with {types}")
     missing = [short_location(place) for place in finding.locations if place not in finding.text]
     return [*lines, *([f"at {_listed(missing)}"] if missing else [])]
 
@@ -116,15 +183,6 @@ def finding_lines(finding: Finding) -> list[str]:
 def _listed(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
     return ", ".join(texts[:LISTED]) + more
-
-
-def short_operation(name: str) -> str:
-    """Return the name of an operation without the library's own.
-
-    >>> short_operation("dispatchkit.linalg.solve"), short_operation("units.scale")
-    ('linalg.solve', 'units.scale')
-    """
-    return name.removeprefix("dispatchkit.")
 
 
 # Width of a character of a monospaced font in units of its size, with some room.
@@ -151,7 +209,7 @@ RULES = """
 class Matrix:
     """Writes the picture, a document that needs nothing else, for light and dark pages."""
 
-    def __init__(self, audit: Audited) -> None:
+    def __init__(self, audit: Audit) -> None:
         self.audit = audit
         longest = max(map(len, audit.types))
         self.cell = min(max(ASPECT * NAME * longest + 22, NARROW), WIDE)
@@ -164,14 +222,19 @@ class Matrix:
     def text(self) -> str:
         """Return the whole document."""
         count = len(self.audit.types)
-        legend = list(self._legend(self.top + count * ROW + 30))
-        needed = max([ASPECT * SMALL * len(text) + 46 for text in self._legend_texts()], default=0.0)
+        bottom, legend = self.top + count * ROW + 30, self._legend()
+        needed = max([ASPECT * SMALL * len(text) + 46 for _, text in legend], default=0.0)
         width = max(2 * MARGIN + self.head + count * self.cell, 2 * MARGIN + needed, 330.0)
-        height = self.top + count * ROW + 30 + 18 * len(legend) + MARGIN - 8
+        height = bottom + 18 * len(legend) + MARGIN - 8
         title = f"who answers pairs of {', '.join(self.audit.types)}"
         pairs = (self._pair(number, pair) for number, pair in enumerate(self.audit.pairs))
+        entries = (
+            f'<g class="entry" transform="translate({MARGIN + 4:.1f} {bottom + 18 * place:.1f})">{sign}'
+            f'<text class="small left" x="22">{escape(text)}</text></g>'
+            for place, (sign, text) in enumerate(legend)
+        )
         rules = style(".dk-audit", RULES, self.used)
-        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *legend])
+        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *entries])
 
     def _heads(self) -> Iterator[str]:
         left = MARGIN + self.head
@@ -187,7 +250,7 @@ class Matrix:
         row, column = divmod(number, len(self.audit.types))
         x, y = MARGIN + self.head + column * self.cell + GAP / 2, self.top + row * ROW + GAP / 2
         width, height = self.cell - GAP, ROW - GAP
-        parts = [f'<g class="cell"><title>{html.escape(_words(pair))}</title>']
+        parts = [f'<g class="cell"><title>{escape(_words(pair))}</title>']
         start, total = x, len(pair.rows)
         weights = {share: max(count / total, LEAST) for share, count in pair.shares.items()}
         for share, weight in weights.items():
@@ -204,22 +267,12 @@ class Matrix:
             parts.append(f'<text class="mark" x="{x + width - 5:.1f}" y="{y + height - 6:.1f}">≠</text>')
         return "".join([*parts, "</g>"])
 
-    def _legend_texts(self) -> list[str]:
-        texts = [f"{share}: {SHARES[share]}" for share in self.used]
-        return [*texts, *(["the order of the two decides who answers"] if self.uneven else [])]
-
-    def _legend(self, y: float) -> Iterator[str]:
-        x = MARGIN + 4
-        signs = [
-            f'<rect class="{css_class(share)} key" x="{x:.1f}" y="{{0:.1f}}" width="14" height="11" rx="3"/>'
-            for share in self.used
-        ]
-        if self.uneven:
-            signs.append(f'<text class="left" x="{x + 3:.1f}" y="{{1:.1f}}">≠</text>')
-        for place, (sign, text) in enumerate(zip(signs, self._legend_texts(), strict=True)):
-            base = y + 18 * place
-            label = f'<text class="small left" x="{x + 22:.1f}" y="{base:.1f}">{html.escape(text)}</text>'
-            yield f'<g class="entry">{sign.format(base - 9, base)}{label}</g>'
+    def _legend(self) -> list[tuple[str, str]]:
+        """Return signs, each drawn to the left of its text, with what they mean."""
+        rect = 'key" y="-9" width="14" height="11" rx="3"/>'
+        entries = [(f'<rect class="{css_class(share)} {rect}', f"{share}: {SHARES[share]}") for share in self.used]
+        uneven = '<text class="left" x="3">≠</text>', "the order of the two decides who answers"
+        return [*entries, *([uneven] if self.uneven else [])]
 
 
 def _strip(x: float, y: float, width: float, height: float, first: bool, last: bool) -> str:
@@ -243,10 +296,10 @@ def _text(css: str, x: float, y: float, text: str, room: float) -> str:
     """Return a line of text, cut where it does not fit."""
     fits = int(room / (ASPECT * (SMALL if "small" in css else NAME)))
     shown = text if len(text) <= fits else f"{text[: fits - 1]}…"
-    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{html.escape(shown)}</text>'
+    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(shown)}</text>'
 
 
-def audit_page(audit: Audited) -> str:
+def audit_page(audit: Audit) -> str:
     """Return the page of an audit; what comes from names or messages is escaped."""
     count = len(audit.types)
     answers: dict[tuple[str, str, str], int] = {}
@@ -256,7 +309,7 @@ def audit_page(audit: Audited) -> str:
     ]
     first = audit.pairs[0]
     used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
-    operations = [short_operation(row.operation) for row in first.rows]
+    operations = [row.operation.removeprefix("dispatchkit.") for row in first.rows]
     data = {
         "types": list(audit.types),
         # Two parameters of one operation may both take the two arrays, so a call says more than its operation.

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.chain import Chain, Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import predicted_steps
@@ -23,41 +22,9 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES
+from dispatchkit.report.coverage.survey import dry_calls
 from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
-
-Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Array:
-    """A plain array of a sample, and its layout."""
-
-    plain: Any
-    layout: Layout
-
-
-def _calls_with(operation: Overridable, samples: Sequence[Arguments], key: Key) -> Iterator[Arguments]:
-    """Yield the sample calls with stand-ins of some types, and a call with matrices where there are none."""
-    fits = False
-    for sample in samples:
-        call = _stand_ins(operation, sample, key)
-        if call is not None:
-            fits = True
-            yield call
-    if not fits:
-        yield from _matrices(operation, key)
-
-
-def _made(operation: Overridable, sample: Sample) -> Arguments:
-    """Return a sample call with its arrays made."""
-
-    def made(name: str, value: Any) -> Any:
-        if not isinstance(value, (Draw, np.ndarray)):
-            return value
-        array = value.make(np.random.default_rng(0)) if isinstance(value, Draw) else value
-        return _Array(operation.types.wrap(array), Layout(array.shape, array.dtype))
-
-    return operation.parameters.replace(sample.args, sample.kwargs, made)
+from dispatchkit.testing.calls import Arguments, Operand
 
 
 def _stand_ins(operation: Overridable, sample: Arguments, key: Key) -> Arguments | None:
@@ -68,41 +35,33 @@ def _stand_ins(operation: Overridable, sample: Arguments, key: Key) -> Arguments
         kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
         if p.form is not Form.INDEX:
             several = isinstance(value, (list, tuple))
-            if (several or isinstance(value, _Array)) is (entry is type(None)) or (several and len(value) < len(kinds)):
+            if (several or isinstance(value, Operand)) is (entry is type(None)) or (
+                several and len(value) < len(kinds)
+            ):
                 return None
         classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
 
     def stand_in(name: str, value: Any) -> Any:
-        if not isinstance(value, _Array):
+        if not isinstance(value, Operand):
             return value
-        cls = next(classes[name], float)
+        cls, array = next(classes[name], float), value.make()
         if cls is operation.types.base:
-            return value.plain
-        return make_stand_in(operation.protocol, (cls,), value.layout)
+            return array
+        return make_stand_in(operation.protocol, (cls,), Layout(array.shape, array.dtype))
 
     return operation.parameters.replace(*sample, stand_in)
 
 
 def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
     """Return the shortest call with stand-ins for square matrices; none where it needs more than arrays."""
-    entries = dict(zip([p.name for p in operation.parameters.arrays], key, strict=True))
     layout = Layout((3, 3), np.dtype(np.float64))
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    left_out = False
-    for p in operation.parameters.signature.parameters.values():
-        entry = entries.get(p.name)
-        if entry is None or entry is type(None) or not isinstance(entry, type):
-            if p.default is p.empty:
-                return []
-            left_out = True
-            continue
-        x = make_stand_in(operation.protocol, (entry,), layout)
-        if p.kind is p.KEYWORD_ONLY or left_out:
-            kwargs[p.name] = x
-        else:
-            args.append(x)
-    return [(tuple(args), kwargs)]
+    matrices = {
+        p.name: make_stand_in(operation.protocol, (entry,), layout)
+        for p, entry in zip(operation.parameters.arrays, key, strict=True)
+        if isinstance(entry, type) and entry is not type(None)
+    }
+    required = {p.name for p in operation.parameters.signature.parameters.values() if p.default is p.empty}
+    return [arguments(operation.parameters, matrices)] if required <= matrices.keys() else []
 
 
 SEVERAL = (Form.SEQUENCE, Form.STAR)
@@ -294,7 +253,6 @@ class Chains:
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
         self.memory = Memory()
-        self._samples: dict[Overridable, list[Arguments]] = {}
         self._reasons: dict[Step, str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
@@ -317,10 +275,10 @@ class Chains:
         return self._reasons[step]
 
     def _reason(self, operation: Overridable, key: Key, step: Step) -> str:
-        if operation not in self._samples:
-            self._samples[operation] = [_made(operation, sample) for sample in getattr(operation, "samples", ())]
-        reason = ""
-        for call in _calls_with(operation, self._samples[operation], key):
+        samples = [sample for call in dry_calls(operation) if not any(call.form) for sample in call.samples]
+        calls = filter(None, (_stand_ins(operation, sample, key) for sample in samples))
+        first, reason = next(calls, None), ""
+        for call in _matrices(operation, key) if first is None else itertools.chain((first,), calls):
             asked = predict(operation, *call, self.memory, until=step).asked
             body = next((one for one in asked if (one.outcome, one.cls) == (step.source, step.cls)), None)
             if body is None or body.verdict != DECLINES:
@@ -388,7 +346,7 @@ def _named(step: Step, names: Mapping[type, str]) -> str:
     return names.get(step.cls) or type_name(step.cls)
 
 
-def decided(
+def decide(
     chains: Chains, operation: Overridable, types: tuple[type, ...], given: Mapping[str, Any], call: str
 ) -> Decision:
     """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""

@@ -242,8 +242,7 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
 
 
 def _name(operation: Overridable) -> str:
-    inner = operation.namespace.partition(".")[2]
-    return f"{inner}.{operation.name}" if inner else operation.name
+    return operation.qualified_name.partition(".")[2]
 
 
 def _kind_stub(cls: type, kind: Kind) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 from dispatchkit.progress import Progress
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -22,15 +22,15 @@ from dispatchkit.report.coverage.rows import (
     Report,
     Row,
     rank,
-    short_name,
 )
 from dispatchkit.report.coverage.survey import Survey, measuring
+from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Coverage(Report):
     """What a type covers; prints as a table.
 
@@ -50,20 +50,16 @@ class Coverage(Report):
         KeyError : if there is none
         """
         for row in self.rows:
-            if name in (row.function, short_name(row), row.qualified_name):
+            if name in (row.function, row.short_name, row.qualified_name):
                 return row
         raise KeyError(f"no overridable function is called {name!r}")
 
-    def __str__(self) -> str:
-        return report_document(self).text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Any:
-        return report_document(self).rich()
+    def document(self) -> Document:
+        """Return totals, shares by namespace and kind, and the functions of each bucket."""
+        return report_document(self)
 
     def _repr_html_(self) -> str:
-        return report_document(self).html()
+        return self.document().html()
 
     def to_json(self) -> str:
         """Return the coverage as JSON text.
@@ -76,10 +72,6 @@ class Coverage(Report):
         with the attributes of `Row`)
         """
         return json.dumps(self.data(), indent=2)
-
-    def to_markdown(self) -> str:
-        """Return the coverage as Markdown: a table of totals and one of functions."""
-        return report_document(self).markdown()
 
     def to_html(self) -> str:
         """Return the coverage as one HTML page that needs nothing else."""
@@ -170,8 +162,8 @@ class MeasuredCoverage(Coverage):
         return {**data, "samples": list(self.samples), "companions": list(self.companions), "functions": functions}
 
 
-@dataclass(frozen=True)
-class CoverageSet:
+@dataclass(frozen=True, repr=False)
+class CoverageSet(Reported):
     """What several types cover; prints as a table of types by functions.
 
     Attributes
@@ -201,10 +193,9 @@ class CoverageSet:
                 return report
         raise KeyError(f"no report is of a type called {key!r}")
 
-    def __str__(self) -> str:
-        return matrix(self.reports, letters=True).text()
-
-    __repr__ = __str__
+    def document(self) -> Document:
+        """Return a table of totals and one of functions, narrow enough for text."""
+        return matrix(self.reports, letters=True)
 
     def _repr_html_(self) -> str:
         return matrix(self.reports, letters=False).html()
@@ -222,26 +213,20 @@ class CoverageSet:
         return page(self.reports)
 
 
+class CoverageOptions(TypedDict, total=False):
+    """The keywords of `coverage`, for type checkers."""
+
+    samples: Any
+    companions: Iterable[Any]
+    closed: Named
+    protocol: DispatchProtocol
+    progress: bool
+
+
 @overload
-def coverage(
-    cls: type,
-    *,
-    samples: Any = ...,
-    companions: Iterable[Any] = ...,
-    closed: Named = ...,
-    protocol: DispatchProtocol = ...,
-    progress: bool = ...,
-) -> Coverage: ...
+def coverage(cls: type, **options: Unpack[CoverageOptions]) -> Coverage: ...
 @overload
-def coverage(
-    cls: Sequence[type],
-    *,
-    samples: Any = ...,
-    companions: Iterable[Any] = ...,
-    closed: Named = ...,
-    protocol: DispatchProtocol = ...,
-    progress: bool = ...,
-) -> CoverageSet: ...
+def coverage(cls: Sequence[type], **options: Unpack[CoverageOptions]) -> CoverageSet: ...
 def coverage(
     cls: type | Sequence[type],
     *,
@@ -318,11 +303,11 @@ def coverage(
                 advice = f"write a list, [{survey.cls.__name__}(...)]"
                 raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
         given = [samples] if is_strategy(samples) else list(samples)
-        reports = _measured(protocol, surveys, given, list(companions), progress)
+        reports = _measure(protocol, surveys, given, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
-def _measured(
+def _measure(
     protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any], progress: bool
 ) -> list[Coverage]:
     if protocol.types.base is None:

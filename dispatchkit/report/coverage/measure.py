@@ -23,8 +23,8 @@ from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
 from dispatchkit.testing.differences import densified, described, difference, is_determined, numbers
-from dispatchkit.testing.examination import CallResult, make_call, wrong_derivatives_of
-from dispatchkit.testing.samples import TypeSample, calls_of
+from dispatchkit.testing.examination import CallResult, compare_call, make_call, wrong_derivatives_of
+from dispatchkit.testing.samples import TypeSample, sample_calls
 
 # Where a difference of each aspect lands.
 BUCKET_OF = {
@@ -71,8 +71,8 @@ def measured_row(
     place = (operation.name, operation.namespace, family(operation))
     if not any(p.form is not Form.INDEX for p in operation.parameters.arrays):
         return MeasuredRow(*place, "no array argument")
-    calls = [call for subject in subjects for call in calls_of(operation, subject, companions)]
-    outcomes = [_counted(survey, call) for call in calls]
+    calls = [call for subject in subjects for call in sample_calls(operation, subject, companions)]
+    outcomes = [_count_call(survey, call) for call in calls]
     entered = [rule for outcome in outcomes for rule in outcome.entered]
     entries = rule_entries(survey.protocol, survey.cls, operation, entered)
     if not outcomes:
@@ -126,7 +126,7 @@ def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Count
     return all(rule.takes_everything(operation.parameters) for rule in rules) if rules else None
 
 
-def _counted(survey: Survey, call: Call) -> _Counted:
+def _count_call(survey: Survey, call: Call) -> _Counted:
     """Make a call, compare it with the same on plain tensors, and say in which bucket it counts."""
     protocol, entered = survey.protocol, list[Step]()
     answered: list[Step] = []
@@ -179,11 +179,10 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
     broken = _broken_promise(step, outcome.result)
     if broken:
         return "wrong type", broken
-    call, operation, dense = outcome.call, outcome.call.operation, partial(densified, protocol)
+    call, dense = outcome.call, partial(densified, protocol)
     comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands)
-    values = comparable and is_determined(operation)
     try:
-        wrong = difference(dense(outcome.result), dense(call.expected), values=values, operation=operation)
+        wrong = compare_call(outcome, dense, values=comparable)
         if wrong is not None:
             return BUCKET_OF[wrong.aspect], wrong.brief
         for name, value, plain in outcome.arrays_after() if comparable else ():
@@ -192,8 +191,9 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
                 return "wrong value", f"argument '{name}' is left changed: {wrong.brief}"
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
         return "raises", f"the result cannot become dense: {first_line(error)}"
-    differentiable = getattr(operation, "differentiable", True) and not SHOWN[step.source].reference
-    lost = _wrong_gradient(protocol, call) if values and differentiable else ""
+    differentiable = getattr(call.operation, "differentiable", True) and not SHOWN[step.source].reference
+    determined = comparable and is_determined(call.operation)
+    lost = _wrong_gradient(protocol, call) if determined and differentiable else ""
     return ("wrong gradient", lost) if lost else None
 
 

@@ -16,7 +16,6 @@ from dispatchkit.report.coverage.rows import (
     measurements,
     page_lines,
     share,
-    short_name,
 )
 from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
 
@@ -84,10 +83,10 @@ def _functions(report: Report) -> Iterator[Part]:
         yield Title(bucket)
         telling = [row for row in rows if OUTCOME_OF[bucket].listed or len(row.outcomes) > 1 or row.rules]
         if telling:
-            lines = [(short_name(row), row.kind, row.bucket, "  ".join(details(row))) for row in telling]
+            lines = [(row.short_name, row.kind, row.bucket, "  ".join(details(row))) for row in telling]
             yield Table(("function", "kind", "bucket", "details"), lines)
         if len(telling) < len(rows):
-            yield Names([short_name(row) for row in rows if row not in telling])
+            yield Names([row.short_name for row in rows if row not in telling])
 
 
 def details(row: Row) -> list[str]:
@@ -149,7 +148,7 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
         if letters and first.bucket == "no array argument":
             continue
         cells = ["" if row is None else OUTCOME_OF[row.bucket].letter if letters else _share_of(row) for row in rows]
-        functions.append((short_name(first), *([] if letters else [first.kind]), *cells))
+        functions.append((first.short_name, *([] if letters else [first.kind]), *cells))
     kinds = [] if letters else ["kind"]
     shown = Table(
         ("function", *kinds, *heads), functions, right=numbers if letters else (), code_heads=[n + 1 for n in named]
@@ -227,7 +226,7 @@ def _groups(reports: Sequence[Report], table: list[list[Row | None]], cells: lis
             first = _first(rows)
             if first.kind != kind:
                 continue
-            name = escape(short_name(first))
+            name = escape(first.short_name)
             columns = "".join(_cell(report, row, cells) for report, row in zip(reports, rows, strict=True))
             lines.append(
                 f'<tr data-name="{escape(first.qualified_name.lower())}" data-kind="{escape(kind)}">'

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
+from dispatchkit.report.documents import Reported
 from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.wording import format_bytes
 
@@ -74,6 +75,11 @@ class Row:
     def qualified_name(self) -> str:
         """The function with its namespace."""
         return f"{self.namespace}.{self.function}"
+
+    @property
+    def short_name(self) -> str:
+        """The function without the library's own name."""
+        return self.qualified_name.partition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
 
 
 @dataclass(frozen=True, repr=False)
-class Report:
+class Report(Reported):
     """What a type covers, in numbers.
 
     Attributes
@@ -199,12 +205,6 @@ class Report:
         }
 
 
-def short_name(row: Row) -> str:
-    """Return the name of a function without the library's own."""
-    inner = row.namespace.partition(".")[2]
-    return f"{inner}.{row.function}" if inner else row.function
-
-
 Text = Callable[[Any], str]
 
 
@@ -217,57 +217,53 @@ class Column:
     name : of the attribute of `Row` or `MeasuredRow`
     heading : above it on the page; columns of one heading share a line
     in_table : gives its words in tables of text, "" for nothing worth a word
-    on_page : the same on the page, which has room for more
+    on_page : the same on the page, which has room for more; None where it has no more
     """
 
     name: str
     heading: str
     in_table: Text
-    on_page: Text
-
-
-def _column(name: str, heading: str, in_table: Text, on_page: Text | None = None) -> Column:
-    return Column(name, heading, in_table, on_page or in_table)
+    on_page: Text | None = None
 
 
 def _calls_of_several(row: Row) -> str:
-    return f"of {row.calls} calls {_counted(row)}" if len(row.outcomes) > 1 else ""
+    return f"of {row.calls} calls {_counts_text(row)}" if len(row.outcomes) > 1 else ""
 
 
-def _counted(row: Row) -> str:
+def _counts_text(row: Row) -> str:
     return ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
 
 
 COLUMNS = (
-    _column("outcomes", "calls", _calls_of_several, _counted),
-    _column(
+    Column("outcomes", "calls", _calls_of_several, _counts_text),
+    Column(
         "results", "results", lambda row: "", lambda row: ", ".join(f"{n} {name}" for name, n in row.results.items())
     ),
-    _column(
+    Column(
         "takes_keywords",
         "keywords",
         lambda row: "not every keyword" if row.takes_keywords is False else "",
         lambda row: {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords],
     ),
-    _column("time_ratio", "cost", lambda row: "" if row.time_ratio is None else f"{row.time_ratio:.2g}x dense time"),
-    _column("densified", "cost", lambda row: f"{format_bytes(row.densified)} densified" if row.densified else ""),
+    Column("time_ratio", "cost", lambda row: "" if row.time_ratio is None else f"{row.time_ratio:.2g}x dense time"),
+    Column("densified", "cost", lambda row: f"{format_bytes(row.densified)} densified" if row.densified else ""),
 )
 
 
-def _found(row: Row) -> list[Column]:
+def _columns_of(row: Row) -> list[Column]:
     """Return the columns that a row has."""
     return [column for column in COLUMNS if isinstance(row, MeasuredRow) or column.name in Row.__annotations__]
 
 
 def measurements(row: Row) -> list[str]:
     """Return in words what was found of a function, as tables have it after its bucket."""
-    return [text for column in _found(row) if (text := column.in_table(row))]
+    return [text for column in _columns_of(row) if (text := column.in_table(row))]
 
 
 def page_lines(row: Row) -> dict[str, str]:
     """Return what the page says that was found of a function, by heading."""
     texts_by_heading: dict[str, list[str]] = {}
-    for column in _found(row):
-        if text := column.on_page(row):
+    for column in _columns_of(row):
+        if text := (column.on_page or column.in_table)(row):
             texts_by_heading.setdefault(column.heading, []).append(text)
     return {heading: ", ".join(texts) for heading, texts in texts_by_heading.items()}

@@ -92,11 +92,11 @@ def dry_calls(operation: Overridable) -> list[DryCall]:
     calls = _KNOWN.get(operation)
     if calls is None:
         with measuring():
-            calls = _KNOWN[operation] = list(_made(operation).values())
+            calls = _KNOWN[operation] = list(_make_dry_calls(operation).values())
     return calls
 
 
-def _made(operation: Overridable) -> dict[Any, DryCall]:
+def _make_dry_calls(operation: Overridable) -> dict[Any, DryCall]:
     found: dict[Any, DryCall] = {}
     arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
     if not arrays:

@@ -15,7 +15,7 @@ from dispatchkit.graph.node import CallNode, Node, NodeWrapper, Output
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
 from dispatchkit.report.documents import save_as, svg_document
-from dispatchkit.report.graph.layout import Layout, arranged
+from dispatchkit.report.graph.layout import Layout, arrange
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
 
@@ -86,7 +86,7 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
     for name, tensor in roots:
         end = vertex_of(tensor)
         if end is None:
-            boxes.append(Box("constant", "tensor", (_described(tensor.array),)))
+            boxes.append(Box("constant", "tensor", (_layout_text(tensor.array),)))
         source = len(boxes) - 1 if end is None else numbers[_main(end)]
         arrows.append(Arrow(source, len(boxes), "" if end is None else _label(end)))
         boxes.append(Box("output", name))
@@ -114,16 +114,16 @@ def _label(vertex: Vertex) -> str:
     return f"[{vertex.index}]" if isinstance(vertex, Output) else ""
 
 
-def _described(value: Any) -> str:
+def _layout_text(value: Any) -> str:
     return f"{tuple(value.shape)} {dtype_name(value.dtype)}"
 
 
 def _box(vertex: Vertex, names: Mapping[Vertex, str]) -> Box:
     name = names.get(vertex, "")
     if not isinstance(vertex, Node):
-        return Box("leaf", name or "leaf", (_described(vertex),))
+        return Box("leaf", name or "leaf", (_layout_text(vertex),))
     several = vertex.outputs if isinstance(vertex, CallNode) else None
-    what = _described(vertex) if several is None else f"{len(several)} outputs"
+    what = _layout_text(vertex) if several is None else f"{len(several)} outputs"
     return Box("operation", _title(vertex), (what, name) if name else (what,))
 
 
@@ -312,7 +312,7 @@ class _Svg:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.sizes = [_size(box) for box in picture.boxes]
-        self.layout: Layout = arranged(self.sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
+        self.layout: Layout = arrange(self.sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
 
     def text(self) -> str:
         """Return the whole document."""

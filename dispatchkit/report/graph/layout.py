@@ -2,15 +2,17 @@
 
 The steps are those of Sugiyama, Tagawa and Toda (1981): layers by the longest way to the bottom, placeholders where an
 arrow passes a layer, an order within each layer by the mean place of the neighbours, and then coordinates: each box as
-near as it can be to the middle of its neighbours, which is a regression with constraints.
+near to the middle of its neighbours as the others of its layer let it be.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import accumulate, pairwise
 
 SIDE = 22.0  # between boxes of a layer
 BETWEEN = 34.0  # between layers
@@ -51,13 +53,13 @@ class _Layered:
     """
 
     layers: list[list[int]]
-    above: list[list[int]]
-    below: list[list[int]]
+    above: defaultdict[int, list[int]]
+    below: defaultdict[int, list[int]]
     widths: list[float]
-    chains: list[list[int]] = field(default_factory=list)
+    chains: list[list[int]]
 
 
-def arranged(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
     """Return coordinates for boxes and arrows.
 
     Parameters
@@ -65,8 +67,7 @@ def arranged(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, in
     sizes : width and height of each box
     edges : source and target of each arrow, without circles; arrows lead down
     """
-    depth = _depths(len(sizes), edges)
-    graph = _layered(sizes, edges, depth)
+    graph = _layered(sizes, edges)
     _order(graph)
     xs = _across(graph)
     left = min((x - w / 2 for x, w in zip(xs, graph.widths, strict=True)), default=0.0)
@@ -82,43 +83,26 @@ def arranged(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, in
     return Layout(centres, _routes(graph, sizes, xs, spans), right - left, max(bottom, 0.0))
 
 
-def _depths(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
-    """Return the layer of each box: as far down as the longest way from it to the bottom lets it be."""
-    sources: list[list[int]] = [[] for _ in range(count)]
-    waiting = [0] * count
+def _layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> _Layered:
+    """Put each box as far down as its longest way to the bottom lets it be, a placeholder where an arrow passes."""
+    targets: dict[int, list[int]] = {v: [] for v in range(len(sizes))}
     for source, target in edges:
-        sources[target].append(source)
-        waiting[source] += 1
-    height = [0] * count
-    ready = [v for v in range(count) if not waiting[v]]
-    while ready:
-        v = ready.pop()
-        for source in sources[v]:
-            height[source] = max(height[source], height[v] + 1)
-            waiting[source] -= 1
-            if not waiting[source]:
-                ready.append(source)
-    top = max(height, default=0)
-    return [top - steps for steps in height]
-
-
-def _layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]], depth: Sequence[int]) -> _Layered:
-    """Put the boxes in their layers, and a placeholder wherever an arrow passes one."""
-    layers: list[list[int]] = [[] for _ in range(max(depth, default=-1) + 1)]
-    for v, layer in enumerate(depth):
-        layers[layer].append(v)
-    widths = [width for width, _ in sizes]
-    chains = []
+        targets[source].append(target)
+    height: dict[int, int] = {}  # above the bottom layer
+    for v in TopologicalSorter(targets).static_order():
+        height[v] = max((height[target] + 1 for target in targets[v]), default=0)
+    layers: list[list[int]] = [[] for _ in range(max(height.values(), default=-1) + 1)]
+    for v in targets:
+        layers[-1 - height[v]].append(v)
+    graph = _Layered(layers, defaultdict(list), defaultdict(list), [width for width, _ in sizes], [])
     for source, target in edges:
         chain = [source]
-        for layer in range(depth[source] + 1, depth[target]):
-            chain.append(len(widths))
-            layers[layer].append(len(widths))
-            widths.append(LANE)
-        chains.append([*chain, target])
-    graph = _Layered(layers, [[] for _ in widths], [[] for _ in widths], widths, chains)
-    for chain in chains:
-        for upper, lower in pairwise(chain):
+        for passed in range(height[source] - 1, height[target], -1):
+            chain.append(len(graph.widths))
+            layers[-1 - passed].append(len(graph.widths))
+            graph.widths.append(LANE)
+        graph.chains.append([*chain, target])
+        for upper, lower in pairwise(graph.chains[-1]):
             graph.below[upper].append(lower)
             graph.above[lower].append(upper)
     return graph
@@ -128,12 +112,14 @@ def _order(graph: _Layered) -> None:
     """Order each layer by the mean place of the neighbours, down and up again; the fewest crossings stay."""
     best, fewest = [list(layer) for layer in graph.layers], _crossings(graph)
     for sweep in range(SWEEPS):
-        if not fewest:
-            break
         down = sweep % 2 == 0
         neighbours = graph.above if down else graph.below
         for layer in graph.layers if down else reversed(graph.layers):
-            _by_mean(layer, neighbours, _places(graph))
+            places = _places(graph)
+            # What has no neighbours stays where it is.
+            means = {v: sum(places[n] for n in neighbours[v]) / len(neighbours[v]) for v in layer if neighbours[v]}
+            moving = iter(sorted(means, key=means.__getitem__))
+            layer[:] = [next(moving) if v in means else v for v in layer]
         crossings = _crossings(graph)
         if crossings < fewest:
             best, fewest = [list(layer) for layer in graph.layers], crossings
@@ -144,17 +130,9 @@ def _places(graph: _Layered) -> dict[int, int]:
     return {v: place for layer in graph.layers for place, v in enumerate(layer)}
 
 
-def _by_mean(layer: list[int], neighbours: Sequence[Sequence[int]], places: dict[int, int]) -> None:
-    """Sort a layer; what has no neighbours stays where it is."""
-    keys = {v: sum(places[n] for n in neighbours[v]) / len(neighbours[v]) for v in layer if neighbours[v]}
-    moving = iter(sorted(keys, key=keys.__getitem__))
-    layer[:] = [next(moving) if v in keys else v for v in layer]
-
-
 def _crossings(graph: _Layered) -> int:
     """Return how many pairs of arrows cross."""
-    count = 0
-    places = _places(graph)
+    count, places = 0, _places(graph)
     for layer in graph.layers:
         ends: list[int] = []
         for v in layer:
@@ -166,79 +144,76 @@ def _crossings(graph: _Layered) -> int:
 
 
 def _across(graph: _Layered) -> list[float]:
-    """Return the coordinate across the layers of each box and placeholder."""
+    """Return the coordinate across the layers of each box and placeholder: time and again the mean of its neighbours.
+
+    Where boxes would overlap, it is as near to that as the others let it, in the sense of least squares.
+    """
     xs = [0.0] * len(graph.widths)
-    for layer in graph.layers:
-        _place(layer, graph, xs, [0.0] * len(layer), [1.0] * len(layer))
     for sweep in range(ROUNDS):
         down = sweep % 2 == 0
         for layer in graph.layers if down else reversed(graph.layers):
-            wanted, weights = [], []
-            for v in layer:
-                pulls = [(n, _weight(graph, n, v)) for n in graph.above[v]]
-                pulls += [(n, _weight(graph, v, n)) for n in graph.below[v]]
-                total = sum(weight for _, weight in pulls)
-                wanted.append(sum(xs[n] * weight for n, weight in pulls) / total if pulls else xs[v])
-                weights.append(total or 0.01)
-            _place(layer, graph, xs, wanted, weights)
+            gaps = [_gap(graph, *pair) for pair in pairwise(layer)]
+            # With the distances that are needed taken off, the coordinates must only not decrease.
+            shifts = list(accumulate(gaps, initial=0.0))
+            pulls = [_pull(graph, v, xs) for v in layer]
+            means = _increasing([(x - shift, weight) for (x, weight), shift in zip(pulls, shifts, strict=True)])
+            for v, mean, shift in zip(layer, means, shifts, strict=True):
+                xs[v] = mean + shift
     return xs
 
 
-def _weight(graph: _Layered, upper: int, lower: int) -> float:
-    """Return how much it matters that an arrow is straight: most where it is long, less where it is one of many."""
-    passing = (graph.widths[upper] == LANE) + (graph.widths[lower] == LANE)
-    return (1.0, 2.0, 8.0)[passing] / max(len(graph.below[upper]), len(graph.above[lower]))
+def _gap(graph: _Layered, left: int, right: int) -> float:
+    """Return how far the middles of two neighbours of a layer have to lie apart."""
+    passing = graph.widths[left] == graph.widths[right] == LANE
+    return (graph.widths[left] + graph.widths[right]) / 2 + (LANE if passing else SIDE)
 
 
-def _place(layer: list[int], graph: _Layered, xs: list[float], wanted: list[float], weights: list[float]) -> None:
-    """Put each of a layer as near to where it is wanted as the others let it, in the sense of least squares.
+def _pull(graph: _Layered, v: int, xs: Sequence[float]) -> tuple[float, float]:
+    """Return where the neighbours of a box want it, and how much: most by long arrows, less by one of many."""
+    total = weights = 0.0
+    for upper, lower, other in [*((n, v, n) for n in graph.above[v]), *((v, n, n) for n in graph.below[v])]:
+        passing = (graph.widths[upper] == LANE) + (graph.widths[lower] == LANE)
+        weight = (1.0, 2.0, 8.0)[passing] / max(len(graph.below[upper]), len(graph.above[lower]))
+        total, weights = total + weight * xs[other], weights + weight
+    return (total / weights, weights) if weights else (xs[v], 0.01)
 
-    With the distances that are needed taken off, the coordinates must only not decrease: neighbours that would are
-    merged to a block at their mean.
-    """
-    shift = 0.0
-    shifts: list[float] = []
+
+def _increasing(points: Sequence[tuple[float, float]]) -> list[float]:
+    """Return numbers that do not decrease, as near as they can be to others, each of a weight."""
     blocks: list[tuple[float, float, int]] = []  # mean, weight, members
-    for place, v in enumerate(layer):
-        if place:
-            before = layer[place - 1]
-            gap = LANE if graph.widths[v] == graph.widths[before] == LANE else SIDE
-            shift += (graph.widths[before] + graph.widths[v]) / 2 + gap
-        shifts.append(shift)
-        mean, weight, members = wanted[place] - shift, weights[place], 1
+    for mean, weight in points:
+        members = 1
         while blocks and blocks[-1][0] > mean:
             other, more, number = blocks.pop()
             mean = (mean * weight + other * more) / (weight + more)
             weight, members = weight + more, members + number
         blocks.append((mean, weight, members))
-    means = [mean for mean, _, members in blocks for _ in range(members)]
-    for v, mean, shift in zip(layer, means, shifts, strict=True):
-        xs[v] = mean + shift
+    return [mean for mean, _, members in blocks for _ in range(members)]
 
 
 def _routes(graph: _Layered, sizes: Sequence[Place], xs: list[float], spans: dict[int, Place]) -> list[list[Place]]:
     """Return the points of each edge: out of its box, straight through the layers it passes, into the next box."""
-    starts, ends = _ports(graph, sizes, xs)
+    starts, ends = (_ports(graph.chains, sizes, xs, end, neighbour) for end, neighbour in ((0, 1), (-1, -2)))
     routes = []
     for (source, *passed, target), start, end in zip(graph.chains, starts, ends, strict=True):
         through = [(xs[v], y) for v in passed for y in spans[v]]
-        x, (top, bottom) = xs[source] + start, spans[source]
-        first = [(x, (top + bottom + sizes[source][1]) / 2), (x, bottom)]
-        x, (top, bottom) = xs[target] + end, spans[target]
-        routes.append([*first, *through, (x, top), (x, (top + bottom - sizes[target][1]) / 2)])
+        (top, bottom), height = spans[source], sizes[source][1]
+        first = [(start, (top + bottom + height) / 2), (start, bottom)]
+        (top, bottom), height = spans[target], sizes[target][1]
+        routes.append([*first, *through, (end, top), (end, (top + bottom - height) / 2)])
     return routes
 
 
-def _ports(graph: _Layered, sizes: Sequence[Place], xs: list[float]) -> tuple[list[float], list[float]]:
-    """Return for each edge how far from the middle of its source it starts, and of its target it ends."""
-    starts, ends = [0.0] * len(graph.chains), [0.0] * len(graph.chains)
-    for offsets, end, neighbour in ((starts, 0, 1), (ends, -1, -2)):
-        groups: dict[int, list[int]] = {}
-        for number, chain in enumerate(graph.chains):
-            groups.setdefault(chain[end], []).append(number)
-        for v, numbers in groups.items():
-            numbers.sort(key=lambda number: (xs[graph.chains[number][neighbour]], number))
-            step = min(28.0, 0.7 * sizes[v][0] / len(numbers))
-            for place, number in enumerate(numbers):
-                offsets[number] = (place - (len(numbers) - 1) / 2) * step
-    return starts, ends
+def _ports(
+    chains: Sequence[Sequence[int]], sizes: Sequence[Place], xs: Sequence[float], end: int, neighbour: int
+) -> list[float]:
+    """Return where each edge leaves the box at one of its ends: side by side, in the order of where they lead."""
+    numbers_at: defaultdict[int, list[int]] = defaultdict(list)
+    for number in sorted(range(len(chains)), key=lambda number: xs[chains[number][neighbour]]):
+        numbers_at[chains[number][end]].append(number)
+    ports = {}
+    for v, numbers in numbers_at.items():
+        step = min(28.0, 0.7 * sizes[v][0] / len(numbers))
+        for place, number in enumerate(numbers):
+            ports[number] = xs[v] + (place - (len(numbers) - 1) / 2) * step
+    return [ports[number] for number in range(len(chains))]

@@ -258,7 +258,7 @@ class TracedCall:
         ]
 
 
-def traced(call: CallEvent, parent: int | None, depth: int, origin: int) -> TracedCall:
+def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> TracedCall:
     """Return what a trace shows of a call.
 
     Parameters

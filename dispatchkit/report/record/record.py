@@ -15,8 +15,8 @@ from dispatchkit.graph.storage import Vertex
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
-from dispatchkit.report.record.call import TracedCall, began_of, came_of, traced
-from dispatchkit.report.record.summary import Order, Summary, recorded_advice, summarised, tree_of
+from dispatchkit.report.record.call import TracedCall, began_of, came_of, trace_call
+from dispatchkit.report.record.summary import Order, Summary, recorded_advice, summarise, tree_of
 from dispatchkit.report.record.timeline import Timeline, chrome_trace
 
 MAX_CALLS = 100_000
@@ -83,10 +83,10 @@ class Trace(Observer):
             kept = self._kept[: self.max_calls]
             under_way, self._under_way = self._under_way, []
             for index in [*under_way, *range(len(self._made), len(kept))]:
-                self._made[index : index + 1] = [self._traced(index, kept[index])]
+                self._made[index : index + 1] = [self._trace_call(index, kept[index])]
             return self._made[:]
 
-    def _traced(self, index: int, call: CallEvent) -> TracedCall:
+    def _trace_call(self, index: int, call: CallEvent) -> TracedCall:
         """Return what is shown of a call; again at the next reading, if it is under way."""
         self._index[call] = index
         if call.came is None:
@@ -95,9 +95,9 @@ class Trace(Observer):
         while outer is not None and outer not in self._index:
             outer = outer.outer
         if outer is None:
-            return traced(call, None, 0, self._origin)
+            return trace_call(call, None, 0, self._origin)
         parent = self._index[outer]
-        return traced(call, parent, self._made[parent].depth + 1, self._origin)
+        return trace_call(call, parent, self._made[parent].depth + 1, self._origin)
 
     def on_start(self, call: CallEvent) -> None:
         """Note a call."""
@@ -133,7 +133,7 @@ class Trace(Observer):
         ------
         ValueError : for another `by` or `sort`
         """
-        return summarised(self.calls, by, sort, self.dropped)
+        return summarise(self.calls, by, sort, self.dropped)
 
     def advice(self, n: int = 5, *, cls: type | None = None, impossible: Named = (), with_kinds: bool = True) -> Advice:
         """Return the rules that would have spared the most calls of the program from becoming dense.

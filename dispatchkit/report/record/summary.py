@@ -63,7 +63,7 @@ def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
     for call in calls:
         if not call.self_densified:
             continue
-        code, fix = _judged(call)
+        code, fix = _code_and_fix(call)
         who = call.who or ", ".join(call.types)
         cause = causes.setdefault((call.name, who, call.reason), Cause(code, call.name, who, call.reason, fix))
         cause.count += 1
@@ -72,7 +72,7 @@ def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
     return sorted(causes.values(), key=lambda cause: -cause.nbytes)
 
 
-def _judged(call: TracedCall) -> tuple[str, str]:
+def _code_and_fix(call: TracedCall) -> tuple[str, str]:
     """Return the code of the cause of a dense copy, and what would keep the structure."""
     needed = NEEDS.search(call.reason)
     if call.reason.startswith("inside "):
@@ -190,7 +190,7 @@ _KEYS: dict[Order, Callable[[SummaryRow], Any]] = {
 }
 
 
-def summarised(calls: Sequence[TracedCall], by: Literal["function", "line"], sort: Order, dropped: int) -> Summary:
+def summarise(calls: Sequence[TracedCall], by: Literal["function", "line"], sort: Order, dropped: int) -> Summary:
     """Return the table of some calls.
 
     Raises
@@ -269,8 +269,8 @@ class Summary:
                 format_time(row.self_time),
                 f"{row.share:.0f} %",
                 format_bytes(row.densified) if row.densified else "",
-                _counted(row.types),
-                _counted(row.hows) + (f", {row.errors} raised" if row.errors else ""),
+                _commonest(row.types),
+                _commonest(row.hows) + (f", {row.errors} raised" if row.errors else ""),
             )
             for row in self.rows
         ]
@@ -299,7 +299,7 @@ class Summary:
         return self.to_markdown()
 
 
-def _counted(counts: Counter[str]) -> str:
+def _commonest(counts: Counter[str]) -> str:
     """Return the commonest of some texts, with how often each was met where there are several."""
     common = counts.most_common(NAMED)
     if len(common) == 1 and len(counts) == 1:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -25,8 +24,11 @@ from dispatchkit.report.documents import (
 from dispatchkit.report.record.call import HOWS, TracedCall
 from dispatchkit.wording import format_bytes
 
+# Thread, its name, and the task in it.
+Lane: TypeAlias = tuple[int, str, str]
 
-def lane_text(lane: tuple[int, str, str]) -> str:
+
+def lane_text(lane: Lane) -> str:
     """Name the thread, and the task in it."""
     _, thread, task = lane
     return f"{thread}, task {task}" if task else thread
@@ -42,7 +44,7 @@ def timeline_page(calls: Sequence[TracedCall], dropped: int, details: Callable[[
     """
     begin = min((call.start for call in calls), default=0)
     names: dict[str, int] = {}
-    lanes: dict[tuple[int, str, str], int] = {}
+    lanes: dict[Lane, int] = {}
     texts: dict[str, int] = {}
     hows = [how for how in HOWS if any((call.how or "plain") == how for call in calls)]
     rows = [
@@ -78,7 +80,7 @@ def timeline_page(calls: Sequence[TracedCall], dropped: int, details: Callable[[
 def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
     """Return calls as a JSON object; each thread, and each task in it, is a track of its own."""
     process = os.getpid()
-    tracks: dict[tuple[int, str, str], int] = {}
+    tracks: dict[Lane, int] = {}
     events = [_event(call, process, tracks.setdefault(call.lane, len(tracks) + 1)) for call in calls]
     names = [_metadata("process_name", process, 0, name="dispatchkit")]
     for lane, track in tracks.items():
@@ -93,7 +95,7 @@ def _metadata(event: str, process: int, track: int, **args: Any) -> dict[str, An
 
 
 def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
-    said = {
+    facts = {
         "arrays": call.arrays(),
         "how": call.how,
         "who": call.who,
@@ -114,7 +116,7 @@ def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
         "dur": call.duration / 1000,
         "pid": process,
         "tid": track,
-        "args": {name: value for name, value in said.items() if value},
+        "args": {name: value for name, value in facts.items() if value},
     }
 
 
@@ -139,16 +141,13 @@ RULES = """
 """
 
 
-Lane: TypeAlias = tuple[int, str, str]
-
-
 @dataclass(slots=True)
 class _Block:
     """What is drawn as one box: a call, or neighbours each of which is too narrow for one."""
 
     start: int
     end: int
-    calls: list[TracedCall] = field(default_factory=list)
+    calls: list[TracedCall]
 
 
 class Timeline:
@@ -179,31 +178,33 @@ class Timeline:
     def svg(self) -> str:
         """The picture as SVG."""
         groups = {lane: self._rows(lane) for lane in dict.fromkeys(call.lane for call in self._calls)}
+        heads = list(self._heads(groups))
         parts: list[str] = []
-        y = MARGIN + 12
-        for line in self._heads(groups):
-            parts.append(f'<text x="{MARGIN}" y="{y:.0f}">{html.escape(line)}</text>')
+        y = MARGIN - 4
+        for line in heads:
             y += 16
-        y += 4
-        for row in self._legend():
-            parts.append(f'<g transform="translate({MARGIN:.1f} {y - 4:.1f})">{row}</g>')
+            parts.append(f'<text x="{MARGIN}" y="{y:.0f}">{escape(line)}</text>')
+        for css, text in self._legend().items():
             y += 18
-        y += 16
-        top = y
+            sign = f'<rect x="{MARGIN}" y="{y - 8:.0f}" width="12" height="12" rx="2"/>'
+            label = f'<text class="faint" x="{MARGIN + 18}" y="{y + 2:.0f}">{escape(text)}</text>'
+            parts.append(f'<g class="{css}">{sign}{label}</g>')
+        top = y = y + 36
         boxes: list[str] = []
         for lane, rows in groups.items():
-            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{html.escape(lane_text(lane))}</text>')
+            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{escape(lane_text(lane))}</text>')
             y += ROW
             for blocks in rows:
-                following = [(block.start - self._from) * self._scale + MARGIN for block in blocks[1:]]
-                for block, limit in zip(blocks, [*following, float(self._width)], strict=True):
-                    boxes.append(self._box(block, y, limit))
+                limits = [*(self._x(block.start) for block in blocks[1:]), float(self._width)]
+                boxes += [self._box(block, y, limit) for block, limit in zip(blocks, limits, strict=True)]
                 y += ROW + GAP
             y += 8
         parts += [*self._axis(top, y), *boxes]
         used = [*dict.fromkeys(call.how or "plain" for call in self._calls), "several"]
-        title, rules = next(self._heads(groups)), style(".dk-trace", RULES, used)
-        return svg_document("dk-trace", self._width, y + MARGIN, title, rules, parts)
+        return svg_document("dk-trace", self._width, y + MARGIN, heads[0], style(".dk-trace", RULES, used), parts)
+
+    def _x(self, time: int) -> float:
+        return MARGIN + (time - self._from) * self._scale
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: it zooms, searches, and shows what is known of each call."""
@@ -230,19 +231,19 @@ class Timeline:
         for call in sorted((call for call in self._calls if call.lane == lane), key=lambda call: call.start):
             if call.depth >= DEEPEST:
                 continue
-            while len(rows) <= call.depth:
-                rows.append([])
+            rows += [[] for _ in range(call.depth + 1 - len(rows))]
             row, end = rows[call.depth], call.start + call.duration
-            if row and call.duration * self._scale < NARROW:
-                last = row[-1]
-                narrow = len(last.calls) > 1 or (last.end - last.start) * self._scale < NARROW
-                near = (call.start - last.end) * self._scale < NARROW and (end - last.start) * self._scale <= WIDE
-                if narrow and near:
-                    last.calls.append(call)
-                    last.end = max(last.end, end)
-                    continue
-            row.append(_Block(call.start, end, [call]))
+            if row and call.duration * self._scale < NARROW and self._joins(row[-1], call.start, end):
+                row[-1].calls.append(call)
+                row[-1].end = max(row[-1].end, end)
+            else:
+                row.append(_Block(call.start, end, [call]))
         return rows
+
+    def _joins(self, block: _Block, start: int, end: int) -> bool:
+        """Return whether a narrow call is drawn in the box before it."""
+        narrow = len(block.calls) > 1 or (block.end - block.start) * self._scale < NARROW
+        return narrow and (start - block.end) * self._scale < NARROW and (end - block.start) * self._scale <= WIDE
 
     def _heads(self, groups: dict[Lane, list[list[_Block]]]) -> Iterator[str]:
         count = len(self._calls)
@@ -258,31 +259,19 @@ class Timeline:
         if self._dropped:
             yield f"{self._dropped:,} later calls were not kept"
 
-    def _legend(self) -> Iterator[str]:
-        """Yield rows of the colours that are used, with what they mean."""
+    def _legend(self) -> dict[str, str]:
+        """Return by CSS class what the colours mean that are used."""
         used = {call.how for call in self._calls}
-        said = {css_class(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
+        meanings = {css_class(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
         if any(call.error for call in self._calls):
-            said[f"{css_class('several')} raised"] = "raised an exception"
-        x, row = 0.0, ""
-        for names, text in said.items():
-            length = 18 + CHARACTER * len(text) + 18
-            if row and x + length > self._width - 2 * MARGIN:
-                yield row
-                x, row = 0.0, ""
-            row += (
-                f'<g class="{names}"><rect x="{x:.1f}" y="-8" width="12" height="12" rx="2"/>'
-                f'<text class="faint" x="{x + 18:.1f}" y="2">{html.escape(text)}</text></g>'
-            )
-            x += length
-        if row:
-            yield row
+            meanings[f"{css_class('several')} raised"] = "raised an exception"
+        return meanings
 
     def _axis(self, top: float, bottom: float) -> Iterator[str]:
         """Yield lines at round times."""
         step = _round_step(self._span * 90 / (self._width - 2 * MARGIN))
         for tick in range(int(self._span // step) + 1):
-            x = MARGIN + tick * step * self._scale
+            x = self._x(self._from + tick * step)
             text = "0" if tick == 0 else _round_time(tick * step)
             yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
             if x + CHARACTER * len(text) < self._width:
@@ -290,36 +279,31 @@ class Timeline:
 
     def _box(self, block: _Block, y: float, limit: float) -> str:
         """Return the box of a call, or of several; a name that it is too narrow for stands after it, before `limit`."""
-        x = MARGIN + (block.start - self._from) * self._scale
+        calls, x = block.calls, self._x(block.start)
         width = max((block.end - block.start) * self._scale, 1.0)
-        if len(block.calls) == 1:
-            call = block.calls[0]
-            names, said = [css_class(call.how)], _details(call)
-            label = next(
-                (text for text in (f"{call.name} {format_time(call.duration)}", call.name) if _fits(text, width)), ""
-            )
-            after = not label and _fits(call.name, limit - x - width)
-            label = label or (call.name if after else _shortened(call.name, width))
+        call, place, bands, baseline = calls[0], x, "", y + 14
+        if len(calls) == 1:
+            css, details = css_class(call.how), _details(call)
+            label = _fitting((f"{call.name} {format_time(call.duration)}", call.name), width)
+            if not label and _fitting((call.name,), limit - x - width):
+                label, place = call.name, x + width
+            label = label or _shortened(call.name, width)
         else:
-            names, said = ["several", css_class("several")], _details_of_several(block.calls)
-            label = next(
-                (text for text in (f"{len(block.calls)} calls", f"×{len(block.calls)}") if _fits(text, width)), ""
-            )
-        if any(call.error for call in block.calls):
-            names.append("raised")
-        place = x + width if len(block.calls) == 1 and after else x
-        parts = "" if len(block.calls) == 1 else "".join(_shares(block, x, y, width))
-        baseline = y + (14 if len(block.calls) == 1 else 12)
-        text = f'<text x="{place + 4:.1f}" y="{baseline:.1f}">{html.escape(label)}</text>' if label else ""
+            css, details = f"several {css_class('several')}", _details_of_several(calls)
+            label = _fitting((f"{len(calls)} calls", f"×{len(calls)}"), width)
+            bands, baseline = "".join(_shares(block, x, y, width)), y + 12
+        css += " raised" if any(one.error for one in calls) else ""
+        text = f'<text x="{place + 4:.1f}" y="{baseline:.1f}">{escape(label)}</text>' if label else ""
         return (
-            f'<g class="{" ".join(names)}"><title>{html.escape(said)}</title>'
+            f'<g class="{css}"><title>{escape(details)}</title>'
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW:.0f}" rx="{min(3.0, width / 3):.1f}"/>'
-            f"{parts}{text}</g>"
+            f"{bands}{text}</g>"
         )
 
 
-def _fits(text: str, width: float) -> bool:
-    return CHARACTER * len(text) + 8 <= width
+def _fitting(texts: Sequence[str], width: float) -> str:
+    """Return the first of some texts that fits into a width, "" where none does."""
+    return next((text for text in texts if CHARACTER * len(text) + 8 <= width), "")
 
 
 def _shortened(text: str, width: float) -> str:
@@ -332,9 +316,9 @@ def _shares(block: _Block, x: float, y: float, width: float) -> Iterator[str]:
     times: Counter[str] = Counter()
     for call in block.calls:
         times[call.how] += call.duration
-    scale = width / max(sum(times.values()), 1)
-    for how in sorted(times):
-        part = times[how] * scale
+    scale = width / max(times.total(), 1)
+    for how, time in sorted(times.items()):
+        part = time * scale
         yield f'<g class="{css_class(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{part:.1f}" height="5"/></g>'
         x += part
 
