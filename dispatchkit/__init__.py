@@ -86,6 +86,8 @@ if _TYPE_CHECKING:
     from dispatchkit.report import which as which
     from dispatchkit.saving import load as load
     from dispatchkit.saving import save as save
+    from dispatchkit.testing import checked as checked
+    from dispatchkit.testing import verify as verify
 else:
     # What many programs do not use loads when it is first asked for.
     _LATER: dict[str, str | None] = {
@@ -93,6 +95,7 @@ else:
         **dict.fromkeys(("report", "saving", "special", "testing", "types")),
         **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
+        **dict.fromkeys(("checked", "verify"), "testing"),
         "compile": "interop.compiling",
         "is_grad_enabled": "autograd",
     }
@@ -127,6 +130,7 @@ vars()["__all__"] = [
     "arrays_of",
     "audit",
     "autograd",
+    "checked",
     "clear_densify_ledger",
     "compile",
     "converts",
@@ -170,6 +174,7 @@ vars()["__all__"] = [
     "special",
     "tensor_protocol",
     "types",
+    "verify",
     "which",
     *vars(_ops)["__all__"],
     *errors.__all__,

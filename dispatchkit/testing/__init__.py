@@ -1,4 +1,4 @@
-"""Testing array types: checks of everything that a type should do, a base class for pytest, strategies for Hypothesis.
+"""Testing array types: checked programs, checks of everything that a type should do, strategies for Hypothesis.
 
 What the declarations of operations say for their tests is here, too: `sample` and `draw` describe valid calls, `Axes`
 the parameters that count axes.
@@ -13,6 +13,7 @@ from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.samples import Draw, Sample, draw, sample
 from dispatchkit.testing.conformance import CHECKS, Check, TypeConformance, check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
+from dispatchkit.testing.programs import WrongCallError, checked, verify
 from dispatchkit.testing.strategies import axes, shapes, tensors
 from dispatchkit.testing.wrapper import Wrapper
 
@@ -27,12 +28,15 @@ __all__ = [
     "Sample",
     "TypeConformance",
     "Wrapper",
+    "WrongCallError",
     "axes",
     "check_type",
+    "checked",
     "draw",
     "sample",
     "shapes",
     "tensors",
+    "verify",
 ]
 
 make_home(__name__)

@@ -16,9 +16,9 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.handlers import Rule, location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
-from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import TypeCall, with_arrays, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
+from dispatchkit.testing.pasting import Writer, code_of
 
 
 class Entered(Observer):
@@ -84,7 +84,6 @@ def rules_of(subject: Subject) -> list[Rule]:
     return found
 
 
-MOST = 60  # elements that a program spells out
 # What compares a call with the same on plain tensors, so that the two calls show the fault.
 COMPARED = {"raises", "container", "shape", "value", "dtype", "keywords", "companions", "refusals", "closed"}
 
@@ -156,14 +155,14 @@ def _with_simple_elements(sample: Sample) -> Sample | None:
 
 def program(subject: Subject, failure: Failure) -> str:
     """Return a program that shows a failure: imports, instances, the call, what came of it and what is right."""
-    writer = _Writer(subject)
+    writer = Writer()
     if isinstance(failure.made, TypeCall):
         return _of_call(subject, failure, failure.made, writer)
     operation = f"dk.{failure.operation.removeprefix('dispatchkit.')}" if failure.operation else ""
     return writer.text([_check(subject, failure, writer.named(failure.made), operation), *_comments(failure)])
 
 
-def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: _Writer) -> str:
+def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer) -> str:
     args, kwargs = call.make()
     values = [value for _, value in call.operation.parameters.values(args, kwargs)]
     instances = [value for value in values if isinstance(value, subject.cls)]
@@ -181,7 +180,7 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: _Writer
 
 
 def _written_call(
-    function: str, args: tuple[Any, ...], kwargs: dict[str, Any], writer: _Writer, names: dict[int, str], suffix: str
+    function: str, args: tuple[Any, ...], kwargs: dict[str, Any], writer: Writer, names: dict[int, str], suffix: str
 ) -> str:
     def written(value: Any) -> str:
         if id(value) in names:
@@ -205,87 +204,6 @@ def _comments(failure: Failure) -> list[str]:
         for name, text in (("found", failure.found), ("expected", failure.expected))
         for line in text.splitlines()[:3]
     ]
-
-
-def code_of(value: Any) -> str:
-    """Return an expression that gives a value, in a program that imports `numpy` as np and `dispatchkit` as dk."""
-    if type(value) is Tensor:
-        flag = ", requires_grad=True" if value.requires_grad and value.is_leaf else ""
-        return f"dk.tensor({_elements(np.asarray(value.detach().numpy()))}{flag})"
-    if isinstance(value, np.ndarray):
-        return _elements(value)
-    if isinstance(value, np.generic):
-        return f"np.{value.dtype}({value.item()!r})"
-    if isinstance(value, np.dtype):
-        return repr(str(value))
-    if type(value) in (list, tuple):
-        inner = ", ".join(map(code_of, value))
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-    if type(value) is dict:
-        return "{" + ", ".join(f"{code_of(key)}: {code_of(member)}" for key, member in value.items()) + "}"
-    return repr(value)
-
-
-def _elements(array: Any) -> str:
-    if not array.size or array.size > MOST:
-        text = f"np.zeros({array.shape}, dtype={str(array.dtype)!r})" if not array.size else ""
-        return text or f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
-    order = ", order='F'" if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous else ""
-    return f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r}{order})"
-
-
-class _Writer:
-    """Collects the lines that make instances of a type."""
-
-    def __init__(self, subject: Subject) -> None:
-        self.cls = subject.cls
-        self.lines: list[str] = []
-        self.count = 0
-
-    def named(self, value: Any) -> str:
-        """Write the lines that make an instance, and return its name."""
-        self.count += 1
-        name = f"x{self.count}"
-        constructed = self._constructed(value)
-        if constructed is not None:
-            self.lines.append(f"{name} = {constructed}")
-            return name
-        self.lines.append(f"{name} = object.__new__({self.cls.__name__})")
-        for key, part in vars(value).items():
-            self.lines.append(f"{name}.{key} = {code_of(part)}")
-        return name
-
-    def _constructed(self, value: Any) -> str | None:
-        """Return a call of the constructor that makes an equal instance; None where its fields are none for it."""
-        if issubclass(self.cls, Tensor):
-            return f"{self.cls.__name__}({_elements(np.asarray(value.detach().numpy()))})"
-        fields = tensor_protocol.types.fields_of(value)
-        given = {name: getattr(value, name) for name in fields}
-        try:
-            equal = self.cls(**given)
-        except Exception:  # noqa: BLE001  # its constructor takes something else
-            return None
-        if fields != tensor_protocol.types.fields_of(equal) or vars(equal).keys() != vars(value).keys():
-            return None
-        return f"{self.cls.__name__}({', '.join(f'{name}={code_of(part)}' for name, part in given.items())})"
-
-    def text(self, lines: list[str]) -> str:
-        """Return the program."""
-        body = [*self.lines, *lines]
-        imports = ["import numpy as np", "from numpy import inf, nan", "import dispatchkit as dk"]
-        if any("check_type(" in line for line in lines):
-            imports.append("from dispatchkit.testing import check_type")
-        place = self.cls.__module__
-        if "<locals>" in self.cls.__qualname__ or place == "__main__":
-            imports.append(f"# {self.cls.__qualname__} is defined inside {place}; put its definition here")
-        else:
-            imports.append(f"from {place} import {self.cls.__qualname__.partition('.')[0]}")
-        used = "\n".join(body)
-        if "np." not in used:
-            imports.remove("import numpy as np")
-        if "inf" not in used and "nan" not in used:
-            imports.remove("from numpy import inf, nan")
-        return "\n".join([*imports, "", *body])
 
 
 # The checks of what a method or an operator gives.

@@ -192,7 +192,7 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool) 
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
     if values and not close(mine, right) and not close(mine, right, eps()):
         return Difference("value", shown(mine), shown(right), _furthest(mine, right))
-    if mine.dtype != right.dtype:
+    if mine.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
     return None
 
@@ -243,6 +243,8 @@ def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
         return bool(np.array_equal(found, expected))
     if "b" in (found.dtype.kind, expected.dtype.kind):
         return False
+    if np.array_equal(found, expected):
+        return True
     eps = max(eps, *map(rounding, (found, expected)))
     relative, absolute = (4e-3, 4e-3) if eps > 1e-6 else (1e-4, 1e-5) if eps > 1e-12 else (1.5e-8, 1.5e-10)
     finite = np.abs(expected[np.isfinite(expected)])

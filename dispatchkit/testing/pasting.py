@@ -1,0 +1,102 @@
+"""Programs to paste: Python text that makes arrays, calls an operation, and shows what came of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+
+MOST = 60  # elements that a program spells out
+
+
+def code_of(value: Any) -> str:
+    """Return an expression that gives a value, in a program that imports `numpy` as np and `dispatchkit` as dk."""
+    if type(value) is Tensor:
+        flag = ", requires_grad=True" if value.requires_grad and value.is_leaf else ""
+        return f"dk.tensor({_elements(np.asarray(value.detach().numpy()))}{flag})"
+    if isinstance(value, np.ndarray):
+        return _elements(value)
+    if isinstance(value, np.generic):
+        return f"np.{value.dtype}({value.item()!r})"
+    if isinstance(value, np.dtype):
+        return repr(str(value))
+    if type(value) in (list, tuple):
+        inner = ", ".join(map(code_of, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+    if type(value) is dict:
+        return "{" + ", ".join(f"{code_of(key)}: {code_of(member)}" for key, member in value.items()) + "}"
+    return repr(value)
+
+
+def _elements(array: Any) -> str:
+    if not array.size or array.size > MOST:
+        text = f"np.zeros({array.shape}, dtype={str(array.dtype)!r})" if not array.size else ""
+        return text or f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
+    order = ", order='F'" if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous else ""
+    return f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r}{order})"
+
+
+class Writer:
+    """Collects the lines that make instances of array types, and what they import."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.imports: dict[str, None] = {}
+        self.count = 0
+
+    def named(self, value: Any) -> str:
+        """Write the lines that make an instance, and return its name."""
+        self.count += 1
+        name = f"x{self.count}"
+        cls = type(value)
+        if cls is not Tensor:
+            self._import(cls)
+        constructed = code_of(value) if cls is Tensor else self._constructed(value)
+        if constructed is not None:
+            self.lines.append(f"{name} = {constructed}")
+            return name
+        self.lines.append(f"{name} = object.__new__({cls.__name__})")
+        self.lines += [f"{name}.{key} = {self._part(part)}" for key, part in vars(value).items()]
+        return name
+
+    def _import(self, cls: type) -> None:
+        if "<locals>" in cls.__qualname__ or cls.__module__ == "__main__":
+            self.imports[f"# {cls.__qualname__} is defined inside {cls.__module__}; put its definition here"] = None
+        else:
+            self.imports[f"from {cls.__module__} import {cls.__qualname__.partition('.')[0]}"] = None
+
+    def _part(self, value: Any) -> str:
+        """Return an expression for what a field holds, an instance by its name."""
+        if type(value) is not Tensor and tensor_protocol.types.participates(type(value)):
+            return self.named(value)
+        if type(value) in (list, tuple):
+            inner = ", ".join(map(self._part, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        return code_of(value)
+
+    def _constructed(self, value: Any) -> str | None:
+        """Return a call of the constructor that makes an equal instance; None where its fields are none for it."""
+        cls = type(value)
+        if issubclass(cls, Tensor):
+            return f"{cls.__name__}({_elements(np.asarray(value.detach().numpy()))})"
+        fields = tensor_protocol.types.fields_of(value)
+        given = {name: getattr(value, name) for name in fields}
+        try:
+            equal = cls(**given)
+        except Exception:  # noqa: BLE001  # its constructor takes something else
+            return None
+        if fields != tensor_protocol.types.fields_of(equal) or vars(equal).keys() != vars(value).keys():
+            return None
+        return f"{cls.__name__}({', '.join(f'{name}={self._part(part)}' for name, part in given.items())})"
+
+    def text(self, lines: list[str]) -> str:
+        """Return the program that makes the instances, and goes on with other lines."""
+        body = "\n".join([*self.lines, *lines])
+        imports = ["import numpy as np"] if "np." in body else []
+        imports += ["from numpy import inf, nan"] if "inf" in body or "nan" in body else []
+        imports.append("import dispatchkit as dk")
+        imports += ["from dispatchkit.testing import check_type"] if "check_type(" in body else []
+        return "\n".join([*imports, *self.imports, "", body])

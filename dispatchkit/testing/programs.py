@@ -1,0 +1,521 @@
+"""`checked`: every call of a program that meets an array type is made once more on dense forms, and compared."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.variables import is_floating
+from dispatchkit.errors import DensifyError, NoImplementationError
+from dispatchkit.func.containers import arrays_of, with_variables
+from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.densify import separate_ledger, unbounded
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.observers import unobserved
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tensor import Tensor
+from dispatchkit.testing.attribution import entering
+from dispatchkit.testing.differences import (
+    NUMBERS,
+    Difference,
+    Function,
+    densified,
+    described,
+    determined,
+    difference,
+    is_determined,
+    members,
+    same,
+    shown,
+    wrong_derivatives,
+)
+from dispatchkit.testing.instances import anew
+from dispatchkit.testing.pasting import Writer, code_of
+
+T = TypeVar("T")
+types = tensor_protocol.types
+SETITEM = tensor_protocol.operation(xp.setitem)
+# What is said instead of an answer; NumPy's linear algebra has no half precision, which structures do not need.
+REFUSALS = (NoImplementationError, DensifyError, Warning)
+NO_DENSE_ANSWER = "unsupported in linalg"
+
+
+class WrongCallError(AssertionError):
+    """A call of a checked program differs from the same call on dense forms.
+
+    Attributes
+    ----------
+    operation : qualified name of the operation
+    aspect : in what it differs: ``"value"``, ``"shape"``, ``"dtype"``, ``"container"``, ``"type"``, ``"error"``,
+        ``"mutation"``, ``"memory"`` or ``"gradient"``
+    call : with the types, shapes and dtypes of its arrays
+    found, expected : what came of it, and of the call on dense forms
+    rules : the rules that it entered, each with file and line, those of inner calls first
+    program : that shows the difference when it is pasted; "" where the call alone does not show it
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        aspect: str,
+        call: str,
+        found: str,
+        expected: str,
+        rules: tuple[str, ...] = (),
+        program: str = "",
+    ) -> None:
+        super().__init__(operation, aspect, call, found, expected, rules, program)
+        self.operation, self.aspect, self.call = operation, aspect, call
+        self.found, self.expected, self.rules, self.program = found, expected, rules, program
+
+    def __str__(self) -> str:
+        lines = [f"{self.aspect}: {self.call}", *(f"    rule:     {rule}" for rule in self.rules)]
+        lines += [f"    {name}{text}" for name, text in (("found:    ", self.found), ("expected: ", self.expected))]
+        lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
+        return "\n".join(lines if self.program else lines[:-1])
+
+
+class checked(Mode):  # noqa: N801  # used like a function, in `with`
+    """Check a program: each call that meets an array type is made once more on dense forms, and compared.
+
+    The first call that differs raises. A call is compared in its values, shape, dtype, errors, in what it writes into
+    its arguments, in whether its result shares memory with them, and, where a graph is recorded, in its gradients by
+    all of its arguments. It takes the time of the program on dense forms, too, and about half a millisecond a call.
+
+    Parameters
+    ----------
+    gradients : whether to compare gradients
+
+    Attributes
+    ----------
+    compared : how many calls were compared
+    passed_over : how many calls were not, by the reason: an argument that has no dense form, or that stands for other
+        values inside of a transformation. Calls that a type refuses, and random numbers, are not counted
+
+    Raises
+    ------
+    WrongCallError
+        In the block, for the first call that differs: with both results, the rules that the call entered, and a
+        program to paste.
+
+    See Also
+    --------
+    verify : Check a function.
+    check_type : Make calls of all operations, and compare them.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.checked() as program:
+    ...     x = dk.types.DiagonalTensor([1.0, 2.0])
+    ...     y = dk.trace(x @ x * 2.0)
+    >>> program.compared
+    3
+
+    A rule with a fault:
+
+    >>> @dk.array_type(fallback=dk.fallback.dense)
+    ... class Constant:
+    ...     def __init__(self, n, value):
+    ...         self.n, self.value = n, value
+    ...     def to_dense(self):
+    ...         return dk.full((self.n,), self.value)
+    >>> @dk.implements(dk.sum)
+    ... def sum_of_constant(x: Constant, /):
+    ...     return dk.asarray(x.value)
+    >>> with dk.checked():
+    ...     dk.sum(Constant(3, 2.0))
+    Traceback (most recent call last):
+        ...
+    dispatchkit.testing.WrongCallError: value: dispatchkit.sum(Constant (3,) float64)
+        ...
+    """
+
+    protocol = tensor_protocol
+
+    def __init__(self, *, gradients: bool = True) -> None:
+        self.gradients = gradients
+        self.compared = 0
+        self.passed_over: Counter[str] = Counter()
+
+    @override
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(operation, args, kwargs, self.gradients)
+        if not any(map(is_typed, call.arrays())) or not is_determined(operation):
+            return NotImplemented
+        reason = next(filter(None, map(_incomparable, call.arrays())), None)
+        if reason is not None:
+            self.passed_over[reason] += 1
+            return NotImplemented
+        with _aside():
+            dense, unreadable = _outcome(lambda: unobserved(call.replaced, _dense_copy))
+        if unreadable is not None:
+            self.passed_over[f"an argument whose dense form raises {described(unreadable)}"] += 1
+            return NotImplemented
+        self.compared += 1
+        return call.checked(dense)
+
+
+def is_typed(value: Any) -> bool:
+    """Return whether a value is an instance of an array type, which plain tensors and numbers are not."""
+    return type(value) is not types.base and types.participates(type(value))
+
+
+def _incomparable(value: Any) -> str | None:
+    """Return why calls with an argument cannot be made on dense forms, None if they can."""
+    if is_typed(value) and types.to_dense(type(value)) is None and not isinstance(value, Tensor):
+        return f"{type_name(type(value))} has no dense form"
+    if any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in arrays_of(value)):
+        return "inside of a transformation"
+    return None
+
+
+@dataclass
+class Call:
+    """A call of a program.
+
+    Attributes
+    ----------
+    operation, args, kwargs : the call
+    gradients : whether its gradients are compared
+    """
+
+    operation: Overridable
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    gradients: bool = True
+
+    def arrays(self) -> list[Any]:
+        """Return its array arguments, in the order of the signature."""
+        return [value for _, value in self.operation.parameters.values(self.args, self.kwargs)]
+
+    def replaced(self, change: Callable[[Any], Any]) -> Call:
+        """Return the call with `change` made to each array argument."""
+        args, kwargs = self.operation.parameters.replace(self.args, self.kwargs, lambda _, value: change(value))
+        return Call(self.operation, args, kwargs, self.gradients)
+
+    def elements(self) -> list[Any]:
+        """Return copies of the arrays in its arguments."""
+        return [array.copy() for array, _ in _memory(self.arrays())]
+
+    def make(self) -> Any:
+        """Return the result."""
+        return self.operation.function(*self.args, **self.kwargs)
+
+    def checked(self, dense: Call) -> Any:
+        """Make the call, and compare it with the same call on dense forms; return its result.
+
+        Raises
+        ------
+        WrongCallError : if it differs from the same call on dense forms
+        """
+        before = self.elements()
+        result, error = _outcome(self.make, REFUSALS)
+        with _aside():
+            wrong = unobserved(_difference, self, before, dense, result, error)
+            if wrong is not None:
+                raise unobserved(_explained, self, wrong) from error
+        if error is not None:
+            raise error
+        return result
+
+    def again(self) -> Difference | None:
+        """Make the call on arrays of its own, and return in what it differs."""
+        call = self.replaced(anew)
+        dense, before = call.replaced(_dense_copy), call.elements()
+        try:
+            return _difference(call, before, dense, *_outcome(call.make, REFUSALS))
+        except REFUSALS:
+            return None
+
+    def __str__(self) -> str:
+        call = self.replaced(_Outline)
+        written = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
+        return f"{self.operation.qualified_name}({', '.join(written)})"
+
+
+class _Outline:
+    """Prints the type, shape and dtype of an array, and other values as they are."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        value = self.value
+        return (
+            f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if hasattr(value, "shape") else repr(value)
+        )
+
+
+def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()) -> tuple[Any, Exception | None]:
+    """Return a result and None, or None and the error that was raised; refusals are not caught."""
+    try:
+        return make(), None
+    except refusals:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a rule raises is compared
+        return None, error
+
+
+@contextmanager
+def _aside() -> Iterator[None]:
+    """Let calls densify, warn and overflow: they are no part of the program."""
+    with separate_ledger(), unbounded(), np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _dense_copy(value: Any) -> Any:
+    """Return an array argument as a plain tensor in memory of its own, outside of any graph."""
+    value = densified(tensor_protocol, value)
+    if isinstance(value, Tensor):
+        return xp.clone(value.detach())
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _difference(call: Call, before: list[Any], dense: Call, result: Any, error: Exception | None) -> Difference | None:
+    """Return in what a call differs from the same call on dense forms, None where it does not.
+
+    Parameters
+    ----------
+    call, before : the call, and the elements of its arguments before it
+    dense : the call on dense forms
+    result, error : what came of the call
+    """
+    with no_grad():
+        expected, refusal = _outcome(dense.make)
+    if refusal is not None:
+        return _answer_to_none(result, error, refusal)
+    if error is not None:
+        return _named("error", described(error), shown(expected))
+    found, unreadable = _outcome(lambda: densified(tensor_protocol, result))
+    if unreadable is not None:
+        text = f"{type_name(type(result))}, whose dense form raises {described(unreadable)}"
+        return _named("error", text, shown(expected))
+    return (
+        _wrong_arguments(call, before, dense)
+        or _wrong_result(call, found, expected)
+        or _shared_memory(call, dense, result, expected)
+        or _wrong_gradient(call)
+    )
+
+
+def _named(aspect: str, found: str, expected: str) -> Difference:
+    return Difference(aspect, found, expected, "")
+
+
+def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) -> Difference | None:
+    """Return that a type answers a call that plain tensors refuse; one that computes lazily may do so later."""
+    if error is not None or NO_DENSE_ANSWER in str(refusal):
+        return None
+    found, unreadable = _outcome(lambda: densified(tensor_protocol, result))
+    return None if unreadable is not None else _named("error", shown(found), described(refusal))
+
+
+def _wrong_arguments(call: Call, before: list[Any], dense: Call) -> Difference | None:
+    """Return which instance does not hold what the call on dense forms left there."""
+    if call.operation is not SETITEM and all(map(same, call.elements(), before)):
+        return None
+    for (p, value), plain in zip(call.operation.parameters.values(call.args, call.kwargs), dense.arrays(), strict=True):
+        wrong = difference(densified(tensor_protocol, value), plain) if is_typed(value) else None
+        if wrong is not None:
+            return _named("mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}")
+    return None
+
+
+def _wrong_result(call: Call, found: Any, expected: Any) -> Difference | None:
+    wrong = difference(found, expected, call.arrays(), operation=call.operation)
+    if wrong is not None and wrong.aspect == "value" and kinds.linalg in call.operation.kind.lineage():
+        # Sums of products in another order, or without those by zero, have NaN in other places.
+        pairs = zip(members(found), members(expected), strict=True)
+        return next(filter(None, (_difference_where_finite(*pair) for pair in pairs)), None)
+    return wrong
+
+
+def _difference_where_finite(found: Any, expected: Any) -> Difference | None:
+    if not (isinstance(expected, Tensor) and is_floating(expected)):
+        return difference(found, expected)
+    finite = xp.isfinite(expected)
+    return difference(xp.where(finite, found, expected), expected)
+
+
+def _shared_memory(call: Call, dense: Call, result: Any, expected: Any) -> Difference | None:
+    """Return that assigning to elements of a result, or of an argument, changes the other, as dense results do not."""
+    plain = _memory(dense.arrays())
+    if any(_overlap(array, other) for array, _ in _memory(expected) for other, _ in plain):
+        return None
+    for p, value in call.operation.parameters.values(call.args, call.kwargs):
+        if not is_typed(value):
+            continue
+        held = _memory(value)
+        for part in members(result):
+            pairs = ((array, other) for array, written in _memory(part) for other, read in held if written or read)
+            if part is not value and any(_overlap(*pair) for pair in pairs):
+                text = f"a {type_name(type(part))} that shares memory with '{p.name}'"
+                return _named("memory", text, "memory of its own, as the dense result has")
+    return None
+
+
+def _memory(value: Any, assignable: bool = True) -> list[tuple[Any, bool]]:
+    """Return the NumPy arrays in a value without those of metadata, each with whether elements can be assigned."""
+    if isinstance(value, (tuple, list)):
+        return [entry for member in value for entry in _memory(member, assignable)]
+    if is_typed(value) and not isinstance(value, Tensor):
+        names = types.fields_of(value)[: 1 if fallback.rewrap in types.fallback(type(value)) else None]
+        return _memory([getattr(value, name) for name in names], _is_assignable(type(value)))
+    array = value.array if isinstance(value, Storage) else value
+    return [(array, assignable)] if isinstance(array, np.ndarray) and array.size else []
+
+
+def _overlap(array: Any, other: Any) -> bool:
+    return np.may_share_memory(array, other) and np.shares_memory(array, other)
+
+
+def _is_assignable(cls: type) -> bool:
+    """Return whether elements of the instances of an array type can be assigned."""
+    return bool(tensor_protocol.chain(SETITEM, (cls, (int,), int)).steps)
+
+
+def _wrong_gradient(call: Call) -> Difference | None:
+    """Return in what the gradients by all floating-point arguments differ, where one of them requires a gradient."""
+    required = (isinstance(leaf, Tensor) and leaf.requires_grad for value in call.arrays() for leaf in arrays_of(value))
+    if not (call.gradients and is_grad_enabled() and any(required)):
+        return None
+    operands = [value for value in call.arrays() if any(map(is_floating, arrays_of(value)))]
+    places = {id(value): place for place, value in enumerate(operands)}
+
+    def form(on_dense: bool) -> Function:
+        def function(*values: Any) -> list[Any]:
+            arrays = [densified(tensor_protocol, value) for value in values] if on_dense else values
+            inner = call.replaced(lambda value: arrays[places[id(value)]] if id(value) in places else value)
+            dense = densified(tensor_protocol, inner.make())
+            parts = members(determined(call.operation, dense, dense)[0])
+            return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
+
+        return function
+
+    wrong = wrong_derivatives(form, [anew(value) for value in operands])
+    if wrong is None:
+        return None
+    if isinstance(wrong.found, Exception):
+        return _named("gradient", described(wrong.found), shown(wrong.expected))
+    return _named("gradient", shown(wrong.found[wrong.place]), shown(wrong.expected[wrong.place]))
+
+
+def _explained(call: Call, wrong: Difference) -> WrongCallError:
+    """Return the error of a call that differs, with the smallest call that differs likewise."""
+    simple = _simplest(call, wrong.aspect)
+    program = ""
+    with entering() as noted:
+        if simple is not None:
+            call, wrong = simple
+        _outcome(call.replaced(anew).make)
+    if simple is not None:
+        program = _program(call)
+    rules = tuple(map(str, noted.rules))
+    return WrongCallError(
+        call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program
+    )
+
+
+def _simplest(call: Call, aspect: str) -> tuple[Call, Difference] | None:
+    """Return the simplest call that differs in the same way, and in what; None where it differs no more by itself."""
+    wrong = call.again()
+    if wrong is None or wrong.aspect != aspect:
+        return None
+    improved = True
+    while improved:
+        improved = False
+        for simpler in _simpler(call):
+            (other, _) = _outcome(simpler.again)
+            if other is not None and other.aspect == aspect:
+                call, wrong, improved = simpler, other, True
+                break
+    return call, wrong
+
+
+def _simpler(call: Call) -> Iterator[Call]:
+    """Yield calls without one of the keywords, and with whole numbers in the place of others."""
+    for name in call.kwargs:
+        kwargs = {key: value for key, value in call.kwargs.items() if key != name}
+        yield Call(call.operation, call.args, kwargs, call.gradients)
+    if any(
+        not np.array_equal(array, _counted(array)) for array, _ in _memory(call.arrays()) if array.dtype.kind in "fc"
+    ):
+        yield call.replaced(lambda value: with_variables(lambda leaf: xp.asarray(_counted(leaf)), value))
+
+
+def _counted(array: Any) -> Any:
+    """Return 1, 2, 3 and so on in the shape and dtype of an array."""
+    return np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
+
+
+def _program(call: Call) -> str:
+    """Return a program that makes a call, and the same on dense forms."""
+    writer = Writer()
+    names = {id(value): writer.named(value) for value in call.arrays() if isinstance(value, Tensor) or is_typed(value)}
+    function = f"dk.{call.operation.qualified_name.removeprefix('dispatchkit.')}"
+
+    def written(on_dense: bool) -> str:
+        def text(value: Any) -> Any:
+            name = names.get(id(value))
+            return value if name is None else _Name(f"{name}.to_dense()" if on_dense and is_typed(value) else name)
+
+        replaced = call.replaced(text)
+        arguments = [
+            *map(code_of, replaced.args),
+            *(f"{key}={code_of(value)}" for key, value in replaced.kwargs.items()),
+        ]
+        return f"{function}({', '.join(arguments)})"
+
+    return writer.text([f"print({written(False)})", f"print({written(True)})"])
+
+
+class _Name:
+    """Prints the name of a variable."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def verify(program: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    """Call a function with every call that meets an array type checked against the same call on dense forms.
+
+    Parameters
+    ----------
+    program : the function
+    *args, **kwargs : its arguments
+
+    Returns
+    -------
+    what the function returns
+
+    Raises
+    ------
+    WrongCallError : for the first call that differs, as `checked` raises it
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.types.DiagonalTensor([1.0, 2.0])
+    >>> dk.verify(lambda x: dk.trace(x @ x), x)
+    tensor(5.)
+    """
+    with checked():
+        return program(*args, **kwargs)
