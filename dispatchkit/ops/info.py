@@ -8,8 +8,6 @@ from dispatchkit.declare.namespace import enter
 from dispatchkit.ops.creation import dtypes as known
 from dispatchkit.ops.creation.dtypes import get_default_dtype, isdtype
 
-__all__ = ["__array_namespace_info__"]
-
 NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "complex64", "complex128"),

@@ -16,8 +16,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import conjugate, floating, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["convolve", "interp"]
-
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
 MODES = ("full", "same", "valid")
 # What NumPy's function takes for the values outside of the points.

@@ -43,9 +43,6 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["as_tensor", "asarray", "clone", "from_dlpack", "tensor"]
-
-
 _NUMBERS = frozenset({int, float, complex, bool})
 FLOAT = {float}
 ndarray = np.ndarray

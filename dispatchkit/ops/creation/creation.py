@@ -20,20 +20,6 @@ from dispatchkit.errors import TransformError
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
 from dispatchkit.ops.shared import floating, integer
 
-__all__ = [
-    "arange",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
-
 # What has no array.
 NUMBERS = (int, float, complex)
 # What a shape is made of without a further look.

@@ -18,42 +18,6 @@ from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 
-__all__ = [
-    "astype",
-    "bool",
-    "can_cast",
-    "cdouble",
-    "cfloat",
-    "complex64",
-    "complex128",
-    "double",
-    "e",
-    "finfo",
-    "float",
-    "float32",
-    "float64",
-    "get_default_dtype",
-    "iinfo",
-    "inf",
-    "int",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "long",
-    "nan",
-    "newaxis",
-    "pi",
-    "result_type",
-    "set_default_dtype",
-    "short",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-
 int8, int16, int32, int64 = (np.dtype(name) for name in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = (np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
 float32, float64 = np.dtype("float32"), np.dtype("float64")
@@ -390,6 +354,11 @@ def astype_transpose(xp, g, x, device):
     return g if device is None or x.device is None else xp.astype(g, g.dtype, copy=False, device=x.device)
 
 
-for _name in __all__:
-    if _name != "astype":
-        enter(_name, globals()[_name])
+for _name in (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+    *("short", "int", "long", "float", "double", "cfloat", "cdouble"),
+    *("e", "inf", "nan", "newaxis", "pi"),
+    *("can_cast", "finfo", "iinfo", "isdtype", "result_type", "get_default_dtype", "set_default_dtype"),
+):
+    enter(_name, globals()[_name])

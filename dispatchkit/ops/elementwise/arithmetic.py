@@ -20,34 +20,6 @@ from dispatchkit.declare.decorators import (
 )
 from dispatchkit.declare.typing import Array, Namespace
 
-__all__ = [
-    "abs",
-    "absolute",
-    "add",
-    "ceil",
-    "copysign",
-    "div",
-    "divide",
-    "floor",
-    "floor_divide",
-    "mod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "nextafter",
-    "positive",
-    "remainder",
-    "round",
-    "sgn",
-    "sign",
-    "signbit",
-    "sub",
-    "subtract",
-    "true_divide",
-    "trunc",
-]
-
 
 @additive(passthrough=True, operator="__add__", gives="same")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:

@@ -12,40 +12,6 @@ from dispatchkit.declare.decorators import activation, alias, bitwise, bounds, c
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 
-__all__ = [
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "clamp",
-    "clip",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "maximum",
-    "minimum",
-    "ne",
-    "not_equal",
-    "relu",
-]
-
 
 @comparison(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:

@@ -12,29 +12,6 @@ from dispatchkit.declare.decorators import additive, alias, complex_parts, expon
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating
 
-__all__ = [
-    "cbrt",
-    "conj",
-    "conjugate",
-    "exp",
-    "expm1",
-    "hypot",
-    "imag",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "pow",
-    "power",
-    "real",
-    "reciprocal",
-    "rsqrt",
-    "sigmoid",
-    "sqrt",
-    "square",
-]
-
 
 @exponential(passthrough=True, gives="float")
 def exp(xp: Namespace, x: Array, /) -> Array:

@@ -6,29 +6,6 @@ from dispatchkit.declare.decorators import alias, hyperbolic, trigonometric
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating
 
-__all__ = [
-    "acos",
-    "acosh",
-    "arccos",
-    "arccosh",
-    "arcsin",
-    "arcsinh",
-    "arctan",
-    "arctan2",
-    "arctanh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cos",
-    "cosh",
-    "sin",
-    "sinh",
-    "tan",
-    "tanh",
-]
-
 
 @trigonometric(passthrough=True, takes="angles in radians", gives="float")
 def sin(xp: Namespace, x: Array, /) -> Array:

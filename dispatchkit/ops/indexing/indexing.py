@@ -36,8 +36,6 @@ from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["getitem", "index_put", "setitem"]
-
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 SELECTING = BASIC | {ndarray}

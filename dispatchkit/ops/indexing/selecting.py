@@ -12,8 +12,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape_of
 
-__all__ = ["diag", "gather", "masked_fill", "scatter_add", "take", "take_along_axis", "tril", "triu"]
-
 
 @indexing(
     passthrough=True,

@@ -20,8 +20,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import shape_of
 
-__all__ = ["einsum", "einsum_path"]
-
 Labels: TypeAlias = tuple[str, ...]
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 Path: TypeAlias = tuple[tuple[int, ...], ...]

@@ -20,8 +20,6 @@ from dispatchkit.ops.linalg.elements import REFUSED, diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import norm
 from dispatchkit.ops.shared import axis_moved_back, conjugate, normal_axis, require_ndim, shape_of, stored_transposed
 
-__all__ = ["bmm", "diagonal", "dot", "matmul", "mm", "mv", "norm", "outer", "tensordot", "trace", "vecdot"]
-
 for _function in (diagonal, norm, outer, trace):
     enter(_function.__name__, _function)
 

@@ -16,19 +16,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import along, normal_axis
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "cat",
-    "concat",
-    "concatenate",
-    "meshgrid",
-    "repeat",
-    "stack",
-    "tile",
-    "unstack",
-]
-
 
 @manipulation(
     passthrough=True,

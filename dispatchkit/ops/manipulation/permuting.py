@@ -13,20 +13,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, along, inverse, normal_axis
 
-__all__ = [
-    "flip",
-    "matrix_transpose",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "permute_dims",
-    "roll",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
-
 
 @manipulation(
     passthrough=True,

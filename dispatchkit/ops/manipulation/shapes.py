@@ -13,8 +13,6 @@ from dispatchkit.declare.typing import Array, Namespace, Shape
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared import Axis, normal_axis
 
-__all__ = ["broadcast_to", "expand", "expand_dims", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"]
-
 
 @manipulation(
     passthrough=True,

@@ -13,8 +13,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import along, normal_axis, shape_of
 
-__all__ = ["argwhere", "chunk", "kron", "pad", "split"]
-
 # A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
 PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
 PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric", "wrap"]

@@ -12,8 +12,6 @@ from dispatchkit.ops.creation.creation import shape_of
 from dispatchkit.ops.random.distributions import drawn, integers
 from dispatchkit.ops.random.generator import Generator, source_of
 
-__all__ = ["rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
-
 
 def _spread(shape: tuple[Any, ...]) -> Shape:
     """Return the shape that was given spread out, or as one tuple."""

@@ -17,8 +17,6 @@ from dispatchkit.ops.shared import Axis, count, floating
 from dispatchkit.ops.statistics.moments import var
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
-
 HOLED = np.asarray([[0.5, np.nan, -1.0], [1.5, 2.0, np.nan]])
 FULL = sample(draw(2, 3, content="distinct"))
 SAMPLES = [FULL, sample(HOLED), sample(HOLED, axis=1), sample(HOLED, axis=(-1, 0), keepdims=True)]

@@ -13,24 +13,6 @@ from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared import Axis, along, conjugate, count, inverse, lanes, normal_axes, normal_axis, restored
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = [
-    "all",
-    "amax",
-    "amin",
-    "any",
-    "count_nonzero",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "sum",
-]
-
 
 @reduction(passthrough=True)
 def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:

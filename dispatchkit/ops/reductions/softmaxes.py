@@ -14,8 +14,6 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["log_softmax", "softmax"]
-
 
 @replaceable
 def shares(xp: Namespace, x: Any, axis: Axis) -> Any:

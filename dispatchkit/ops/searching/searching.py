@@ -16,8 +16,6 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "topk", "where"]
-
 EXTREME_SAMPLES = [
     sample(draw(4, content="distinct")),
     sample(draw(2, 3, content="distinct"), axis=0),

@@ -14,8 +14,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import floating, integer
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["bincount", "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
-
 
 class UniqueAllResult(NamedTuple):
     """Distinct elements, where they first stand, where each element went, and how often each occurs."""

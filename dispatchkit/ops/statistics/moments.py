@@ -17,8 +17,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import Axis, adjoint, conjugate, count, floating, normal_axes, restored, root, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["average", "corrcoef", "cov", "logsumexp", "std", "var"]
-
 SPREAD_SAMPLES = [
     sample(draw(2, 3)),
     sample(draw(4), correction=1),

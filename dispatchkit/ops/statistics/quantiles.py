@@ -14,8 +14,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import Axis, floating, lanes, normal_axes, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["median", "quantile"]
-
 QuantileMethod: TypeAlias = Literal["linear", "lower", "higher", "midpoint", "nearest"]
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 DISTINCT = draw(2, 3, 2, content="distinct")
