@@ -341,8 +341,9 @@ def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, e
     call.__name__ = fn.__name__
     call.__qualname__ = fn.__qualname__
     call.__module__ = fn.__module__
-    composes = fn.__doc__ and fn.__module__.startswith("dispatchkit.")
-    call.__doc__ = composed(fn.__doc__ or "", signature, entry.kind, entry.facts) if composes else fn.__doc__
+    call.__doc__ = fn.__doc__
+    if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
+        call.__doc__ = composed(fn.__doc__, signature, entry.kind, entry.facts, entry.qualified_name)
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):

@@ -239,8 +239,7 @@ def asarray(
 
     Notes
     -----
-    Of a NumPy array the tensor sees every change, and the array every change of the tensor. Source: array API
-    standard, `asarray`.
+    Of a NumPy array the tensor sees every change, and the array every change of the tensor.
 
     Examples
     --------
@@ -312,10 +311,6 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     Raises
     ------
     AttributeError : if `x` does not speak DLPack
-
-    Notes
-    -----
-    Source: array API standard, `from_dlpack`.
 
     Examples
     --------

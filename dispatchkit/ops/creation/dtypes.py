@@ -338,8 +338,7 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
     Notes
     -----
     The cotangent is cast back to the dtype of `x`, its real part taken where `x` is real; nothing flows
-    through integers. Where the result is on another device the cotangent is brought back. Source: array API
-    standard, `astype`.
+    through integers. Where the result is on another device the cotangent is brought back.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = dy/dx2 = 1``. Source: array API standard, `add`.
+    ``dy/dx1 = dy/dx2 = 1``.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1``, ``dy/dx2 = -1``. Source: array API standard, `subtract`.
+    ``dy/dx1 = 1``, ``dy/dx2 = -1``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = x2``, ``dy/dx2 = x1``. Source: array API standard, `multiply`.
+    ``dy/dx1 = x2``, ``dy/dx2 = x1``.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``. Source: array API standard, `divide`.
+    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``.
 
     Examples
     --------
@@ -177,7 +177,6 @@ def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``, which is 1 where `x2` is infinite and of the other sign.
-    Source: array API standard, `remainder`.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -1``. Source: array API standard, `negative`.
+    ``dy/dx = -1``.
 
     Examples
     --------
@@ -222,7 +221,7 @@ def positive(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1``. Source: array API standard, `positive`.
+    ``dy/dx = 1``.
 
     Examples
     --------
@@ -249,8 +248,7 @@ def abs(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = sign(x)``, 0 at 0; the cotangent of a complex `x` is ``g * sign(x)``. Source: array API
-    standard, `abs`.
+    ``dy/dx = sign(x)``, 0 at 0; the cotangent of a complex `x` is ``g * sign(x)``.
 
     Examples
     --------
@@ -280,7 +278,7 @@ def sign(xp: Namespace, x: Array, /) -> Array:
     -----
     The derivative of a real `x` is 0; along a complex direction `t` it is
     ``(t - y * real(conj(y) * t)) / abs(x)``, and 0 at 0. A complex number with a NaN in either part has the sign NaN,
-    as in the standard, where NumPy looks at the other part. Source: array API standard, `sign`.
+    as in the standard, where NumPy looks at the other part.
 
     Examples
     --------
@@ -313,10 +311,6 @@ def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
 def signbit(xp: Namespace, x: Array, /) -> Array:
     """Return whether the sign bit of each element is set: below zero, for ``-0.0``, and for some NaNs.
 
-    Notes
-    -----
-    Source: array API standard, `signbit`.
-
     Examples
     --------
     >>> dk.signbit(dk.asarray([-1.0, -0.0, 0.0]))
@@ -336,8 +330,7 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = sign(x1) * sign(y)``, 0 where `x1` is 0; ``dy/dx2 = 0``. Source: array API standard,
-    `copysign`.
+    ``dy/dx1 = sign(x1) * sign(y)``, 0 where `x1` is 0; ``dy/dx2 = 0``.
 
     Examples
     --------
@@ -370,7 +363,7 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1``, ``dy/dx2 = 0``. Source: array API standard, `nextafter`.
+    ``dy/dx1 = 1``, ``dy/dx2 = 0``.
 
     Examples
     --------
@@ -389,7 +382,7 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `floor`.
+    The derivative is 0.
 
     Examples
     --------
@@ -408,7 +401,7 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `ceil`.
+    The derivative is 0.
 
     Examples
     --------
@@ -427,7 +420,7 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `trunc`.
+    The derivative is 0.
 
     Examples
     --------
@@ -446,7 +439,7 @@ def round(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `round`.
+    The derivative is 0.
 
     Examples
     --------

@@ -17,10 +17,6 @@ from dispatchkit.declare.typing import Array, Namespace
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
 
-    Notes
-    -----
-    Source: array API standard, `equal`.
-
     Examples
     --------
     >>> dk.equal(dk.asarray([1, 2, 3]), 2)
@@ -32,10 +28,6 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @comparison(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
-
-    Notes
-    -----
-    Source: array API standard, `not_equal`.
 
     Examples
     --------
@@ -49,10 +41,6 @@ def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is below another: ``x1 < x2``.
 
-    Notes
-    -----
-    Source: array API standard, `less`.
-
     Examples
     --------
     >>> dk.less(dk.asarray([1, 2, 3]), 2)
@@ -64,10 +52,6 @@ def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @comparison(passthrough=True, operator="__le__", differentiable=False, takes="real numbers", gives="bool")
 def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at most another: ``x1 <= x2``.
-
-    Notes
-    -----
-    Source: array API standard, `less_equal`.
 
     Examples
     --------
@@ -81,10 +65,6 @@ def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is above another: ``x1 > x2``.
 
-    Notes
-    -----
-    Source: array API standard, `greater`.
-
     Examples
     --------
     >>> dk.greater(dk.asarray([1, 2, 3]), 2)
@@ -96,10 +76,6 @@ def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @comparison(passthrough=True, operator="__ge__", differentiable=False, takes="real numbers", gives="bool")
 def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at least another: ``x1 >= x2``.
-
-    Notes
-    -----
-    Source: array API standard, `greater_equal`.
 
     Examples
     --------
@@ -113,10 +89,6 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
 
-    Notes
-    -----
-    Source: array API standard, `logical_and`.
-
     Examples
     --------
     >>> dk.logical_and(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
@@ -128,10 +100,6 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
-
-    Notes
-    -----
-    Source: array API standard, `logical_or`.
 
     Examples
     --------
@@ -145,10 +113,6 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
 
-    Notes
-    -----
-    Source: array API standard, `logical_xor`.
-
     Examples
     --------
     >>> dk.logical_xor(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
@@ -160,10 +124,6 @@ def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_not(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is false.
-
-    Notes
-    -----
-    Source: array API standard, `logical_not`.
 
     Examples
     --------
@@ -177,10 +137,6 @@ def logical_not(xp: Namespace, x: Array, /) -> Array:
 def isfinite(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN.
 
-    Notes
-    -----
-    Source: array API standard, `isfinite`.
-
     Examples
     --------
     >>> dk.isfinite(dk.asarray([1.0, dk.inf, dk.nan]))
@@ -193,10 +149,6 @@ def isfinite(xp: Namespace, x: Array, /) -> Array:
 def isinf(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is infinite.
 
-    Notes
-    -----
-    Source: array API standard, `isinf`.
-
     Examples
     --------
     >>> dk.isinf(dk.asarray([1.0, dk.inf, dk.nan]))
@@ -208,10 +160,6 @@ def isinf(xp: Namespace, x: Array, /) -> Array:
 @predicate(passthrough=True, differentiable=False, gives="bool")
 def isnan(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is NaN, not a number.
-
-    Notes
-    -----
-    Source: array API standard, `isnan`.
 
     Examples
     --------
@@ -233,10 +181,6 @@ ge = alias("ge", greater_equal)
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_and`.
-
     Examples
     --------
     >>> dk.bitwise_and(dk.asarray([4, 5, 6]), 5)
@@ -248,10 +192,6 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @bitwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_or`.
 
     Examples
     --------
@@ -265,10 +205,6 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_xor`.
-
     Examples
     --------
     >>> dk.bitwise_xor(dk.asarray([4, 5, 6]), 5)
@@ -280,10 +216,6 @@ def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @bitwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     """Invert each bit: ``~x``.
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_invert`.
 
     Examples
     --------
@@ -302,10 +234,6 @@ def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_left_shift`.
-
     Examples
     --------
     >>> dk.bitwise_left_shift(dk.asarray([4, 5, 6]), 1)
@@ -322,10 +250,6 @@ def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     ----------
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_right_shift`.
 
     Examples
     --------
@@ -344,8 +268,7 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The gradient goes to the larger; equal elements get half of it each. Source: array API standard,
-    `maximum`.
+    The gradient goes to the larger; equal elements get half of it each.
 
     Examples
     --------
@@ -371,8 +294,7 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The gradient goes to the smaller; equal elements get half of it each. Source: array API standard,
-    `minimum`.
+    The gradient goes to the smaller; equal elements get half of it each.
 
     Examples
     --------
@@ -449,7 +371,6 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     Notes
     -----
     The gradient goes to the element inside the bounds and on them, else to the bound that replaced it.
-    Source: array API standard, `clip`.
 
     Examples
     --------

@@ -13,7 +13,7 @@ def sin(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = cos(x)``. Source: array API standard, `sin`.
+    ``dy/dx = cos(x)``.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def cos(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -sin(x)``. Source: array API standard, `cos`.
+    ``dy/dx = -sin(x)``.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def tan(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 + y**2``. Source: array API standard, `tan`.
+    ``dy/dx = 1 + y**2``.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def asin(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / sqrt(1 - x**2)``, infinite at -1 and 1. Source: array API standard, `asin`.
+    ``dy/dx = 1 / sqrt(1 - x**2)``, infinite at -1 and 1.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def acos(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -1 / sqrt(1 - x**2)``, infinite at -1 and 1. Source: array API standard, `acos`.
+    ``dy/dx = -1 / sqrt(1 - x**2)``, infinite at -1 and 1.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def atan(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / (1 + x**2)``. Source: array API standard, `atan`.
+    ``dy/dx = 1 / (1 + x**2)``.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def sinh(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = cosh(x)``. Source: array API standard, `sinh`.
+    ``dy/dx = cosh(x)``.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def cosh(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = sinh(x)``. Source: array API standard, `cosh`.
+    ``dy/dx = sinh(x)``.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def tanh(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 - y**2``. Source: array API standard, `tanh`.
+    ``dy/dx = 1 - y**2``.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def asinh(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / sqrt(x**2 + 1)``. Source: array API standard, `asinh`.
+    ``dy/dx = 1 / sqrt(x**2 + 1)``.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def acosh(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     ``dy/dx = 1 / (sqrt(x - 1) * sqrt(x + 1))``, infinite at 1; one root of the product would have the
-    wrong sign in the left half of the complex plane. Source: array API standard, `acosh`.
+    wrong sign in the left half of the complex plane.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def atanh(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / (1 - x**2)``, infinite at -1 and 1. Source: array API standard, `atanh`.
+    ``dy/dx = 1 / (1 - x**2)``, infinite at -1 and 1.
 
     Examples
     --------

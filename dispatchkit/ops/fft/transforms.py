@@ -224,7 +224,6 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
     Notes
     -----
     ``y[k] = sum(x[j] * exp(-2j * pi * j * k / n))``. The cotangent is that of `ifft` with the opposite factor.
-    Source: array API standard, `fft.fft`.
 
     Examples
     --------
@@ -263,7 +262,6 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     ``y[j] = sum(x[k] * exp(2j * pi * j * k / n)) / n``. The cotangent is that of `fft` with the opposite factor.
-    Source: array API standard, `fft.ifft`.
 
     Examples
     --------
@@ -302,7 +300,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     The other half of the spectrum is the conjugate of this one. The cotangent is that of `irfft` with the opposite
-    factor, which counts the bins in between twice, of half of them. Source: array API standard, `fft.rfft`.
+    factor, which counts the bins in between twice, of half of them.
 
     Examples
     --------
@@ -345,7 +343,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Notes
     -----
     The imaginary part of the first bin counts for nothing, nor does that of the last where `n` is even. The cotangent
-    is that of `rfft` with the opposite factor, the bins in between twice. Source: array API standard, `fft.irfft`.
+    is that of `rfft` with the opposite factor, the bins in between twice.
 
     Examples
     --------
@@ -387,7 +385,7 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     `irfft` of the conjugate with the opposite factor. The cotangent is that of `ihfft` with the opposite factor, the
-    elements in between twice. Source: array API standard, `fft.hfft`.
+    elements in between twice.
 
     Examples
     --------
@@ -427,7 +425,7 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Notes
     -----
     The conjugate of `rfft` with the opposite factor. The cotangent is that of `hfft` with the opposite factor, which
-    counts the elements in between twice, of half of them. Source: array API standard, `fft.ihfft`.
+    counts the elements in between twice, of half of them.
 
     Examples
     --------

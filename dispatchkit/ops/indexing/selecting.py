@@ -87,8 +87,7 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
     Notes
     -----
-    Linear in `x`: cotangents are added up at the elements taken. Source: array API standard,
-    `take_along_axis`.
+    Linear in `x`: cotangents are added up at the elements taken.
 
     Examples
     --------
@@ -334,7 +333,7 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's triangle is taken. Source: array API standard, `tril`.
+    Linear: the cotangent's triangle is taken.
 
     Examples
     --------
@@ -364,7 +363,7 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's triangle is taken. Source: array API standard, `triu`.
+    Linear: the cotangent's triangle is taken.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
     Notes
     -----
     ``dL = L @ half(inv(L) @ dx @ inv(L)^H)``, where `half` takes the lower triangle with half the diagonal.
-    The gradient is symmetric, as `x` is taken to be. Source: array API standard, `linalg.cholesky`.
+    The gradient is symmetric, as `x` is taken to be.
 
     Examples
     --------
@@ -332,7 +332,6 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     ``dy = real(diagonal(V^H @ dx @ V))`` with the eigenvectors `V`, finite also where eigenvalues are equal.
-    Source: array API standard, `linalg.eigvalsh`.
 
     Examples
     --------
@@ -434,7 +433,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     -----
     ``dy = diagonal(inv(V) @ dx @ V)`` with the eigenvectors `V`, finite where eigenvalues are equal and the
     eigenvectors independent. A matrix without a full set of eigenvectors has no derivative; rounding mostly
-    makes it very large. Source: array API standard, `linalg.eigvals`.
+    makes it very large.
 
     Examples
     --------

@@ -167,8 +167,7 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
     Notes
     -----
-    Cotangents: ``cross(x2, g)`` and ``cross(g, x1)``, the factors conjugated. Source: array API standard,
-    `linalg.cross`.
+    Cotangents: ``cross(x2, g)`` and ``cross(g, x1)``, the factors conjugated.
 
     Examples
     --------

@@ -71,7 +71,7 @@ def inv(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy = -y @ dx @ y``. Source: array API standard, `linalg.inv`.
+    ``dy = -y @ dx @ y``.
 
     Examples
     --------
@@ -122,8 +122,7 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    With ``w = solve(x1^H, g)`` the cotangents are ``-w @ y^H`` and ``w``. Source: array API standard,
-    `linalg.solve`.
+    With ``w = solve(x1^H, g)`` the cotangents are ``-w @ y^H`` and ``w``.
 
     Examples
     --------
@@ -191,7 +190,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
     -----
     The derivative is the matrix of cofactors: ``y * inv(x)^T``, and where a determinant is 0 the same from
     the singular value decomposition, so that singular matrices have their true, finite gradient. Derivatives
-    of higher order there need distinct singular values. Source: array API standard, `linalg.det`.
+    of higher order there need distinct singular values.
 
     Examples
     --------
@@ -249,7 +248,7 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     Notes
     -----
     With ``w = trace(inv(x) @ dx)`` the tangents are ``1j * sign * imag(w)`` and ``real(w)``. The gradient at
-    a singular matrix is infinite. Source: array API standard, `linalg.slogdet`.
+    a singular matrix is infinite.
 
     Examples
     --------
@@ -312,7 +311,7 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
 
     Notes
     -----
-    Differentiated through its products. Source: array API standard, `linalg.matrix_power`.
+    Differentiated through its products.
 
     Examples
     --------

@@ -153,8 +153,7 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
 
     Notes
     -----
-    Differentiated through vector norms, sums and singular values. Source: array API standard,
-    `linalg.matrix_norm`.
+    Differentiated through vector norms, sums and singular values.
 
     Examples
     --------
@@ -463,8 +462,7 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     ``dS = real(diagonal(U^H @ dx @ V))``, finite also where singular values are equal or 0, where it is one of
-    the possible subgradients. Source: array API
-    standard, `linalg.svdvals`.
+    the possible subgradients.
 
     Examples
     --------
@@ -514,8 +512,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
 
     Notes
     -----
-    The derivative of Golub and Pereyra (1973), which holds while the rank does not change. Source: array API
-    standard, `linalg.pinv`.
+    The derivative of Golub and Pereyra (1973), which holds while the rank does not change.
 
     Examples
     --------
@@ -563,10 +560,6 @@ def matrix_rank(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None
     ------
     ValueError : if `x` has less than two axes
     numpy.linalg.LinAlgError : if a matrix holds inf or NaN
-
-    Notes
-    -----
-    Source: array API standard, `linalg.matrix_rank`.
 
     Examples
     --------

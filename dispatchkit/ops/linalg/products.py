@@ -58,7 +58,7 @@ def matmul(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    Cotangents: ``g @ x2^H`` and ``x1^H @ g``. Source: array API standard, `matmul`.
+    Cotangents: ``g @ x2^H`` and ``x1^H @ g``.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
 
     Notes
     -----
-    Linear in each argument; nothing is conjugated. Source: array API standard, `tensordot`.
+    Linear in each argument; nothing is conjugated.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def vecdot(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
 
     Notes
     -----
-    Cotangents: ``conj(g) * x2`` and ``g * x1``. Source: array API standard, `vecdot`.
+    Cotangents: ``conj(g) * x2`` and ``g * x1``.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
     Notes
     -----
-    Linear: each array receives its part of the cotangent. Source: array API standard, `concat`.
+    Linear: each array receives its part of the cotangent.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
     Notes
     -----
-    Linear: each array receives its part of the cotangent. Source: array API standard, `stack`.
+    Linear: each array receives its part of the cotangent.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Notes
     -----
-    Linear: the cotangents are stacked. Source: array API standard, `unstack`.
+    Linear: the cotangents are stacked.
 
     Examples
     --------
@@ -173,7 +173,6 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
     Notes
     -----
     Linear: cotangents are summed over what was repeated. There is no method, as PyTorch's is `tile`.
-    Source: array API standard, `repeat`.
 
     Examples
     --------
@@ -217,7 +216,7 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
     Notes
     -----
-    Linear: cotangents are summed over what was repeated. Source: array API standard, `tile`.
+    Linear: cotangents are summed over what was repeated.
 
     Examples
     --------
@@ -289,10 +288,6 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     ------
     ValueError : if the shapes do not fit
 
-    Notes
-    -----
-    Source: array API standard, `broadcast_arrays`.
-
     Examples
     --------
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
@@ -342,7 +337,7 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 
     Notes
     -----
-    Linear: cotangents are summed over the other axes. Source: array API standard, `meshgrid`.
+    Linear: cotangents are summed over the other axes.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's axes are put back. Source: array API standard, `permute_dims`.
+    Linear: the cotangent's axes are put back.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's axes are swapped back. Source: array API standard, `matrix_transpose`.
+    Linear: the cotangent's axes are swapped back.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
 
     Notes
     -----
-    Linear: the cotangent's axes are moved back. Source: array API standard, `moveaxis`.
+    Linear: the cotangent's axes are moved back.
 
     Examples
     --------
@@ -294,7 +294,7 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is flipped back. Source: array API standard, `flip`.
+    Linear: the cotangent is flipped back.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
     Notes
     -----
-    Linear: the cotangent is shifted back. Source: array API standard, `roll`.
+    Linear: the cotangent is shifted back.
 
     Examples
     --------

@@ -43,7 +43,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `reshape`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `squeeze`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `expand_dims`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -293,7 +293,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Notes
     -----
-    Linear: cotangents are summed over what was repeated. Source: array API standard, `broadcast_to`.
+    Linear: cotangents are summed over what was repeated.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Notes
     -----
-    Linear: each element receives the cotangent of its sum. Source: array API standard, `sum`.
+    Linear: each element receives the cotangent of its sum.
 
     Examples
     --------
@@ -53,8 +53,7 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
     Notes
     -----
-    Linear: each of n elements receives the cotangent of its mean, divided by n. Source: array API standard,
-    `mean`.
+    Linear: each of n elements receives the cotangent of its mean, divided by n.
 
     Examples
     --------
@@ -93,7 +92,7 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
     Notes
     -----
     The derivative by an element is the product of the others, also where some are 0; it is computed without
-    division. Source: array API standard, `prod`.
+    division.
 
     Examples
     --------
@@ -139,7 +138,7 @@ def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     Notes
     -----
     Elements that tie for the largest share the cotangent evenly, as in `torch.amax`; where some are NaN,
-    these do. Source: array API standard, `max`.
+    these do.
 
     Examples
     --------
@@ -164,7 +163,7 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     Notes
     -----
     Elements that tie for the smallest share the cotangent evenly, as in `torch.amin`; where some are NaN,
-    these do. Source: array API standard, `min`.
+    these do.
 
     Examples
     --------
@@ -201,10 +200,6 @@ def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     -------
     array of booleans without the axes looked along; True where there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `all`.
-
     Examples
     --------
     >>> dk.all(dk.asarray([[True, False], [True, True]]), axis=1)
@@ -221,10 +216,6 @@ def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     -------
     array of booleans without the axes looked along; False where there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `any`.
-
     Examples
     --------
     >>> dk.any(dk.asarray([[True, False], [False, False]]), axis=1)
@@ -240,10 +231,6 @@ def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bo
     Returns
     -------
     array of integers without the axes counted along
-
-    Notes
-    -----
-    Source: array API standard, `count_nonzero`.
 
     Examples
     --------
@@ -299,8 +286,7 @@ def cumulative_sum(
 
     Notes
     -----
-    Linear: each element receives the cotangents of the sums it is in. Source: array API standard,
-    `cumulative_sum`.
+    Linear: each element receives the cotangents of the sums it is in.
 
     Examples
     --------
@@ -353,7 +339,7 @@ def cumulative_prod(
     Notes
     -----
     The derivative of a product by an element in it is the product of the others, also where some are 0; it is
-    computed without division. Source: array API standard, `cumulative_prod`.
+    computed without division.
 
     Examples
     --------

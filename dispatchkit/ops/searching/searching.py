@@ -52,10 +52,6 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     ------
     ValueError : if there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `argmax`.
-
     Examples
     --------
     >>> dk.argmax(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
@@ -87,10 +83,6 @@ def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     ------
     ValueError : if there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `argmin`.
-
     Examples
     --------
     >>> dk.argmin(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
@@ -118,10 +110,6 @@ def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
     Raises
     ------
     ValueError : if `x` has no axis
-
-    Notes
-    -----
-    Source: array API standard, `nonzero`.
 
     Examples
     --------
@@ -161,10 +149,6 @@ def searchsorted(
     Returns
     -------
     array of integers from 0 to n, of the shape of `x2`
-
-    Notes
-    -----
-    Source: array API standard, `searchsorted`.
 
     Examples
     --------
@@ -267,7 +251,7 @@ def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False
     Notes
     -----
     The derivative is the permutation that sorts. There is no method, as NumPy's sorts in place and
-    PyTorch's returns two arrays. Source: array API standard, `sort`.
+    PyTorch's returns two arrays.
 
     Examples
     --------
@@ -309,10 +293,6 @@ def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = Fa
     Returns
     -------
     array of integers, of the shape of `x`; NaN counts as the largest
-
-    Notes
-    -----
-    Source: array API standard, `argsort`.
 
     Examples
     --------

@@ -81,7 +81,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_all`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_counts`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_inverse`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     Each NaN is distinct from all others. The order is a promise of this library: NumPy's function of this
-    name makes none. Source: array API standard, `unique_values`.
+    name makes none.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
 
     Notes
     -----
-    NaN is in no set. Source: array API standard, `isin`.
+    NaN is in no set.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     Notes
     -----
     For n elements ``sum(abs(x - mean(x))**2) / (n - correction)``, with derivative
-    ``2 * (x - mean(x)) / (n - correction)``. Source: array API standard, `var`.
+    ``2 * (x - mean(x)) / (n - correction)``.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     Notes
     -----
     The square root of `var`, with derivative ``(x - mean(x)) / ((n - correction) * y)``; where all elements
-    are equal that is 0, as in PyTorch. Source: array API standard, `std`.
+    are equal that is 0, as in PyTorch.
 
     Examples
     --------
