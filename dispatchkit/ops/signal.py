@@ -24,7 +24,6 @@ ENDS = (type(None), float, int)
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     samples=[
         sample(draw(4), draw(3)),
         sample(draw(3), draw(4), mode="same"),
@@ -160,7 +159,6 @@ POINTS = np.asarray([-1.0, 0.0, 0.5, 2.0])
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     samples=[
         sample(draw(3, low=0.6, high=1.9), POINTS, draw(4)),
         sample(np.asarray([[-2.0, -0.3], [1.0, 3.0]]), POINTS, draw(4)),

@@ -331,7 +331,7 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
 
 
-@conversion(methods=("clone", "copy"), samples=[sample(draw(2, 3)), sample(draw())])
+@conversion(methods=("copy",), samples=[sample(draw(2, 3)), sample(draw())])
 def clone(xp: Namespace, x: Array, /) -> Array:
     """Copy an array; gradients flow through.
 

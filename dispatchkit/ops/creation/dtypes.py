@@ -313,7 +313,6 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
 
 @conversion(
     passthrough=True,
-    methods=("astype",),
     samples=[
         sample(draw(2, 3), float64),
         sample(draw(2, 3), complex128),

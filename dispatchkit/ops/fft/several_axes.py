@@ -322,7 +322,7 @@ def _rolled(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
     return xp.roll(x, shift, axis=places)
 
 
-@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+@manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
 def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     """Bring the frequencies that `fft` gives into rising order: 0 to the middle.
 
@@ -355,7 +355,7 @@ def fftshift_transpose(xp, g, axes):
     return _rolled(xp, g, axes, False)
 
 
-@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+@manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
 def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     """Undo `fftshift`, from which it differs where a length is odd.
 

@@ -269,10 +269,7 @@ def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -
     return xp.astype(found, x.dtype)
 
 
-@manipulation(
-    methods=("diag",),
-    samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)],
-)
+@manipulation(samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)])
 def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Make a matrix of its diagonal, or take the diagonal of a matrix.
 
@@ -314,7 +311,7 @@ def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 TRIANGLE_SAMPLES = [sample(draw(3, 3)), sample(draw(2, 3), k=1), sample(draw(2, 3, 2), k=-1)]
 
 
-@manipulation(passthrough=True, methods=("tril",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, samples=TRIANGLE_SAMPLES)
 def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the lower triangle: the elements above a diagonal become 0.
 
@@ -344,7 +341,7 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     return xp.tril(x, k=k)
 
 
-@manipulation(passthrough=True, methods=("triu",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, samples=TRIANGLE_SAMPLES)
 def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the upper triangle: the elements below a diagonal become 0.
 

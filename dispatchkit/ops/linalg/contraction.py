@@ -210,6 +210,7 @@ class Term(NamedTuple):
 
 
 @product(
+    method=False,
     samples=[
         sample("ij,jk->ik", draw(2, 3), draw(3, 2)),
         sample("ij,jk", draw(2, 3), draw(3, 2), optimize=False),
@@ -224,7 +225,7 @@ class Term(NamedTuple):
         sample("ij,jk,kl->il", draw(2, 3), draw(3, 2), draw(2, 2), optimize="optimal"),
         sample("ij,kj,k", draw(2, 3), draw(2, 3), draw(2), optimize=["einsum_path", (1, 2), (0, 1)]),
         sample(",i,->i", draw(), draw(2), draw()),
-    ]
+    ],
 )
 def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimize = True) -> Array:
     """Sum products of elements over the axes that subscripts name.

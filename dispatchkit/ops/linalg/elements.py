@@ -29,9 +29,7 @@ REFUSED = (AttributeError, *BACKEND_ERRORS)
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("trace",),
-    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)],
+    methods=("trace",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)]
 )
 def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """Sum of the diagonal elements of matrices.
@@ -84,9 +82,7 @@ def trace_transpose(xp, g, x, offset):
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("diagonal",),
-    samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)],
+    methods=("diagonal",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)]
 )
 def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Diagonal elements of matrices.
@@ -141,7 +137,6 @@ SMALL = 1000
 
 @product(
     namespace=LINALG,
-    methods=("cross",),
     samples=[
         sample(draw(3), draw(3)),
         sample(draw(2, 3), draw(3)),
@@ -208,7 +203,7 @@ def cross_transpose_x2(xp, g, x1, x2, axis):
     return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
 
 
-@product(namespace=LINALG, methods=("outer",), samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
+@product(namespace=LINALG, samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
 def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply every element of one vector with every element of another.
 

@@ -22,7 +22,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose
-from dispatchkit.ops.shared import LINALG, adjoint, conjugate, integer, located, require_square, shape_of
+from dispatchkit.ops.shared import adjoint, conjugate, integer, located, require_square, shape_of
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -49,9 +49,7 @@ class SlogdetResult(NamedTuple):
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("inverse",),
-    samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("inverse",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def inv(xp: Namespace, x: Array, /) -> Array:
     """Inverse of square matrices.
@@ -95,13 +93,12 @@ def inv_jvp(t, y):
 
 
 @linalg(
-    namespace=LINALG,
     samples=[
         sample(draw(3, 3, content="definite"), draw(3)),
         sample(draw(3, 3, content="definite"), draw(3, 2)),
         sample(draw(2, 3, 3, content="definite"), draw(3)),
         sample(draw(2, 2, content="definite"), draw(3, 2, 1)),
-    ],
+    ]
 )
 def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Solve systems of linear equations ``x1 @ y = x2``.
@@ -166,11 +163,7 @@ def solve_transpose_x2(xp, g, x1, x2):
     return _solved(xp, adjoint(xp, x1), g, x2.ndim == 1)
 
 
-@linalg(
-    namespace=LINALG,
-    methods=("det",),
-    samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))],
-)
+@linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
 def det(xp: Namespace, x: Array, /) -> Array:
     """Compute the determinant of square matrices.
 
@@ -225,9 +218,7 @@ def det_jvp(xp, t, y, x):
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("slogdet",),
-    samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("slogdet",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant of square matrices.
@@ -287,10 +278,7 @@ def slogdet_jvp(xp, t, y, x):
     return SlogdetResult(xp.zeros_like(sign), w)
 
 
-@linalg(
-    namespace=LINALG,
-    samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)],
-)
+@linalg(samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)])
 def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     """Integer power of square matrices, by repeated squaring.
 

@@ -19,6 +19,7 @@ from dispatchkit.ops.shared import along, normal_axis
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample([draw(2, 3), draw(1, 3)]),
         sample((draw(2, 3), draw(2, 1)), axis=-1),
@@ -69,6 +70,7 @@ def concat_transpose(xp, g, arrays, axis):
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])],
     axis=Axes(("axis",), added=True),
 )
@@ -106,7 +108,7 @@ def stack_transpose(g, axis):
     return _parts(g, axis, "stack")
 
 
-@manipulation(samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
+@manipulation(method=False, samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
 def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along an axis.
 
@@ -147,6 +149,7 @@ def _parts(x: Any, axis: int, name: str) -> list[Any]:
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample(draw(2, 3), 2),
         sample(draw(2, 3), 2, axis=1),
@@ -196,6 +199,7 @@ def repeat_transpose(xp, g, x, repeats, axis):
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample(draw(2, 3), (2, 2)),
         sample(draw(2, 3), (2,)),
@@ -272,7 +276,7 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return tuple(found[::-1])
 
 
-@manipulation(samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
+@manipulation(method=False, samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
 def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     """Broadcast arrays to the one shape they fit in.
 
@@ -318,7 +322,9 @@ def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
     return view
 
 
-@manipulation(samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))])
+@manipulation(
+    method=False, samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))]
+)
 def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Make the coordinates of the points of a grid from those along each of its axes.
 

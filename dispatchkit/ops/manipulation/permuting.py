@@ -16,7 +16,7 @@ from dispatchkit.ops.shared import Axis, along, inverse, normal_axis
 
 @manipulation(
     passthrough=True,
-    methods=("permute_dims", "permute"),
+    methods=("permute",),
     varargs="axes",
     samples=[sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
 )
@@ -52,7 +52,7 @@ def permute_dims_transpose(xp, g, axes):
     return xp.permute_dims(g, inverse(tuple(axes)))
 
 
-@manipulation(passthrough=True, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
+@manipulation(passthrough=True, method=False, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
 def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
     """Swap the last two axes.
 
@@ -85,7 +85,7 @@ def matrix_transpose_transpose(xp, g):
     return xp.matrix_transpose(g)
 
 
-@manipulation(methods=("t",), properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
+@manipulation(properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
 def t(xp: Namespace, x: Array, /) -> Array:
     """Transpose a matrix; what has fewer than two axes stays as it is.
 
@@ -124,13 +124,12 @@ def t_transpose(xp, g):
 
 
 @manipulation(
-    methods=("transpose",),
     samples=[
         sample(draw(2, 3, 4)),
         sample(draw(2, 3, 4), (1, 0, 2)),
         sample(draw(2, 3, 4), 0, -1),
         sample(draw(2, 3, 4), 1, 0, 2),
-    ],
+    ]
 )
 def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = None, *more: int) -> Array:
     """Reverse the axes, put them in another order, or swap two.
@@ -184,7 +183,7 @@ def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: i
     return transpose_by_body(x, axes, *more)
 
 
-@manipulation(methods=("swapaxes",), samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
+@manipulation(samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
 def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     """Swap two axes.
 
@@ -233,7 +232,6 @@ def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
 
 @manipulation(
     passthrough=True,
-    methods=("moveaxis",),
     samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
     axis=Axes(("source", "destination")),
 )
@@ -272,7 +270,6 @@ def moveaxis_transpose(xp, g, source, destination):
 
 @manipulation(
     passthrough=True,
-    methods=("flip",),
     varargs="axis",
     samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
     axis="axis",
@@ -311,7 +308,6 @@ def flip_transpose(xp, g, axis):
 
 @manipulation(
     passthrough=True,
-    methods=("roll",),
     samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
     axis=Axes(("axis",), none=None),
 )

@@ -16,7 +16,6 @@ from dispatchkit.ops.shared import Axis, normal_axis
 
 @manipulation(
     passthrough=True,
-    methods=("reshape",),
     varargs="shape",
     samples=[
         sample(draw(2, 3), (3, 2)),
@@ -56,7 +55,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
-@manipulation(methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
+@manipulation(varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
 def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     """Look at the elements in another shape, without a copy.
 
@@ -88,13 +87,12 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
 
 @manipulation(
-    methods=("flatten",),
     samples=[
         sample(draw(2, 3)),
         sample(draw()),
         sample(draw(2, 3, 2), start_dim=1),
         sample(draw(2, 3, 2), 0, 1),
-    ],
+    ]
 )
 def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -> Array:
     """Make one axis of several neighbouring ones, or of all.
@@ -130,7 +128,7 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
     return xp.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@manipulation(methods=("ravel",), samples=[sample(draw(2, 3)), sample(draw())])
+@manipulation(samples=[sample(draw(2, 3)), sample(draw())])
 def ravel(xp: Namespace, x: Array, /) -> Array:
     """Make one axis of all.
 
@@ -157,7 +155,6 @@ def ravel_numpy(x: Any, /) -> Any:
 
 @manipulation(
     passthrough=True,
-    methods=("squeeze",),
     samples=[
         sample(draw(1, 3, 1)),
         sample(draw(1, 3, 1), 0),
@@ -196,7 +193,6 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
 @manipulation(
     passthrough=True,
-    methods=("expand_dims",),
     samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
     axis=Axes(("axis",), added=True),
 )
@@ -238,7 +234,7 @@ def squeeze_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 
-@manipulation(methods=("unsqueeze",), samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
+@manipulation(samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
 def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
     """Insert one axis of length 1.
 
@@ -268,7 +264,6 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
 @manipulation(
     passthrough=True,
-    methods=("broadcast_to",),
     samples=[
         sample(draw(3), (2, 3)),
         sample(draw(2, 1), (2, 3)),
@@ -309,9 +304,7 @@ def broadcast_to_transpose(g):
     return g
 
 
-@manipulation(
-    methods=("expand",), varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))]
-)
+@manipulation(varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))])
 def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
     """Repeat an array along axes of length 1, and along new leading ones, without a copy.
 

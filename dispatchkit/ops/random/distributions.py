@@ -56,11 +56,7 @@ def drawn(
     return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")],
-)
+@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")])
 def uniform(
     xp: Namespace,
     low: float = 0.0,
@@ -94,11 +90,7 @@ def uniform(
     return numbers * float(high - low) + float(low)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")],
-)
+@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")])
 def normal(
     xp: Namespace,
     mean: float = 0.0,
@@ -155,11 +147,7 @@ def normal_numpy(
     return normal_by_body(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")],
-)
+@random(namespace=RANDOM, samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])
 def randint(
     xp: Namespace,
     low: int,
@@ -210,11 +198,7 @@ def integers(
     return xp.asarray(values, dtype=wanted, device=device)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)],
-)
+@random(namespace=RANDOM, samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)])
 def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: Generator | None = None) -> Array:
     """Shuffle an array along an axis, or the integers below a number.
 
@@ -247,7 +231,6 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
 
 @random(
     namespace=RANDOM,
-    differentiable=False,
     samples=[
         sample(0.5, shape=(2, 3)),
         sample(draw(4, low=0.0, high=1.0)),
@@ -293,7 +276,6 @@ def bernoulli(
 
 @random(
     namespace=RANDOM,
-    differentiable=False,
     samples=[
         sample(draw(4, low=0.1, high=1.0), 2),
         sample(draw(2, 3, low=0.1, high=1.0), 5, replacement=True),

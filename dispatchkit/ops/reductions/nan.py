@@ -49,7 +49,7 @@ def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None
     return xp.sum(_replaced(xp, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SUM_SAMPLES)
+@operation(kind=kinds.reduction, samples=SUM_SAMPLES)
 def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Multiply the elements that are not NaN.
 
@@ -73,7 +73,7 @@ def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
     return xp.prod(_replaced(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
+@operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
 def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the largest of the elements that are not NaN.
 
@@ -102,7 +102,7 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
+@operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
 def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the smallest of the elements that are not NaN.
 
@@ -156,7 +156,7 @@ def nanmean(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
     return _mean(xp, _computed_in(xp, x, dtype), axis, keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+@operation(kind=kinds.reduction, samples=SPREAD_SAMPLES)
 def nanvar(
     xp: Namespace,
     x: Array,
@@ -199,7 +199,7 @@ def nanvar(
     return xp.var(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * factor
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+@operation(kind=kinds.reduction, samples=SPREAD_SAMPLES)
 def nanstd(
     xp: Namespace,
     x: Array,

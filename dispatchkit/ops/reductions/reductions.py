@@ -252,13 +252,7 @@ CUMULATIVE_SAMPLES = [
 ]
 
 
-@operation(
-    passthrough=True,
-    kind=kinds.function,
-    namespace="dispatchkit",
-    samples=CUMULATIVE_SAMPLES,
-    axis=Axes(("axis",), only_axis),
-)
+@operation(passthrough=True, kind=kinds.function, samples=CUMULATIVE_SAMPLES, axis=Axes(("axis",), only_axis))
 def cumulative_sum(
     xp: Namespace,
     x: Array,
@@ -304,13 +298,7 @@ def cumulative_sum_transpose(xp, g, x, axis, include_initial):
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@operation(
-    passthrough=True,
-    kind=kinds.function,
-    namespace="dispatchkit",
-    samples=CUMULATIVE_SAMPLES,
-    axis=Axes(("axis",), only_axis),
-)
+@operation(passthrough=True, kind=kinds.function, samples=CUMULATIVE_SAMPLES, axis=Axes(("axis",), only_axis))
 def cumulative_prod(
     xp: Namespace,
     x: Array,
@@ -392,7 +380,6 @@ def _recurrence(xp: Namespace, a: Any, b: Any) -> Any:
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("diff",),
     samples=[
         sample(draw(4)),

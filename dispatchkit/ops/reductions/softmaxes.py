@@ -41,7 +41,7 @@ SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", methods=("softmax",), samples=SAMPLES, real=True)
+@operation(kind=kinds.function, methods=("softmax",), samples=SAMPLES, real=True)
 def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """Divide the exponential of each element by the sum of those along an axis, without overflow.
 
@@ -109,7 +109,7 @@ def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
     return floating(xp, x), axis if x.ndim else normal_axes(axis, 0, name)
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", methods=("log_softmax",), samples=SAMPLES, real=True)
+@operation(kind=kinds.function, methods=("log_softmax",), samples=SAMPLES, real=True)
 def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """Compute the logarithm of softmax, without overflow and for shares that round to 0.
 

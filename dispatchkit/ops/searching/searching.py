@@ -174,7 +174,6 @@ class Choice(DeclaredOperation):
 @operation(
     passthrough=True,
     kind=kinds.searching,
-    namespace="dispatchkit",
     record=Choice,
     samples=[
         sample(draw(3, content="boolean"), draw(3), draw(3)),
@@ -234,7 +233,7 @@ def where_jvp_x2(xp, t, condition):
     return xp.where(condition, 0, t)
 
 
-@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES, takes="real numbers")
+@operation(passthrough=True, kind=kinds.sorting, samples=ORDER_SAMPLES, takes="real numbers")
 def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.
 
@@ -275,7 +274,6 @@ def sort_jvp(xp, t, x, axis, descending):
 @operation(
     passthrough=True,
     kind=kinds.sorting,
-    namespace="dispatchkit",
     methods=("argsort",),
     differentiable=False,
     samples=ORDER_SAMPLES,
@@ -311,7 +309,6 @@ class TopKResult(NamedTuple):
 
 @operation(
     kind=kinds.searching,
-    namespace="dispatchkit",
     methods=("topk",),
     samples=[
         sample(draw(4, content="distinct"), 2),

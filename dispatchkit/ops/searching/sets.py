@@ -66,7 +66,7 @@ def _counted(x: Any) -> tuple[Any, Any, Any] | None:
     return None
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     """Find the distinct elements, where they first stand, where each element went, and how often each occurs.
 
@@ -91,7 +91,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     return UniqueAllResult(*xp.unique_all(x))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     """Find the distinct elements, and how often each occurs.
 
@@ -116,7 +116,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     return UniqueCountsResult(*(xp.unique_counts(x) if counted is None else counted[:2]))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     """Find the distinct elements, and where each element went among them.
 
@@ -142,7 +142,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     return UniqueInverseResult(*(xp.unique_inverse(x) if counted is None else (counted[0], counted[2]())))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_values(xp: Namespace, x: Array, /) -> Array:
     """Find the distinct elements.
 
@@ -185,7 +185,6 @@ def unique_values_numpy(x: Any, /) -> Any:
 @operation(
     passthrough=True,
     kind=kinds.set,
-    namespace="dispatchkit",
     differentiable=False,
     samples=[
         sample(draw(2, 3, low=0, high=4, content="integer"), draw(2, low=0, high=4, content="integer")),
@@ -238,7 +237,6 @@ def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 @operation(
     kind=kinds.set,
-    namespace="dispatchkit",
     methods=("bincount",),
     samples=[
         sample(draw(6, low=0, high=3, content="integer")),

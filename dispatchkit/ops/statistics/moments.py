@@ -188,7 +188,6 @@ def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 
 @operation(
     kind=kinds.reduction,
-    namespace="dispatchkit",
     samples=[
         sample(draw(2, 3), axis=0),
         sample(draw(2, 3), weights=draw(2, 3, low=0.5)),
@@ -259,7 +258,6 @@ def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis)
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("cov",),
     samples=[
         sample(draw(2, 3)),
@@ -315,7 +313,6 @@ def cov(
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("corrcoef",),
     samples=[sample(draw(2, 4)), sample(draw(4, 3), rowvar=False), sample(draw(4), differentiable=False)],
 )

@@ -21,7 +21,6 @@ DISTINCT = draw(2, 3, 2, content="distinct")
 
 @operation(
     kind=kinds.reduction,
-    namespace="dispatchkit",
     samples=[
         sample(draw(5, content="distinct")),
         sample(DISTINCT, axis=1),
@@ -62,7 +61,6 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("quantile",),
     samples=[
         sample(draw(5, content="distinct"), 0.3),
