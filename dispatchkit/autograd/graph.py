@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
 
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
-
-
 class Packing(Observer):
     """Packs the saved values of the nodes of each call by a hook.
 

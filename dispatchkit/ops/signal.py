@@ -74,9 +74,6 @@ def _size(x: Any) -> float:
     return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
 
 
-convolve_by_body = body_on_numpy(convolve)
-
-
 @convolve.def_numpy
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function; products of complex infinities are those of the body."""
@@ -84,7 +81,7 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
         longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
         if isfinite(_size(longer) * _size(shorter)):
             return np.correlate(longer, shorter[::-1].conj(), mode)  # what NumPy's function comes to
-    return convolve_by_body(x1, x2, mode=mode)
+    return body_on_numpy(convolve)(x1, x2, mode=mode)
 
 
 @convolve.def_transpose("x1")
@@ -246,9 +243,6 @@ def interp(
     return xp.reshape(y, shape)
 
 
-interp_by_body = body_on_numpy(interp)
-
-
 @interp.def_numpy
 def interp_numpy(
     x: Any,
@@ -268,7 +262,7 @@ def interp_numpy(
         if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
             inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
             return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
-    return interp_by_body(x, points, values, left=left, right=right, period=period)
+    return body_on_numpy(interp)(x, points, values, left=left, right=right, period=period)
 
 
 def _counted_points(points: Any, values: Any) -> int:

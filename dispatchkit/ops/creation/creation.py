@@ -221,13 +221,10 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     return y
 
 
-full_by_body = body_on_numpy(full)
-
-
 @full.def_numpy
 def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
-    return full_by_body(shape, fill_value, dtype=dtype, device=device) if y is None else y
+    return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 @full.def_transpose("fill_value")
@@ -307,9 +304,6 @@ def arange(
 _arange: Callable[..., Any] = np.arange
 
 
-arange_by_body = body_on_numpy(arange)
-
-
 @arange.def_numpy
 def arange_numpy(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None
@@ -319,7 +313,7 @@ def arange_numpy(
             return _arange(0, start, step, dtype or default_dtype_of("i"))
         if type(stop) is int:
             return _arange(start, stop, step, dtype or default_dtype_of("i"))
-    return arange_by_body(start, stop, step, dtype=dtype, device=device)
+    return body_on_numpy(arange)(start, stop, step, dtype=dtype, device=device)
 
 
 def _dtype_between(kind: str, *values: Any) -> DType:
@@ -439,9 +433,6 @@ def linspace(
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
-linspace_by_body = body_on_numpy(linspace)
-
-
 @linspace.def_numpy
 def linspace_numpy(
     start: complex,
@@ -464,7 +455,7 @@ def linspace_numpy(
             if endpoint:
                 y[-1] = stop
             return y
-    return linspace_by_body(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    return body_on_numpy(linspace)(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
@@ -500,9 +491,6 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
-eye_by_body = body_on_numpy(eye)
-
-
 @eye.def_numpy
 def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
     """Put ones into the flat array by one slice."""
@@ -512,7 +500,7 @@ def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: A
         if k < columns:
             y.reshape(-1)[k if k >= 0 else -k * columns : (columns - k) * columns : columns + 1] = 1
         return y
-    return eye_by_body(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    return body_on_numpy(eye)(n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -606,13 +594,10 @@ def full_like(
     return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
-full_like_by_body = body_on_numpy(full_like)
-
-
 @full_like.def_numpy
 def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
-    return full_like_by_body(x, fill_value, dtype=dtype, device=device) if y is None else y
+    return body_on_numpy(full_like)(x, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 @full_like.def_transpose("x")

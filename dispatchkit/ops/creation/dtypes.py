@@ -352,9 +352,12 @@ def astype_transpose(xp, g, x, device):
     return g if device is None or x.device is None else xp.astype(g, g.dtype, copy=False, device=x.device)
 
 
-for _name in (
+NAMES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float32", "float64", "complex64", "complex128"),
+)
+for _name in (
+    *NAMES,
     *("short", "int", "long", "float", "double", "cfloat", "cdouble"),
     *("e", "inf", "nan", "newaxis", "pi"),
     *("can_cast", "finfo", "iinfo", "isdtype", "result_type", "get_default_dtype", "set_default_dtype"),

@@ -136,7 +136,6 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.floor_divide(x1, x2)
 
 
-floor_divide_by_body = body_on_numpy(floor_divide)
 _floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
 # Elements from which a copy that lies flat in memory takes longer than a look at each of them.
 MANY = 4096
@@ -152,7 +151,7 @@ def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
         finite = (size < MANY or (_is_flat(x1) and _is_flat(x2))) and isfinite(_vdot(x1, x2))
     else:
         finite = _is_finite(x1) and _is_finite(x2)
-    return _floor_divide(x1, x2) if finite else floor_divide_by_body(x1, x2)
+    return _floor_divide(x1, x2) if finite else body_on_numpy(floor_divide)(x1, x2)
 
 
 def _is_finite(x: Any) -> bool:
@@ -288,23 +287,19 @@ def sign(xp: Namespace, x: Array, /) -> Array:
     return xp.sign(x)
 
 
-@sign.def_vjp
-def sign_vjp(xp, g, y, x):
-    return _across(xp, g, y, x)
-
-
 @sign.def_jvp
 def sign_jvp(xp, t, y, x):
-    return _across(xp, t, y, x)
-
-
-def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     """Return the part of a direction at right angles to `x`, divided by the magnitude of `x`."""
     if not holds_complex(x):
         return xp.zeros_like(t)
     size = xp.abs(x)
     across = (t - y * xp.real(xp.conj(y) * t)) / xp.where(size == 0, 1, size)
     return xp.where(size == 0, 0, across)
+
+
+@sign.def_vjp
+def sign_vjp(xp, g, y, x):
+    return sign_jvp(xp, g, y, x)
 
 
 @predicate(passthrough=True, differentiable=False, real=True, gives="bool")

@@ -387,53 +387,38 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     return raised if max is None else xp.minimum(raised, max)
 
 
-@clip.def_vjp("x")
-def clip_vjp_x(xp, g, x, min, max):
-    return _inside(xp, g, x, min, max)
-
-
 @clip.def_jvp("x")
 def clip_jvp_x(xp, t, x, min, max):
-    return _inside(xp, t, x, min, max)
-
-
-@clip.def_vjp("min")
-def clip_vjp_min(xp, g, x, min, max):
-    return _below(xp, g, x, min, max)
-
-
-@clip.def_jvp("min")
-def clip_jvp_min(xp, t, x, min, max):
-    return _below(xp, t, x, min, max)
-
-
-@clip.def_vjp("max")
-def clip_vjp_max(xp, g, x, min, max):
-    return _above(xp, g, x, min, max)
-
-
-@clip.def_jvp("max")
-def clip_jvp_max(xp, t, x, min, max):
-    return _above(xp, t, x, min, max)
-
-
-def _inside(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array | None) -> Array:
-    """Return `t` where neither bound replaces the element, else 0."""
     if min is not None:
         t = xp.where(x >= min, t, 0)
     return t if max is None else xp.where(x <= max, t, 0)
 
 
-def _below(xp: Namespace, t: Array, x: Array, min: Array, max: Array | None) -> Array:
-    """Return `t` where the lower bound is the result, else 0."""
+@clip.def_vjp("x")
+def clip_vjp_x(xp, g, x, min, max):
+    return clip_jvp_x(xp, g, x, min, max)
+
+
+@clip.def_jvp("min")
+def clip_jvp_min(xp, t, x, min, max):
     t = xp.where(x < min, t, 0)
     return t if max is None else xp.where(min < max, t, 0)
 
 
-def _above(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array) -> Array:
-    """Return `t` where the upper bound is the result, else 0."""
+@clip.def_vjp("min")
+def clip_vjp_min(xp, g, x, min, max):
+    return clip_jvp_min(xp, g, x, min, max)
+
+
+@clip.def_jvp("max")
+def clip_jvp_max(xp, t, x, min, max):
     kept = xp.where(x > max, t, 0)
     return kept if min is None else xp.where(min > max, t, kept)
+
+
+@clip.def_vjp("max")
+def clip_vjp_max(xp, g, x, min, max):
+    return clip_jvp_max(xp, g, x, min, max)
 
 
 clamp = alias("clamp", clip)

@@ -361,7 +361,6 @@ def _reshaped(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 SMALL = 8192
-einsum_by_body = body_on_numpy(einsum)
 
 
 @einsum.def_numpy
@@ -376,7 +375,7 @@ def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> An
             found = _in_one_call(subscripts, *key)
         except (AttributeError, TypeError):
             pass
-    return einsum_by_body(subscripts, *operands, optimize=optimize) if found is None else found(*operands)
+    return body_on_numpy(einsum)(subscripts, *operands, optimize=optimize) if found is None else found(*operands)
 
 
 @lru_cache(maxsize=256)

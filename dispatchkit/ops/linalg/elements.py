@@ -61,15 +61,12 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
     return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-trace_by_body = body_on_numpy(trace)
-
-
 @trace.def_numpy
 def trace_numpy(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     try:
         return x.trace(offset, -2, -1, dtype)
     except REFUSED:
-        return trace_by_body(x, offset=offset, dtype=dtype)
+        return body_on_numpy(trace)(x, offset=offset, dtype=dtype)
 
 
 tensor_protocol.operation(trace).hint = "; dk.record_calls() records calls"
@@ -114,15 +111,12 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     return xp.linalg.diagonal(x, offset=offset)
 
 
-diagonal_by_body = body_on_numpy(diagonal)
-
-
 @diagonal.def_numpy
 def diagonal_numpy(x: Any, /, *, offset: int = 0) -> Any:
     try:
         return x.diagonal(offset, -2, -1)
     except REFUSED:
-        return diagonal_by_body(x, offset=offset)
+        return body_on_numpy(diagonal)(x, offset=offset)
 
 
 @diagonal.def_transpose
@@ -175,9 +169,6 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return xp.linalg.cross(x1, x2, axis=axis)
 
 
-cross_by_body = body_on_numpy(cross)
-
-
 @cross.def_numpy
 def cross_numpy(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Multiply few vectors by their elements in turned order, which takes copies of them but half the calls."""
@@ -188,7 +179,7 @@ def cross_numpy(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         return np.linalg.cross(x1, x2, axis=axis)
     except REFUSED:
         pass
-    return cross_by_body(x1, x2, axis=axis)
+    return body_on_numpy(cross)(x1, x2, axis=axis)
 
 
 @cross.def_transpose("x1")
@@ -235,14 +226,11 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
 
 
-outer_by_body = body_on_numpy(outer)
-
-
 @outer.def_numpy
 def outer_numpy(x1: Any, x2: Any, /) -> Any:
     if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0):
         return x1[:, None] * x2
-    return outer_by_body(x1, x2)
+    return body_on_numpy(outer)(x1, x2)
 
 
 @outer.def_transpose("x1")

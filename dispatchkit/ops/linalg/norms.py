@@ -186,9 +186,6 @@ SUMS: dict[Any, tuple[int, int, Any]] = {
 ENTRYWISE = ("fro", None)
 
 
-matrix_norm_by_body = body_on_numpy(matrix_norm)
-
-
 @matrix_norm.def_numpy
 def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Leave the norms by singular values to the body, which takes as long."""
@@ -203,7 +200,7 @@ def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") ->
             return np.linalg.norm(x, ord, (-2, -1), keepdims)
     except REFUSED:
         pass
-    return matrix_norm_by_body(x, keepdims=keepdims, ord=ord)
+    return body_on_numpy(matrix_norm)(x, keepdims=keepdims, ord=ord)
 
 
 @linalg(
@@ -276,9 +273,6 @@ def norm(
 AXES = (type(None), int, tuple)
 
 
-norm_by_body = body_on_numpy(norm)
-
-
 @norm.def_numpy
 def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
@@ -296,7 +290,7 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
             return np.linalg.norm(x, ord, axis, keepdims)
     except REFUSED:
         pass
-    return norm_by_body(x, ord=ord, axis=axis, keepdims=keepdims)
+    return body_on_numpy(norm)(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
 class SVDResult(NamedTuple):

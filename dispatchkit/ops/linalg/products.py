@@ -157,9 +157,6 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     return xp.tensordot(x1, x2, axes=axes) if shape1 and shape2 else x1 * x2
 
 
-tensordot_by_body = body_on_numpy(tensordot)
-
-
 @tensordot.def_numpy
 def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Multiply matrices of the axes that are left and those that are summed over."""
@@ -178,7 +175,7 @@ def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
             return y if y.shape == shape else y.reshape(shape)
     except REFUSED:
         pass
-    return tensordot_by_body(x1, x2, axes=axes)
+    return body_on_numpy(tensordot)(x1, x2, axes=axes)
 
 
 def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
@@ -382,12 +379,9 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-dot_by_body = body_on_numpy(dot)
-
-
 @dot.def_numpy
 def dot_numpy(x1: Any, x2: Any, /) -> Any:
-    return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else dot_by_body(x1, x2)
+    return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else body_on_numpy(dot)(x1, x2)
 
 
 for _product in (mm, mv, bmm, dot):

@@ -301,15 +301,12 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-broadcast_by_body = body_on_numpy(broadcast_arrays)
-
-
 @broadcast_arrays.def_numpy
 def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
     try:
         shape = np.broadcast(*arrays).shape
     except ValueError:
-        return broadcast_by_body(*arrays)
+        return body_on_numpy(broadcast_arrays)(*arrays)
     return tuple([_broadcast(x, shape) for x in arrays])
 
 

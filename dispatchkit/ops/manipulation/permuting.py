@@ -171,16 +171,13 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
     return xp.permute_dims(x, tuple(axes))
 
 
-transpose_by_body = body_on_numpy(transpose)
-
-
 @transpose.def_numpy
 def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
     if axes is None and not more:
         return x.transpose()
     if type(axes) is tuple and not more:
-        return x.transpose(axes) if len(axes) == x.ndim else transpose_by_body(x, axes)
-    return transpose_by_body(x, axes, *more)
+        return x.transpose(axes) if len(axes) == x.ndim else body_on_numpy(transpose)(x, axes)
+    return body_on_numpy(transpose)(x, axes, *more)
 
 
 @manipulation(samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
@@ -211,15 +208,12 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     return xp.permute_dims(x, _swapped(x.ndim, axis1, axis2, "swapaxes"))
 
 
-swapaxes_by_body = body_on_numpy(swapaxes)
-
-
 @swapaxes.def_numpy
 def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
     try:
         return x.swapaxes(axis1, axis2)
     except (TypeError, ValueError):
-        return swapaxes_by_body(x, axis1, axis2)
+        return body_on_numpy(swapaxes)(x, axis1, axis2)
 
 
 def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
@@ -339,18 +333,15 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
     return xp.roll(x, shift, axis=axis)
 
 
-roll_by_body = body_on_numpy(roll)
-
-
 @roll.def_numpy
 def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Any:
     if type(x) is not np.ndarray or type(shift) is not int:
-        return roll_by_body(x, shift, axis=axis)
+        return body_on_numpy(roll)(x, shift, axis=axis)
     if axis is None:
         return rolled(x.reshape(-1), shift, 0).reshape(x.shape)
     if type(axis) is int and -x.ndim <= axis < x.ndim:
         return rolled(x, shift, axis % x.ndim)
-    return roll_by_body(x, shift, axis=axis)
+    return body_on_numpy(roll)(x, shift, axis=axis)
 
 
 def rolled(x: Any, shift: int, axis: int) -> Any:

@@ -124,9 +124,6 @@ def normal(
     return numbers * float(std) + float(mean)
 
 
-normal_by_body = body_on_numpy(normal)
-
-
 @normal.def_numpy
 def normal_numpy(
     mean: float = 0.0,
@@ -144,7 +141,7 @@ def normal_numpy(
             return source_of(generator).normal(mean, std, shape)
         except REFUSED:
             pass
-    return normal_by_body(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
+    return body_on_numpy(normal)(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
 @random(namespace=RANDOM, samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])

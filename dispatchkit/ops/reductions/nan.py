@@ -95,11 +95,8 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmax(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 3.])
     """
-    if not is_inexact(x.dtype):
-        return xp.max(x, axis=axis, keepdims=keepdims)
-    left_out = xp.isnan(x)
-    y = xp.max(xp.where(left_out, -math.inf, x), axis=axis, keepdims=keepdims)
-    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+    y = xp.max(_replaced(xp, x, -math.inf), axis=axis, keepdims=keepdims)
+    return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
 @operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
@@ -124,11 +121,8 @@ def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmin(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 2.])
     """
-    if not is_inexact(x.dtype):
-        return xp.min(x, axis=axis, keepdims=keepdims)
-    left_out = xp.isnan(x)
-    y = xp.min(xp.where(left_out, math.inf, x), axis=axis, keepdims=keepdims)
-    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+    y = xp.min(_replaced(xp, x, math.inf), axis=axis, keepdims=keepdims)
+    return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
 @reduction(samples=SUM_SAMPLES)
@@ -246,6 +240,11 @@ def nanstd(
 def _replaced(xp: Namespace, x: Any, value: Any) -> Any:
     """Return an array with another value for each NaN."""
     return xp.where(xp.isnan(x), value, x) if is_inexact(x.dtype) else x
+
+
+def _unless_all_nan(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """Return a result, NaN where all elements that it is of are."""
+    return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), math.nan, y) if is_inexact(x.dtype) else y
 
 
 def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:

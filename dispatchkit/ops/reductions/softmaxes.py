@@ -74,26 +74,22 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-@softmax.def_vjp
-def softmax_vjp(xp, g, y, axis):
-    return _centred(xp, g, y, axis)
-
-
 @softmax.def_jvp
 def softmax_jvp(xp, t, y, axis):
-    return _centred(xp, t, y, axis)
-
-
-def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
     """Return the product with the derivative of softmax, a symmetric matrix."""
-    if type(v) is type(y) is np.ndarray:
+    if type(t) is type(y) is np.ndarray:
         if y.ndim and y.dtype.char in "fd" and axis in (-1, y.ndim - 1):
-            return centred_rows(v, y)
-        d = np.asarray(v * y)
-        np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
+            return centred_rows(t, y)
+        d = np.asarray(t * y)
+        np.subtract(t, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
         d *= y
         return d
-    return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))
+    return y * (t - xp.sum(t * y, axis=axis if y.ndim else (), keepdims=True))
+
+
+@softmax.def_vjp
+def softmax_vjp(xp, g, y, axis):
+    return softmax_jvp(xp, g, y, axis)
 
 
 def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:

@@ -223,16 +223,13 @@ FEW = 1000
 _any_of: Any = np.logical_or.reduce
 
 
-isin_by_body = body_on_numpy(isin)
-
-
 @isin.def_numpy
 def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Compare few elements with each other; NumPy's function puts them in order."""
     if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:
         found = _any_of(x1[..., None] == x2.reshape(-1), -1)
         return ~found if invert else found
-    return isin_by_body(x1, x2, invert=invert)
+    return body_on_numpy(isin)(x1, x2, invert=invert)
 
 
 @operation(
