@@ -84,14 +84,8 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     return body_on_numpy(convolve)(x1, x2, mode=mode)
 
 
-@convolve.def_transpose("x1")
-def convolve_transpose_x1(xp, g, x1, x2, mode):
-    return _correlated(xp, g, x2, x1.shape[0], mode)
-
-
-@convolve.def_transpose("x2")
-def convolve_transpose_x2(xp, g, x1, x2, mode):
-    return _correlated(xp, g, x1, x2.shape[0], mode)
+convolve.def_transpose("x1")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x2, x1.shape[0], mode))
+convolve.def_transpose("x2")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x1, x2.shape[0], mode))
 
 
 def _extent(m: int, n: int, mode: str) -> tuple[int, int]:

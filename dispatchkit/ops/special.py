@@ -88,9 +88,7 @@ def erf(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erf, x)
 
 
-@erf.def_partial
-def erf_partial(xp, x):
-    return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
+erf.def_partial(lambda xp, x: 2 / math.sqrt(math.pi) * xp.exp(-x * x))
 
 
 @special(special="from 0 to 2")
@@ -113,9 +111,7 @@ def erfc(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erfc, x)
 
 
-@erfc.def_partial
-def erfc_partial(xp, x):
-    return -2 / math.sqrt(math.pi) * xp.exp(-x * x)
+erfc.def_partial(lambda xp, x: -2 / math.sqrt(math.pi) * xp.exp(-x * x))
 
 
 @special(domain=(-0.9, 0.9), special="infinite at -1 and 1, NaN beyond")
@@ -138,9 +134,7 @@ def erfinv(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erfinv, x)
 
 
-@erfinv.def_partial
-def erfinv_partial(xp, y):
-    return math.sqrt(math.pi) / 2 * xp.exp(y * y)
+erfinv.def_partial(lambda xp, y: math.sqrt(math.pi) / 2 * xp.exp(y * y))
 
 
 @special(special="from 0 to 1")
@@ -163,9 +157,7 @@ def ndtr(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, ndtr, x)
 
 
-@ndtr.def_partial
-def ndtr_partial(xp, x):
-    return xp.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+ndtr.def_partial(lambda xp, x: xp.exp(-x * x / 2) / math.sqrt(2 * math.pi))
 
 
 @special(domain=(0.5, 4.0), special="infinite at 0 and the negative integers")
@@ -248,9 +240,7 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
 
 
-@polygamma.def_partial
-def polygamma_partial(xp, n, x):
-    return computed(xp, polygamma, n + 1, x)
+polygamma.def_partial(lambda xp, n, x: computed(xp, polygamma, n + 1, x))
 
 
 @special(domain=(0.1, 3.0))
@@ -291,9 +281,7 @@ def xlogy_partial_x1(xp, x1, x2):
     return xp.where(nothing, 0.0, xp.log(xp.where(nothing, 1.0, x2)))
 
 
-@xlogy.def_partial("x2")
-def xlogy_partial_x2(x1, x2):
-    return x1 / x2
+xlogy.def_partial("x2")(lambda x1, x2: x1 / x2)
 
 
 @special(domain=(0.1, 0.9), special="infinite at 0 and 1, NaN beyond")

@@ -227,9 +227,7 @@ def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = 
     return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
-@full.def_transpose("fill_value")
-def full_transpose(g):
-    return g
+full.def_transpose("fill_value")(lambda g: g)
 
 
 @creation(
@@ -605,11 +603,5 @@ def full_like_transpose_x(xp, g, x):
     return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
 
 
-@full_like.def_jvp("x")
-def full_like_jvp_x(xp, y):
-    return xp.zeros_like(y)
-
-
-@full_like.def_transpose("fill_value")
-def full_like_transpose(g):
-    return g
+full_like.def_jvp("x")(lambda xp, y: xp.zeros_like(y))
+full_like.def_transpose("fill_value")(lambda g: g)

@@ -75,14 +75,8 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.multiply(x1, x2)
 
 
-@multiply.def_partial("x1")
-def multiply_partial_x1(x2):
-    return x2
-
-
-@multiply.def_partial("x2")
-def multiply_partial_x2(x1):
-    return x1
+multiply.def_partial("x1")(lambda x2: x2)
+multiply.def_partial("x2")(lambda x1: x1)
 
 
 @multiplicative(passthrough=True, operator="__truediv__", domain=(0.5, 2.0), gives="float")
@@ -101,9 +95,7 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.divide(x1, x2)
 
 
-@divide.def_transpose("x1")
-def divide_transpose_x1(xp, g, x2):
-    return g / xp.conj(x2) if holds_complex(x2) else g / x2
+divide.def_transpose("x1")(lambda xp, g, x2: g / xp.conj(x2) if holds_complex(x2) else g / x2)
 
 
 @divide.def_partial("x2")
@@ -257,9 +249,7 @@ def abs(xp: Namespace, x: Array, /) -> Array:
     return xp.abs(x)
 
 
-@abs.def_vjp
-def abs_vjp(xp, g, x):
-    return g * xp.sign(x)
+abs.def_vjp(lambda xp, g, x: g * xp.sign(x))
 
 
 @abs.def_jvp
@@ -335,11 +325,7 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.copysign(x1, x2)
 
 
-@copysign.def_partial("x1")
-def copysign_partial_x1(xp, y, x1):
-    return xp.sign(x1) * xp.sign(y)
-
-
+copysign.def_partial("x1")(lambda xp, y, x1: xp.sign(x1) * xp.sign(y))
 copysign.def_partial(None, 0)
 
 

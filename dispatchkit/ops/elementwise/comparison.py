@@ -278,14 +278,8 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.maximum(x1, x2)
 
 
-@maximum.def_partial("x1")
-def maximum_partial_x1(xp, x1, x2):
-    return _share(xp, x1, x1 < x2, x1 == x2)
-
-
-@maximum.def_partial("x2")
-def maximum_partial_x2(xp, x1, x2):
-    return _share(xp, x2, x2 < x1, x1 == x2)
+maximum.def_partial("x1")(lambda xp, x1, x2: _share(xp, x1, x1 < x2, x1 == x2))
+maximum.def_partial("x2")(lambda xp, x1, x2: _share(xp, x2, x2 < x1, x1 == x2))
 
 
 @bounds(passthrough=True, takes="real numbers", gives="same")
@@ -304,14 +298,8 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.minimum(x1, x2)
 
 
-@minimum.def_partial("x1")
-def minimum_partial_x1(xp, x1, x2):
-    return _share(xp, x1, x1 > x2, x1 == x2)
-
-
-@minimum.def_partial("x2")
-def minimum_partial_x2(xp, x1, x2):
-    return _share(xp, x2, x2 > x1, x1 == x2)
+minimum.def_partial("x1")(lambda xp, x1, x2: _share(xp, x1, x1 > x2, x1 == x2))
+minimum.def_partial("x2")(lambda xp, x1, x2: _share(xp, x2, x2 > x1, x1 == x2))
 
 
 def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
@@ -337,9 +325,7 @@ def relu(xp: Namespace, x: Array, /) -> Array:
     return xp.maximum(x, 0)
 
 
-@relu.def_partial
-def relu_partial(xp, y):
-    return xp.sign(y)
+relu.def_partial(lambda xp, y: xp.sign(y))
 
 
 # Elements from which the fixed cost of NumPy's own function is less than that of a second pass.

@@ -350,9 +350,7 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     return _rolled(xp, x, axes, True)
 
 
-@fftshift.def_transpose
-def fftshift_transpose(xp, g, axes):
-    return _rolled(xp, g, axes, False)
+fftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, False))
 
 
 @manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
@@ -383,6 +381,4 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     return _rolled(xp, x, axes, False)
 
 
-@ifftshift.def_transpose
-def ifftshift_transpose(xp, g, axes):
-    return _rolled(xp, g, axes, True)
+ifftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, True))

@@ -371,11 +371,5 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     return xp.triu(x, k=k)
 
 
-@tril.def_transpose
-def tril_transpose(xp, g, k):
-    return xp.tril(g, k=k)
-
-
-@triu.def_transpose
-def triu_transpose(xp, g, k):
-    return xp.triu(g, k=k)
+tril.def_transpose(lambda xp, g, k: xp.tril(g, k=k))
+triu.def_transpose(lambda xp, g, k: xp.triu(g, k=k))

@@ -233,11 +233,5 @@ def outer_numpy(x1: Any, x2: Any, /) -> Any:
     return body_on_numpy(outer)(x1, x2)
 
 
-@outer.def_transpose("x1")
-def outer_transpose_x1(xp, g, x2):
-    return xp.matmul(g, conjugate(xp, x2))
-
-
-@outer.def_transpose("x2")
-def outer_transpose_x2(xp, g, x1):
-    return xp.matmul(conjugate(xp, x1), g)
+outer.def_transpose("x1")(lambda xp, g, x2: xp.matmul(g, conjugate(xp, x2)))
+outer.def_transpose("x2")(lambda xp, g, x1: xp.matmul(conjugate(xp, x1), g))

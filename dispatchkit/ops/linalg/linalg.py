@@ -87,9 +87,7 @@ def inv_vjp(xp, g, y):
     return -(turned @ g @ turned)
 
 
-@inv.def_jvp
-def inv_jvp(t, y):
-    return -(y @ t @ y)
+inv.def_jvp(lambda t, y: -(y @ t @ y))
 
 
 @linalg(
@@ -158,9 +156,7 @@ def solve_jvp_x1(xp, t, y, x1):
     return -_solved(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
 
 
-@solve.def_transpose("x2")
-def solve_transpose_x2(xp, g, x1, x2):
-    return _solved(xp, adjoint(xp, x1), g, x2.ndim == 1)
+solve.def_transpose("x2")(lambda xp, g, x1, x2: _solved(xp, adjoint(xp, x1), g, x2.ndim == 1))
 
 
 @linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
@@ -207,14 +203,8 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
     return xp.where(finite, found, float("nan"))
 
 
-@det.def_vjp
-def det_vjp(xp, g, y, x):
-    return g[..., None, None] * conjugate(xp, _cofactors(xp, y, x))
-
-
-@det.def_jvp
-def det_jvp(xp, t, y, x):
-    return xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1))
+det.def_vjp(lambda xp, g, y, x: g[..., None, None] * conjugate(xp, _cofactors(xp, y, x)))
+det.def_jvp(lambda xp, t, y, x: xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1)))
 
 
 @linalg(
@@ -376,14 +366,8 @@ def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     return _solve_by_solver(r, solver, order) if order else xp.zeros_like(r)
 
 
-@correction.def_transpose
-def correction_transpose(g, solver, order):
-    return _corrected(g, solver, order + 1)
-
-
-@correction.def_jvp
-def correction_jvp(t, solver, order):
-    return _corrected(t, solver, order + 1)
+correction.def_transpose(lambda g, solver, order: _corrected(g, solver, order + 1))
+correction.def_jvp(lambda t, solver, order: _corrected(t, solver, order + 1))
 
 
 def _corrected(x: Any, solver: Any, order: int) -> Any:

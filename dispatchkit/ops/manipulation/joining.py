@@ -103,9 +103,7 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return xp.stack(arrays, axis=axis)
 
 
-@stack.def_transpose
-def stack_transpose(g, axis):
-    return _parts(g, axis, "stack")
+stack.def_transpose(lambda g, axis: _parts(g, axis, "stack"))
 
 
 @manipulation(method=False, samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
@@ -137,9 +135,7 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(_parts(x, axis, "unstack"))
 
 
-@unstack.def_transpose
-def unstack_transpose(xp, g, axis):
-    return xp.stack(g, axis=axis)
+unstack.def_transpose(lambda xp, g, axis: xp.stack(g, axis=axis))
 
 
 def _parts(x: Any, axis: int, name: str) -> list[Any]:

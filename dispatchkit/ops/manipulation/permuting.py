@@ -47,9 +47,7 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
     return xp.permute_dims(x, axes)
 
 
-@permute_dims.def_transpose
-def permute_dims_transpose(xp, g, axes):
-    return xp.permute_dims(g, inverse(tuple(axes)))
+permute_dims.def_transpose(lambda xp, g, axes: xp.permute_dims(g, inverse(tuple(axes))))
 
 
 @manipulation(passthrough=True, method=False, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
@@ -80,9 +78,7 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
     return xp.matrix_transpose(x)
 
 
-@matrix_transpose.def_transpose
-def matrix_transpose_transpose(xp, g):
-    return xp.matrix_transpose(g)
+matrix_transpose.def_transpose(lambda xp, g: xp.matrix_transpose(g))
 
 
 @manipulation(properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
@@ -118,9 +114,7 @@ def t(xp: Namespace, x: Array, /) -> Array:
     return xp.matrix_transpose(x) if x.ndim == 2 else x
 
 
-@t.def_transpose
-def t_transpose(xp, g):
-    return xp.matrix_transpose(g) if g.ndim == 2 else g
+t.def_transpose(lambda xp, g: xp.matrix_transpose(g) if g.ndim == 2 else g)
 
 
 @manipulation(
@@ -257,9 +251,7 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
     return xp.moveaxis(x, source, destination)
 
 
-@moveaxis.def_transpose
-def moveaxis_transpose(xp, g, source, destination):
-    return xp.moveaxis(g, destination, source)
+moveaxis.def_transpose(lambda xp, g, source, destination: xp.moveaxis(g, destination, source))
 
 
 @manipulation(
@@ -295,9 +287,7 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
     return xp.flip(x, axis=axis)
 
 
-@flip.def_transpose
-def flip_transpose(xp, g, axis):
-    return xp.flip(g, axis=axis)
+flip.def_transpose(lambda xp, g, axis: xp.flip(g, axis=axis))
 
 
 @manipulation(

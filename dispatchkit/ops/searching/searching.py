@@ -213,24 +213,10 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
     return xp.where(condition, x1, x2)
 
 
-@where.def_transpose("x1")
-def where_transpose_x1(xp, g, condition):
-    return xp.where(condition, g, 0)
-
-
-@where.def_transpose("x2")
-def where_transpose_x2(xp, g, condition):
-    return xp.where(condition, 0, g)
-
-
-@where.def_jvp("x1")
-def where_jvp_x1(xp, t, condition):
-    return xp.where(condition, t, 0)
-
-
-@where.def_jvp("x2")
-def where_jvp_x2(xp, t, condition):
-    return xp.where(condition, 0, t)
+where.def_transpose("x1")(lambda xp, g, condition: xp.where(condition, g, 0))
+where.def_transpose("x2")(lambda xp, g, condition: xp.where(condition, 0, g))
+where.def_jvp("x1")(lambda xp, t, condition: xp.where(condition, t, 0))
+where.def_jvp("x2")(lambda xp, t, condition: xp.where(condition, 0, t))
 
 
 @operation(passthrough=True, kind=kinds.sorting, samples=ORDER_SAMPLES, takes="real numbers")
