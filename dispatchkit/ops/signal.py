@@ -116,7 +116,7 @@ def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     """
     x, taps = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = x.shape[0], taps.shape[0]
-    if not all(holds(xp.isfinite(one)) for one in (x, taps) if is_inexact(one.dtype)):
+    if not all(holds(xp.isfinite(vector)) for vector in (x, taps) if is_inexact(vector.dtype)):
         return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]
     width = min(max(m, 8), 128)
     count, further = -(-(stop - start) // width), -(-(m - 1) // width)
@@ -203,9 +203,11 @@ def interp(
     tensor([2., 4., 6.])
     """
     n = _counted_points(points, values)
-    for name, one in (("x", x), ("points", points)):
-        if holds_complex(one):
-            raise TypeError(f"{interp.__name__}: {name} must hold real numbers, which have an order, found {one.dtype}")
+    for name, array in (("x", x), ("points", points)):
+        if holds_complex(array):
+            raise TypeError(
+                f"{interp.__name__}: {name} must hold real numbers, which have an order, found {array.dtype}"
+            )
     points, values = floating(xp, points), floating(xp, values)
     if not hasattr(x, "shape"):
         x = xp.asarray(x)
@@ -254,7 +256,7 @@ def interp_numpy(
         if x.dtype is points.dtype is values.dtype is DOUBLE:
             return np.interp(x, points, values, left, right)
         if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
-            inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
+            inexact = [array.dtype if is_inexact(array.dtype) else DOUBLE for array in (points, values)]
             return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
     return body_on_numpy(interp)(x, points, values, left=left, right=right, period=period)
 

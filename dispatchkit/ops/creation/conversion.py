@@ -85,8 +85,8 @@ def to_raw(
     except (AutogradError, DispatchError):
         raise
     except BACKEND_ERRORS as error:
-        given = {"dtype": dtype, "copy": copy, "device": device}
-        options = "".join([f", {option} = {value!r}" for option, value in given.items() if value is not None])
+        options_given = {"dtype": dtype, "copy": copy, "device": device}
+        options = "".join([f", {option} = {value!r}" for option, value in options_given.items() if value is not None])
         fault = "" if dtype is None else dtype_fault(dtype)
         if not can_be_restated(error):
             add_context(error, f"dispatchkit.{name}", fault or f"called with {parameter} = {shown(data)}{options}")
@@ -155,19 +155,19 @@ def _numpy_array(
     if array.dtype.kind not in NUMBERS:
         if dtype is not None:
             raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
-        found = type(data).__name__ if data is None else f"{type(data).__name__} of {array.dtype}"
-        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, wanted=WANTED)
+        description = type(data).__name__ if data is None else f"{type(data).__name__} of {array.dtype}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, description, wanted=WANTED)
     return array
 
 
 def _numbers(name: str, parameter: str, data: Any) -> Any:
     """Return nested sequences as lists, with arrays for the tensors in them."""
     if isinstance(data, (list, tuple)):
-        return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, one) for one in data]
+        return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, member) for member in data]
     array = data.array if isinstance(data, Storage) else data
     if advice := advice_for_subclass(type(array)):
-        found = f"list with a {type(array).__name__}"
-        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, found, advice, WANTED)
+        description = f"list with a {type(array).__name__}"
+        raise ForeignArgumentError(f"dispatchkit.{name}", parameter, description, advice, WANTED)
     return array
 
 

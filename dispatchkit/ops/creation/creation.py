@@ -46,12 +46,12 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
         return shape
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
-        found = tuple(map(operator.index, lengths))
+        checked = tuple(map(operator.index, lengths))
     except TypeError:
         raise TypeError(f"{name}: a shape is an int or a tuple of ints, found {shape!r}") from None
-    if found and min(found) < 0:
+    if checked and min(checked) < 0:
         raise ValueError(f"{name}: lengths in a shape are not negative, found {shape!r}")
-    return found
+    return checked
 
 
 def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
@@ -282,21 +282,21 @@ def arange(
     if stop is None:
         start, stop = 0, start
     values = (start, stop, step)
-    found = _dtype_between("i", *values)
-    if found.kind == "c":
-        raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {found}")
+    between = _dtype_between("i", *values)
+    if between.kind == "c":
+        raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {between}")
     if all(isinstance(value, NUMBERS) for value in values):
         if step == 0:
             raise ValueError(f"{arange.__name__}: step is not 0")
-        return xp.arange(start, stop, step, dtype=dtype or found, device=device)
+        return xp.arange(start, stop, step, dtype=dtype or between, device=device)
     for name, value in zip(("start", "stop", "step"), values, strict=True):
         if shape := getattr(value, "shape", ()):
             raise ValueError(f"{arange.__name__}: {name} must be a number, found an array of shape {tuple(shape)}")
-    start, stop, step = (value if isinstance(value, NUMBERS) else xp.astype(value, found) for value in values)
+    start, stop, step = (value if isinstance(value, NUMBERS) else xp.astype(value, between) for value in values)
     with np.errstate(divide="ignore", invalid="ignore"):
         count = _count((stop - start) / step)
-    steps = xp.arange(count, dtype=found, device=device or _device_of(*values))
-    return xp.astype(start + step * steps, dtype or found, copy=False)
+    steps = xp.arange(count, dtype=between, device=device or _device_of(*values))
+    return xp.astype(start + step * steps, dtype or between, copy=False)
 
 
 _arange: Callable[..., Any] = np.arange

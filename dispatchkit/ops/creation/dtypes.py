@@ -182,14 +182,14 @@ def finfo(type: Any, /) -> FloatInfo:
     dtype = numpy_dtype(type)
     if dtype.kind not in "fc":
         raise ValueError(f"finfo: wants a floating dtype, found {dtype}; see iinfo for integers")
-    found = np.finfo(dtype)
+    limits = np.finfo(dtype)
     return FloatInfo(
-        bits=builtins.int(found.bits),
-        eps=builtins.float(found.eps),
-        max=builtins.float(found.max),
-        min=builtins.float(found.min),
-        smallest_normal=builtins.float(found.smallest_normal),
-        dtype=found.dtype,
+        bits=builtins.int(limits.bits),
+        eps=builtins.float(limits.eps),
+        max=builtins.float(limits.max),
+        min=builtins.float(limits.min),
+        smallest_normal=builtins.float(limits.smallest_normal),
+        dtype=limits.dtype,
     )
 
 
@@ -218,8 +218,8 @@ def iinfo(type: Any, /) -> IntegerInfo:
     dtype = numpy_dtype(type)
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: wants an integer dtype, found {dtype}; see finfo for floating ones")
-    found = np.iinfo(dtype)
-    return IntegerInfo(found.bits, builtins.int(found.max), builtins.int(found.min), dtype)
+    limits = np.iinfo(dtype)
+    return IntegerInfo(limits.bits, builtins.int(limits.max), builtins.int(limits.min), dtype)
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
@@ -246,8 +246,8 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     >>> dk.isdtype(dk.int8, "integral"), dk.isdtype(dk.int8, (dk.int16, "real floating"))
     (True, False)
     """
-    found = numpy_dtype(dtype)
-    return any(_is_of_kind(found, one) for one in (kind if isinstance(kind, tuple) else (kind,)))
+    known = numpy_dtype(dtype)
+    return any(_is_of_kind(known, wanted) for wanted in (kind if isinstance(kind, tuple) else (kind,)))
 
 
 def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:

@@ -38,7 +38,7 @@ def opposite(op: Named, norm: Norm) -> Norm:
 def _sequence(op: Named, parameter: str, value: Any) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{op.__name__}: {parameter} must be a tuple or list of ints, found {value!r}")
-    return tuple(integer(op, f"{parameter}[{i}]", one) for i, one in enumerate(value))
+    return tuple(integer(op, f"{parameter}[{i}]", member) for i, member in enumerate(value))
 
 
 def _check_numbers(op: Named, x: Any, real: bool) -> None:
@@ -118,10 +118,10 @@ def transformed_axes(
         raise ValueError(f"{op.__name__}: there must be an axis to transform, found shape {shape} and axes={axes}")
     _check_numbers(op, x, real)
     opposite(op, norm)
-    given = _given_lengths(op, s, axes, len(places))
+    asked = _given_lengths(op, s, axes, len(places))
     lengths = [
         _length(op, x, place, None if n == -1 else n, f"s[{i}]", halved and i == len(places) - 1)
-        for i, (n, place) in enumerate(zip(given, places, strict=True))
+        for i, (n, place) in enumerate(zip(asked, places, strict=True))
     ]
     return tuple(lengths), places
 

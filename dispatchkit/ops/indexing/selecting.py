@@ -55,8 +55,8 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 def take_transpose(xp, g, x, indices, axis):
     key = (indices,) if axis is None else along(normal_axis(axis, x.ndim), indices)
     shape = (x.size,) if axis is None else x.shape
-    found = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
-    return xp.reshape(found, x.shape)
+    added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
+    return xp.reshape(added, x.shape)
 
 
 @indexing(
@@ -259,14 +259,14 @@ def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -
         raise TypeError(f"{masked_fill.__name__}: mask must be of booleans, found {getattr(mask, 'dtype', mask)}")
     if shape_of(value):
         raise ValueError(f"{masked_fill.__name__}: value must be a number or 0-D, found shape {shape_of(value)}")
-    found = xp.where(mask, value, x)
-    if found.dtype == x.dtype:
-        return found
+    filled = xp.where(mask, value, x)
+    if filled.dtype == x.dtype:
+        return filled
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")) or (
-        xp.isdtype(found.dtype, "complex floating") and not xp.isdtype(x.dtype, "complex floating")
+        xp.isdtype(filled.dtype, "complex floating") and not xp.isdtype(x.dtype, "complex floating")
     ):
         raise TypeError(f"{masked_fill.__name__}: an array of {x.dtype} cannot hold the value {value!r}")
-    return xp.astype(found, x.dtype)
+    return xp.astype(filled, x.dtype)
 
 
 @manipulation(samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)])

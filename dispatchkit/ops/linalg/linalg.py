@@ -144,10 +144,10 @@ def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Arra
 @solve.def_vjp("x1")
 def solve_vjp_x1(xp, g, y, x1):
     vectors = y.ndim < x1.ndim
-    found = _solved(xp, adjoint(xp, x1), g, vectors)
+    solution = _solved(xp, adjoint(xp, x1), g, vectors)
     if vectors:
-        return -(found[..., None] * conjugate(xp, y)[..., None, :])
-    return -(found @ adjoint(xp, y))
+        return -(solution[..., None] * conjugate(xp, y)[..., None, :])
+    return -(solution @ adjoint(xp, y))
 
 
 @solve.def_jvp("x1")
@@ -196,11 +196,11 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
         return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
     finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
     u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))
-    own = xp.eye(s.shape[-1], dtype=xp.bool)
-    others = xp.prod(xp.where(own, 1.0, s[..., None, :]), axis=-1)
+    diagonal = xp.eye(s.shape[-1], dtype=xp.bool)
+    others = xp.prod(xp.where(diagonal, 1.0, s[..., None, :]), axis=-1)
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    found = phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
-    return xp.where(finite, found, float("nan"))
+    cofactors = phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
+    return xp.where(finite, cofactors, float("nan"))
 
 
 det.def_vjp(lambda xp, g, y, x: g[..., None, None] * conjugate(xp, _cofactors(xp, y, x)))
@@ -450,8 +450,8 @@ def _right_side(A: Any, b: Any) -> Any:
     x: Any = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
     is_tensor = isinstance(x, Storage)
     if not is_tensor or x.dtype.kind not in "fc":
-        found = f"{type(x).__name__} of {x.dtype}"
-        raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
+        description = f"{type(x).__name__} of {x.dtype}"
+        raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {description}")
     shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)
     if len(sizes) not in (1, 2) or (shape is not None and shape != sizes[:1] * 2):
         raise ValueError(

@@ -186,11 +186,11 @@ def repeat_transpose(xp, g, x, repeats, axis):
     shape = (x.size,) if axis is None else x.shape
     place = 0 if axis is None else normal_axis(axis, x.ndim)
     if isinstance(repeats, int):
-        found = xp.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
-        return xp.reshape(xp.sum(found, axis=place + 1), x.shape)
+        added = xp.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
+        return xp.reshape(xp.sum(added, axis=place + 1), x.shape)
     origins = xp.repeat(xp.arange(shape[place]), repeats)
-    found = xp.index_put(xp.zeros(shape, dtype=g.dtype), along(place, origins), g, accumulate=True)
-    return xp.reshape(found, x.shape)
+    added = xp.index_put(xp.zeros(shape, dtype=g.dtype), along(place, origins), g, accumulate=True)
+    return xp.reshape(added, x.shape)
 
 
 @manipulation(
@@ -262,14 +262,14 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    found: list[int | None] = []
+    common: list[int | None] = []
     for lengths in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         known = {n for n in lengths if n is not None and n != 1}
         if len(known) > 1:
             listed = ", ".join(map(str, shapes))
             raise ValueError(f"broadcast_shapes: the shapes {listed} do not broadcast to one")
-        found.append(known.pop() if known else None if None in lengths else 1)
-    return tuple(found[::-1])
+        common.append(known.pop() if known else None if None in lengths else 1)
+    return tuple(common[::-1])
 
 
 @manipulation(method=False, samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])

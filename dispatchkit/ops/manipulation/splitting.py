@@ -97,10 +97,10 @@ def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
     if type(value) in (int, float):
         return [(value, value)] * ndim
     if isinstance(value, Mapping):
-        found: list[Any] = [(0, 0)] * ndim
-        for axis, one in value.items():
-            found[normal_axis(axis, ndim, pad.__name__)] = np.broadcast_to(one, (2,)).tolist()
-        value = found
+        pairs: list[Any] = [(0, 0)] * ndim
+        for axis, pair in value.items():
+            pairs[normal_axis(axis, ndim, pad.__name__)] = np.broadcast_to(pair, (2,)).tolist()
+        value = pairs
     try:
         return np.broadcast_to(np.asarray(value), (ndim, 2)).tolist()
     except ValueError:

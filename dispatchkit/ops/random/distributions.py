@@ -260,8 +260,8 @@ def bernoulli(
     >>> dk.random.bernoulli(1.0, shape=3)
     tensor([1., 1., 1.])
     """
-    own = getattr(p, "shape", ())
-    lengths = tuple(own) if shape is None else shape_of(bernoulli.__name__, shape)
+    shape_of_p = getattr(p, "shape", ())
+    lengths = tuple(shape_of_p) if shape is None else shape_of(bernoulli.__name__, shape)
     inside = (p >= 0) & (p <= 1)
     if not holds(inside, traced=True):
         raise ValueError(f"{bernoulli.__name__}: a probability is between 0 and 1, found {p!r}")

@@ -254,8 +254,8 @@ def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:
 
 def _per_element(xp: Namespace, total: Any, x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
     """Return a total divided by the number of elements that are not NaN, less a correction; NaN where none is left."""
-    found = xp.sum(xp.astype(~xp.isnan(x), xp.int64), axis=axis, keepdims=keepdims)
-    left = xp.astype(found, xp.finfo(x.dtype).dtype) - correction
+    count_left = xp.sum(xp.astype(~xp.isnan(x), xp.int64), axis=axis, keepdims=keepdims)
+    left = xp.astype(count_left, xp.finfo(x.dtype).dtype) - correction
     return xp.where(left > 0, total / xp.where(left > 0, left, 1), math.nan)
 
 

@@ -342,19 +342,19 @@ def cumulative_prod_vjp(xp, g, x, axis, include_initial):
     x, g = lanes(xp, conjugate(xp, x), axis), lanes(xp, g, axis)
     if include_initial:
         g = g[..., 1:]
-    found = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+    cotangent = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
+    return cotangent if axis is None else xp.moveaxis(cotangent, -1, axis)
 
 
 @cumulative_prod.def_jvp
 def cumulative_prod_jvp(xp, t, x, axis, include_initial):
     x, t = lanes(xp, x, axis), lanes(xp, t, axis)
-    own = xp.flip(t * _products_before(xp, x), axis=-1)
-    found = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), own), axis=-1)
+    direct = xp.flip(t * _products_before(xp, x), axis=-1)
+    tangent = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), direct), axis=-1)
     if include_initial:
-        initial = xp.zeros((*found.shape[:-1], 1), dtype=found.dtype)
-        found = xp.concat([initial, found], axis=-1)
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+        initial = xp.zeros((*tangent.shape[:-1], 1), dtype=tangent.dtype)
+        tangent = xp.concat([initial, tangent], axis=-1)
+    return tangent if axis is None else xp.moveaxis(tangent, -1, axis)
 
 
 def _products_before(xp: Namespace, x: Any) -> Any:

@@ -227,8 +227,8 @@ _any_of: Any = np.logical_or.reduce
 def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Compare few elements with each other; NumPy's function puts them in order."""
     if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:
-        found = _any_of(x1[..., None] == x2.reshape(-1), -1)
-        return ~found if invert else found
+        among = _any_of(x1[..., None] == x2.reshape(-1), -1)
+        return ~among if invert else among
     return body_on_numpy(isin)(x1, x2, invert=invert)
 
 

@@ -250,8 +250,8 @@ def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis)
     axes = normal_axes(axis, len(shape), average.__name__)
     wanted = tuple(shape[i] for i in axes)
     if shape_of(weights) != wanted:
-        own = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
-        raise ValueError(f"{average.__name__}: weights must have shape {shape}{own}, found {shape_of(weights)}")
+        further = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
+        raise ValueError(f"{average.__name__}: weights must have shape {shape}{further}, found {shape_of(weights)}")
     weights = xp.permute_dims(weights, tuple(axes.index(i) for i in sorted(axes)))
     return xp.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
 
@@ -362,12 +362,12 @@ def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: floa
     x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else xp.matrix_transpose(x)
     x = floating(xp, x)
     fweights, aweights = _weights(xp, name, "fweights", fweights, x), _weights(xp, name, "aweights", aweights, x)
-    given = [weights for weights in (fweights, aweights) if weights is not None]
-    if not given:
+    every = [weights for weights in (fweights, aweights) if weights is not None]
+    if not every:
         deviations = x - xp.mean(x, axis=1, keepdims=True)
         c = deviations @ adjoint(xp, deviations) / max(x.shape[1] - correction, 0)
     else:
-        both = given[0] if len(given) == 1 else given[0] * given[1]
+        both = every[0] if len(every) == 1 else every[0] * every[1]
         total = xp.sum(both)
         deviations = x - xp.sum(x * both, axis=1, keepdims=True) / total
         lost = correction if aweights is None else correction * xp.sum(both * aweights) / total
