@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import prod
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -110,14 +110,8 @@ def lanes(xp: Namespace, x: Any, axis: Axis) -> Any:
     return xp.reshape(xp.permute_dims(x, (*others, *axes)), shape)
 
 
-class WithName(Protocol):
-    """An operation, as messages see it."""
-
-    __name__: str
-
-
-# What a message begins with the name of.
-Named: TypeAlias = WithName | type
+# What a message begins with the name of: an operation, or a type.
+Named: TypeAlias = Callable[..., Any]
 
 
 def integer(op: Named, parameter: str, value: Any, *, least: int | None = None) -> int:

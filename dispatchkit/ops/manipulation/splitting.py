@@ -317,6 +317,4 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
     return rows if x.ndim else rows[:, :0]
 
 
-@argwhere.def_numpy
-def argwhere_numpy(x: Any, /) -> Any:
-    return np.array(x.nonzero()).T if x.ndim else np.argwhere(x)
+argwhere.def_numpy(lambda x, /: np.array(x.nonzero()).T if x.ndim else np.argwhere(x))

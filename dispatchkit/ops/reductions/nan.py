@@ -327,14 +327,6 @@ _declare_spread(nanvar, lambda variance: variance)
 _declare_spread(nanstd, np.sqrt)
 
 
-def _without_nan(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an extreme that leaves out NaN in one pass, from the reduction of NumPy's function of pairs that does."""
-
-    def extreme(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduce(x, axis, None, None, keepdims)
-
-    return extreme
-
-
-nanmax.def_numpy(_without_nan(np.fmax.reduce))
-nanmin.def_numpy(_without_nan(np.fmin.reduce))
+# The reductions of NumPy's functions of pairs leave out NaN in one pass.
+nanmax.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmax.reduce(x, axis, keepdims=keepdims))
+nanmin.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))
