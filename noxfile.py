@@ -48,7 +48,7 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def stubs(session: nox.Session) -> None:
-    """Write the stub of what methods arrays have anew, from the table of the surface."""
+    """Write the stubs of operations and of the methods of arrays anew, from the declarations."""
     install(session, "test")
     session.run("python", "-m", "tests.typing.surface_stub")
 

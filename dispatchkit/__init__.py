@@ -23,13 +23,13 @@ from typing import Any as _Any
 
 from dispatchkit import errors as errors
 from dispatchkit import linalg as linalg
-from dispatchkit import ops as _ops
 from dispatchkit import random as random
 from dispatchkit import tensor as _tensor  # noqa: F401  # loaded before the function `tensor` takes its name
 from dispatchkit.backends.libraries import arrays_of as arrays_of
 from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
+from dispatchkit.declare.namespace import starred_names as _starred_names
 from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad
@@ -58,8 +58,6 @@ from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.protocol.modes import reset_modes as reset_modes
 from dispatchkit.protocol.types.declaration import field as field
-from dispatchkit.random import Generator as Generator
-from dispatchkit.random import manual_seed as manual_seed
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
@@ -100,6 +98,11 @@ else:
         "is_grad_enabled": "autograd",
     }
 
+    # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
+    vars()["__all__"] = sorted(
+        {"errors", "linalg", "random", *_starred_names(__name__), *_LATER} - {"report", "saving", "testing"}
+    )
+
     def _load_everything() -> None:
         for name in [name for name in _LATER if name not in globals()]:
             __getattr__(name)
@@ -118,67 +121,6 @@ else:
 
 __version__ = "0.1.0"
 __array_api_version__ = "2025.12"
-
-# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in its chapter alone.
-vars()["__all__"] = [
-    "ArrayMethods",
-    "DispatchProtocol",
-    "Generator",
-    "Tensor",
-    "TensorFunctionMode",
-    "array_type",
-    "arrays_of",
-    "audit",
-    "autograd",
-    "checked",
-    "clear_densify_ledger",
-    "compile",
-    "converts",
-    "coverage",
-    "data",
-    "decline",
-    "densify",
-    "densify_ledger",
-    "disable_dispatch",
-    "draw",
-    "enable_grad",
-    "errors",
-    "explain",
-    "fallback",
-    "fft",
-    "field",
-    "func",
-    "holds",
-    "implements",
-    "is_grad_enabled",
-    "kinds",
-    "linalg",
-    "load",
-    "local_registrations",
-    "manual_seed",
-    "nn",
-    "no_grad",
-    "operation",
-    "optim",
-    "overridable",
-    "overrides",
-    "random",
-    "record_calls",
-    "redispatch",
-    "register_type",
-    "reset_modes",
-    "rules",
-    "save",
-    "set_grad_enabled",
-    "set_printoptions",
-    "special",
-    "tensor_protocol",
-    "types",
-    "verify",
-    "which",
-    *vars(_ops)["__all__"],
-    *errors.__all__,
-]
 
 _publish(_sys.modules[__name__])
 _register_on_import()

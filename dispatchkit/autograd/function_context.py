@@ -59,8 +59,8 @@ def tensor_leaves(value: Any) -> TensorLeaves:
     cls = type(value)
     if not tensor_protocol.types.participates(cls):
         return NO_LEAVES
-    found = leaves_with_paths(_fields, value)
-    return TensorLeaves(cls, tuple([path for path, leaf in found if isinstance(leaf, Storage)]))
+    members = leaves_with_paths(_fields, value)
+    return TensorLeaves(cls, tuple([path for path, leaf in members if isinstance(leaf, Storage)]))
 
 
 def mapped(value: Any, change: Any) -> Any:

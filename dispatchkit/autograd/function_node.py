@@ -191,8 +191,8 @@ class _Outputs:
         alone = not self.several and self.layout[0] is TENSOR
         emptied = [parts.emptied(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
         _describe(node, self.tensors, None if alone else list(zip(self.layout, emptied, strict=True)))
-        own = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
-        _save(node, self.ctx, own)
+        new_outputs = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
+        _save(node, self.ctx, new_outputs)
         if alone:
             return [node]
         return [
@@ -221,9 +221,9 @@ class _Outputs:
         rest = iter(tensors)
         members = []
         for parts, member in self._pairs():
-            own = [next(rest) for _ in parts.paths]
-            same = all(new is old for new, old in zip(own, parts.take(member), strict=True))
-            members.append(member if same else parts.put(member, own))
+            replaced = [next(rest) for _ in parts.paths]
+            same = all(new is old for new, old in zip(replaced, parts.take(member), strict=True))
+            members.append(member if same else parts.put(member, replaced))
         if not self.several:
             return members[0]
         return with_members(self.result, members)

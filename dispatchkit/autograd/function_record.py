@@ -78,10 +78,10 @@ def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any
     if t is None or not isinstance(y, Tensor):
         return y
     if not isinstance(t, Tensor) or t.shape != y.shape:
-        found = f"a tensor of shape {t.shape}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
+        description = f"a tensor of shape {t.shape}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
         raise AutogradError(
             f"{record.name}.jvp returned an invalid tangent at index {index}: the output has shape {tuple(y.shape)}, "
-            f"found {found}"
+            f"found {description}"
         )
     return Dual(y, t, level)
 
@@ -205,8 +205,8 @@ class _Context:
         self.__dict__["_call"] = call
 
     def __getattr__(self, name: str) -> Any:
-        own = self._ctx.attributes
-        return own[name] if name in own else getattr(self._ctx, name)
+        attributes = self._ctx.attributes
+        return attributes[name] if name in attributes else getattr(self._ctx, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self._ctx.attributes[name] = value
@@ -445,7 +445,7 @@ class FunctionRecord(Overridable):
         parts = [layout.take(arg) for layout, arg in zip(inputs, args, strict=True)]
         ctx, result = self._run(args, _needs(parts))
         seen = copy.copy(ctx)
-        return recorded(self, ctx, [tensor for own in parts for tensor in own], inputs, result), seen
+        return recorded(self, ctx, [tensor for tensors in parts for tensor in tensors], inputs, result), seen
 
     def _run(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
         cls = self.cls
@@ -552,4 +552,4 @@ class FunctionRecord(Overridable):
 
 def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:
     """Return for the tensors of each argument whether one of them requires a gradient."""
-    return tuple([any(tensor._node is not None for tensor in own) for own in parts])
+    return tuple([any(tensor._node is not None for tensor in tensors) for tensors in parts])

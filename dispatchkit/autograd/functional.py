@@ -83,13 +83,13 @@ def grad(
     """
     results, targets = _as_list(outputs), _as_list(inputs)
     gradients = _gradients("grad", results, grad_outputs)
-    found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
-    for index, g in enumerate(found):
+    gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
+    for index, g in enumerate(gradients_found):
         if g is None and not allow_unused:
             raise AutogradError(
                 f"grad: the outputs do not depend on input {index}; pass allow_unused=True to get None for it"
             )
-    return tuple(found)
+    return tuple(gradients_found)
 
 
 def _as_list(tensors: Any) -> list[Any]:

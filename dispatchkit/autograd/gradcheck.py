@@ -101,7 +101,9 @@ class Check:
     def _count(self) -> int:
         """Return how many steps the whole check takes."""
         options = self.options
-        rows, columns = (sum(one.count for one in group.values()) for group in (self.inputs, self.outputs))
+        rows, columns = (
+            sum(directions.count for directions in group.values()) for group in (self.inputs, self.outputs)
+        )
         count = rows + rows * options.check_forward_ad + 2 * columns * options.check_backward_ad
         count += len(self.outputs) * options.check_batched_grad
         return count + len(self.inputs) * options.check_batched_forward_grad

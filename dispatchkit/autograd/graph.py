@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
 
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
-
-
 class Packing(Observer):
     """Packs the saved values of the nodes of each call by a hook.
 
@@ -52,10 +49,10 @@ class Packing(Observer):
         keywords = self.packed(name, getattr(node, "keywords", {}))
         output = getattr(node, "output", None) if node.operation.keeps_output else None
         if isinstance(output, tuple):
-            output = tuple([Packed(self, name, outputs.get(i, one), None) for i, one in enumerate(output)])
+            output = tuple([Packed(self, name, outputs.get(i, leaf), None) for i, leaf in enumerate(output)])
         elif output is not None:
             output = Packed(self, name, outputs.get(0, output), None)
-        if not any(isinstance(one, Packed) for one in leaves(container_items, [saved, keywords, output])):
+        if not any(isinstance(leaf, Packed) for leaf in leaves(container_items, [saved, keywords, output])):
             return
         node.saved = saved
         if keywords:
@@ -68,7 +65,7 @@ class Packing(Observer):
         """Return a saved argument with its tensors and raw arrays packed."""
         return _mapped(
             (Storage, np.ndarray),
-            lambda one: Packed(self, name, one, vertex_of(one) if isinstance(one, Storage) else None),
+            lambda leaf: Packed(self, name, leaf, vertex_of(leaf) if isinstance(leaf, Storage) else None),
             value,
         )
 
@@ -93,17 +90,17 @@ class Packed:
     def __init__(self, packing: Packing, name: str, value: Any, vertex: Vertex | None) -> None:
         self.raw = not isinstance(value, Storage)
         self.vertex = vertex
-        given: Any = Tensor(value) if self.raw else value.detach()
-        before = version_of(given)
-        self.handle = _called(packing.pack, given)
-        if version_of(given) != before:
+        tensor: Any = Tensor(value) if self.raw else value.detach()
+        before = version_of(tensor)
+        self.handle = _called(packing.pack, tensor)
+        if version_of(tensor) != before:
             raise AutogradError(
                 f"saved_tensors_hooks: the pack hook changed a value that {name} saves in place; change a copy"
             )
         self.name = name
         self.unpack = packing.unpack
-        self.shape, self.dtype = tuple(given.shape), given.dtype
-        self.version = None if self.raw else given._memory.version
+        self.shape, self.dtype = tuple(tensor.shape), tensor.dtype
+        self.version = None if self.raw else tensor._memory.version
         self.count = 0 if self.version is None else self.version.changes
 
     def restored(self) -> Any:
@@ -115,21 +112,21 @@ class Packed:
         AutogradError : if it gives one of another shape or dtype
         InplaceError : if it gives the very memory that was saved, and that was changed in place since
         """
-        found = _called(self.unpack, self.handle)
-        if not isinstance(found, Tensor):
+        tensor = _called(self.unpack, self.handle)
+        if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"saved_tensors_hooks: the unpack hook is expected to return a tensor, but for a value that "
-                f"{self.name} saved it returned a {type(found).__name__}"
+                f"{self.name} saved it returned a {type(tensor).__name__}"
             )
-        if tuple(found.shape) != self.shape or found.dtype != self.dtype:
+        if tuple(tensor.shape) != self.shape or tensor.dtype != self.dtype:
             raise AutogradError(
-                f"saved_tensors_hooks: the unpack hook returned a {found.dtype} tensor of shape "
-                f"{tuple(found.shape)} for a value that {self.name} saved as {self.dtype} of shape {self.shape}"
+                f"saved_tensors_hooks: the unpack hook returned a {tensor.dtype} tensor of shape "
+                f"{tuple(tensor.shape)} for a value that {self.name} saved as {self.dtype} of shape {self.shape}"
             )
-        memory = found._memory
+        memory = tensor._memory
         if memory is not None and memory.version is self.version and memory.version.changes != self.count:
             raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.changes)
-        return found.array if self.raw else twin(found, self.vertex)
+        return tensor.array if self.raw else twin(tensor, self.vertex)
 
 
 class Unpacking(NodeWrapper):
@@ -162,15 +159,15 @@ class StandIn(CallNode):
 
 def _unpacked_node(operation: Any, node: Node) -> StandIn:
     """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
-    made = StandIn()
-    made.of = node.original
-    made.operation, made.edges, made.extras = operation, node.edges, None
-    made.shape, made.dtype = node.shape, node.dtype
-    made.saved = unpacked(node.saved)
-    made.keywords = unpacked(node.keywords) if isinstance(node, CallNode) else {}
-    made.outputs = node.outputs if isinstance(node, CallNode) else None
-    made.output = _mapped(Storage, lambda one: one.array, unpacked(getattr(node, "output", None)))
-    return made
+    stand_in = StandIn()
+    stand_in.of = node.original
+    stand_in.operation, stand_in.edges, stand_in.extras = operation, node.edges, None
+    stand_in.shape, stand_in.dtype = node.shape, node.dtype
+    stand_in.saved = unpacked(node.saved)
+    stand_in.keywords = unpacked(node.keywords) if isinstance(node, CallNode) else {}
+    stand_in.outputs = node.outputs if isinstance(node, CallNode) else None
+    stand_in.output = _mapped(Storage, lambda output: output.array, unpacked(getattr(node, "output", None)))
+    return stand_in
 
 
 def packed(name: str, value: Any) -> Any:
@@ -198,7 +195,7 @@ def _called(hook: Callable[[Any], Any], value: Any) -> Any:
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
     """Return saved arguments with each instance of a class changed."""
-    return map_leaves(container_items, lambda one: change(one) if isinstance(one, cls) else one, value)
+    return map_leaves(container_items, lambda leaf: change(leaf) if isinstance(leaf, cls) else leaf, value)
 
 
 def is_anomaly_enabled() -> bool:

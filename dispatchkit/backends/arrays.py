@@ -353,15 +353,15 @@ def as_numpy(name: str, array: Any) -> Any:
     TypeError : naming the operation, where NumPy cannot read the array
     """
     try:
-        found = np.asarray(array)
+        numbers = np.asarray(array)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         if is_traced(array):
             error.add_note(f"{name}: dispatchkit.interop.jax.to_jax(x) gives the array inside")
             raise
         raise TypeError(unreadable(name, array)) from error
-    if found.dtype.kind == "O":
+    if numbers.dtype.kind == "O":
         raise TypeError(unreadable(name, array))
-    return found
+    return numbers
 
 
 def unreadable(name: str, array: Any) -> str:

@@ -128,12 +128,12 @@ def parts_of(xp: Any, shape: Sequence[int], key: Any) -> list[Any]:
     rest = [slice(None)] * (len(shape) - used)
     place = dots[0] if dots else len(given)
     given = [*given[:place], *rest, *given[place + 1 :]]
-    found: list[Any] = []
+    parts: list[Any] = []
     axis = 0
     for part in given:
-        found += _along(xp, shape, axis, part)
+        parts += _along(xp, shape, axis, part)
         axis += _axes_of(part)
-    return found
+    return parts
 
 
 def _converted(xp: Any, part: Any) -> Any:
@@ -228,7 +228,7 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
     kept = [place for place, part in enumerate(parts) if part is None or isinstance(part, slice)]
     lead = sum(place < before for place in kept)
     ndim = len(kept) + len(picked)
-    found = xp.zeros((1,) * ndim, dtype=xp.index_dtype)
+    places = xp.zeros((1,) * ndim, dtype=xp.index_dtype)
     lengths = iter(shape)
     strides = iter([math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
     for place, part in enumerate(parts):
@@ -242,8 +242,8 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
             after = ndim - 1 - (at if at < lead else at + len(picked))
         else:
             after = len(kept) - lead
-        found = found + xp.reshape(indices, (*indices.shape, *(1,) * after)) * stride
-    return found
+        places = places + xp.reshape(indices, (*indices.shape, *(1,) * after)) * stride
+    return places
 
 
 def _indices(xp: Any, part: Any, n: int) -> Any:
@@ -258,13 +258,13 @@ def _indices(xp: Any, part: Any, n: int) -> Any:
 def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape that shapes broadcast to."""
     ndim = max(map(len, shapes), default=0)
-    found = []
+    common = []
     for lengths in zip(*((1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes), strict=True):
         wide = {n for n in lengths if n != 1}
         if len(wide) > 1:
             raise IndexError(f"index arrays of shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast")
-        found.append(wide.pop() if wide else 1)
-    return tuple(found)
+        common.append(wide.pop() if wide else 1)
+    return tuple(common)
 
 
 # Parts of an index that are no arrays.
@@ -337,10 +337,10 @@ class ForeignNamespace:
             name = value
         else:
             return value
-        found = getattr(self.library, name, None)
-        if found is None:
+        dtype = getattr(self.library, name, None)
+        if dtype is None:
             raise TypeError(f"{self.__name__} has no dtype {name}")
-        return self._known_dtype(found)
+        return self._known_dtype(dtype)
 
     def _known_dtype(self, dtype: Any) -> Any:
         """Return the dtype that the library has in its place: JAX those of 32 bits, where it has no wider ones."""
@@ -414,7 +414,7 @@ class ForeignNamespace:
         """
         members = key if isinstance(key, tuple) else (key,)
         if self.lazy and not all(
-            one is None or one is ... or isinstance(one, (int, np.integer, slice)) for one in members
+            member is None or member is ... or isinstance(member, (int, np.integer, slice)) for member in members
         ):
             raise NotImplementedError(
                 f"arrays of {self.__name__} take integers and slices as indices, not arrays, whose elements would have "
@@ -472,15 +472,15 @@ class ForeignNamespace:
             return self.asarray(x, copy=True)
         flat, places, values = (self.reshape(one, (-1,)) for one in (x, places, values))
         if scatter is None:
-            found = self._put_by_order(flat, places, values, accumulate=accumulate)
+            changed = self._put_by_order(flat, places, values, accumulate=accumulate)
         elif accumulate:
-            found = scatter.add(flat, places, values)
+            changed = scatter.add(flat, places, values)
         else:
             numbers = self.arange(values.shape[0], dtype=places.dtype)
             last = scatter.largest(self.full(flat.shape, -1, dtype=places.dtype), places, numbers)
             new = self.library.take(values, self.where(last < 0, self.zeros_like(last), last), axis=0)
-            found = self.where(last < 0, flat, new)
-        return self.reshape(found, x.shape)
+            changed = self.where(last < 0, flat, new)
+        return self.reshape(changed, x.shape)
 
     def _put_by_order(self, flat: Any, places: Any, values: Any, *, accumulate: bool) -> Any:
         """Put elements by functions of the standard alone.
@@ -531,8 +531,8 @@ class ForeignNamespace:
 
     def searchsorted(self, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
         """Find where elements would go; JAX gives narrower integers than those of indices."""
-        found = self.library.searchsorted(x1, x2, side=side, sorter=sorter)
-        return self.astype(found, self.index_dtype, copy=False)
+        places = self.library.searchsorted(x1, x2, side=side, sorter=sorter)
+        return self.astype(places, self.index_dtype, copy=False)
 
     @cached_property
     def reshape(self) -> Callable[..., Any]:
@@ -592,8 +592,8 @@ class ForeignNamespace:
 
     def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         """Tell whether elements are among others; array-api-strict does not look at `invert`."""
-        found = self.library.isin(x1, x2)
-        return self.logical_not(found) if invert else found
+        among = self.library.isin(x1, x2)
+        return self.logical_not(among) if invert else among
 
     def unique_all(self, x: Any, /) -> tuple[Any, Any, Any, Any]:
         """Find distinct elements, their first places, where each went and how often each occurs; PyTorch cannot."""

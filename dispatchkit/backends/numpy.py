@@ -22,9 +22,9 @@ def replaceable(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def chosen(*args: Any) -> Any:
         replacement = _replacements.get(chosen)
         if replacement is not None:
-            found = replacement(*args)
-            if found is not NotImplemented:
-                return found
+            result = replacement(*args)
+            if result is not NotImplemented:
+                return result
         return kernel(*args)
 
     return chosen
@@ -103,9 +103,9 @@ def _along(x: Any, axis: int, dtype: Any) -> Any:
 
 def _is_innermost(x: Any, axis: int) -> bool:
     """Return whether NumPy's inner loop goes along an axis: the elements along no other one lie as close."""
-    own: int = abs(x.strides[axis])
+    step: int = abs(x.strides[axis])
     others = [abs(stride) for i, stride in enumerate(x.strides) if i != axis and x.shape[i] > 1]
-    return bool(0 < own < min(others, default=own + 1))
+    return bool(0 < step < min(others, default=step + 1))
 
 
 def add_at(out: Any, key: Any, value: Any) -> None:

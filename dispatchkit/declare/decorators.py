@@ -341,8 +341,9 @@ def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, e
     call.__name__ = fn.__name__
     call.__qualname__ = fn.__qualname__
     call.__module__ = fn.__module__
-    composes = fn.__doc__ and fn.__module__.startswith("dispatchkit.")
-    call.__doc__ = composed(fn.__doc__ or "", signature, entry.kind, entry.facts) if composes else fn.__doc__
+    call.__doc__ = fn.__doc__
+    if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
+        call.__doc__ = composed(fn.__doc__, signature, entry.kind, entry.facts, entry.qualified_name)
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):
@@ -371,50 +372,71 @@ def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Opera
     return function
 
 
+class DeclarerOptions(Options, total=False):
+    """What the declaration of an operation may say to the declarer of its kind."""
+
+    method: bool
+
+
 class _Declarer:
-    """A decorator that declares operations of one kind."""
+    """A decorator that declares operations of one kind.
+
+    Parameters
+    ----------
+    kind : their kind
+    method : whether each is a method, too, unless its declaration says otherwise
+    defaults : what else holds for all of them, as of `operation`
+    """
+
+    def __init__(self, kind: Kind, *, method: bool, **defaults: Unpack[Options]) -> None:
+        self.kind = kind
+        self.method = method
+        self.defaults = defaults
 
     @overload
     def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
     @overload
-    def __call__(self, **options: Unpack[Options]) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
+    def __call__(
+        self, **options: Unpack[DeclarerOptions]
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]: ...
     def __call__(  # type: ignore[misc]  # mypy does not see that keywords go on to `options`
-        self, body: Any = None, /, *, methods: Sequence[str] = (), namespace: str = "dispatchkit", **options: Any
+        self, body: Any = None, /, *, method: bool | None = None, methods: Sequence[str] = (), **options: Any
     ) -> Any:
         """Declare an operation of one kind."""
+        has_method = self.method if method is None else method
 
         def make(fn: Callable[..., Any]) -> Any:
-            names = (fn.__name__, *methods) if self.methods else methods
-            return operation(kind=self.kind, methods=names, namespace=namespace, **options)(fn)
+            names = (fn.__name__, *methods) if has_method else methods
+            every: Any = self.defaults | options
+            return operation(kind=self.kind, methods=names, **every)(fn)
 
         return make if body is None else make(body)
 
-    def __init__(self, kind: Kind, *, methods: bool) -> None:
-        self.kind = kind
-        self.methods = methods
 
-
-arithmetic: _Declarer = _Declarer(kinds.arithmetic, methods=True)
-additive: _Declarer = _Declarer(kinds.additive, methods=True)
-multiplicative: _Declarer = _Declarer(kinds.multiplicative, methods=True)
-bounds: _Declarer = _Declarer(kinds.bounds, methods=True)
-rounding: _Declarer = _Declarer(kinds.rounding, methods=True)
-complex_parts: _Declarer = _Declarer(kinds.complex_parts, methods=True)
-comparison: _Declarer = _Declarer(kinds.comparison, methods=True)
-predicate: _Declarer = _Declarer(kinds.predicate, methods=True)
-logical: _Declarer = _Declarer(kinds.logical, methods=True)
-bitwise: _Declarer = _Declarer(kinds.bitwise, methods=True)
-exponential: _Declarer = _Declarer(kinds.exponential, methods=True)
-trigonometric: _Declarer = _Declarer(kinds.trigonometric, methods=True)
-hyperbolic: _Declarer = _Declarer(kinds.hyperbolic, methods=True)
-activation: _Declarer = _Declarer(kinds.activation, methods=True)
-reduction: _Declarer = _Declarer(kinds.reduction, methods=True)
-manipulation: _Declarer = _Declarer(kinds.manipulation, methods=False)
-linalg: _Declarer = _Declarer(kinds.linalg, methods=False)
-product: _Declarer = _Declarer(kinds.product, methods=False)
-decomposition: _Declarer = _Declarer(kinds.decomposition, methods=False)
-creation: _Declarer = _Declarer(kinds.creation, methods=False)
-indexing: _Declarer = _Declarer(kinds.indexing, methods=False)
-searching: _Declarer = _Declarer(kinds.searching, methods=True)
-conversion: _Declarer = _Declarer(kinds.conversion, methods=False)
-random: _Declarer = _Declarer(kinds.random, methods=False)
+arithmetic: _Declarer = _Declarer(kinds.arithmetic, method=True)
+additive: _Declarer = _Declarer(kinds.additive, method=True)
+multiplicative: _Declarer = _Declarer(kinds.multiplicative, method=True)
+bounds: _Declarer = _Declarer(kinds.bounds, method=True)
+rounding: _Declarer = _Declarer(kinds.rounding, method=True)
+complex_parts: _Declarer = _Declarer(kinds.complex_parts, method=True)
+comparison: _Declarer = _Declarer(kinds.comparison, method=True)
+predicate: _Declarer = _Declarer(kinds.predicate, method=True)
+logical: _Declarer = _Declarer(kinds.logical, method=True)
+bitwise: _Declarer = _Declarer(kinds.bitwise, method=True)
+exponential: _Declarer = _Declarer(kinds.exponential, method=True)
+trigonometric: _Declarer = _Declarer(kinds.trigonometric, method=True)
+hyperbolic: _Declarer = _Declarer(kinds.hyperbolic, method=True)
+activation: _Declarer = _Declarer(kinds.activation, method=True)
+reduction: _Declarer = _Declarer(kinds.reduction, method=True)
+manipulation: _Declarer = _Declarer(kinds.manipulation, method=True)
+linalg: _Declarer = _Declarer(kinds.linalg, method=False, namespace="dispatchkit.linalg")
+product: _Declarer = _Declarer(kinds.product, method=True)
+decomposition: _Declarer = _Declarer(kinds.decomposition, method=True, namespace="dispatchkit.linalg")
+creation: _Declarer = _Declarer(kinds.creation, method=False)
+indexing: _Declarer = _Declarer(kinds.indexing, method=False)
+searching: _Declarer = _Declarer(kinds.searching, method=True)
+conversion: _Declarer = _Declarer(kinds.conversion, method=True)
+random: _Declarer = _Declarer(kinds.random, method=False, differentiable=False)
+special: _Declarer = _Declarer(
+    kinds.special, method=False, namespace="dispatchkit.special", decomposes=False, real=True, gives="float"
+)

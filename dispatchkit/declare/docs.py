@@ -70,9 +70,11 @@ HEADING = re.compile(r"\n\n?([A-Z][A-Za-z ]+)\n---+\n")
 ENTRIES = re.compile(r"\n(?! )")
 EMPTY, VARIADIC = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
 EXAMPLES_IMPORT = ">>> import dispatchkit as dk\n"
+# An operation here is the standard's, unless its docstring names another source.
+OF_THE_STANDARD = ("dispatchkit", "dispatchkit.fft", "dispatchkit.linalg")
 
 
-def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts, qualified_name: str) -> str:
     """Return the docstring of an operation of this library, of the text in its source and the facts.
 
     Parameters
@@ -81,6 +83,7 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
     signature : of the public function, with annotations
     kind : the operation's family
     facts : what its declaration states
+    qualified_name : the namespace and the name, as in ``"dispatchkit.linalg.inv"``
     """
     head, sections = split_sections(text)
     result = str(signature.return_annotation)
@@ -89,9 +92,13 @@ def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts) 
         "Returns": _returns(sections.pop("Returns", ""), result, signature, kind, facts),
         "Raises": _raises(sections.pop("Raises", ""), facts),
     }
-    examples = sections.get("Examples")
-    if examples is not None and EXAMPLES_IMPORT not in examples + "\n":
-        sections["Examples"] = EXAMPLES_IMPORT + examples
+    examples = sections.pop("Examples", "")
+    if qualified_name.rpartition(".")[0] in OF_THE_STANDARD and "Source:" not in text:
+        source = f"Source: array API standard, `{qualified_name.partition('.')[2]}`."
+        sections["Notes"] = f"{sections.get('Notes', '').rstrip()}\n{source}"
+    if examples and EXAMPLES_IMPORT not in examples + "\n":
+        examples = EXAMPLES_IMPORT + examples
+    sections["Examples"] = examples
     return join_sections(head, composed_sections | sections)
 
 

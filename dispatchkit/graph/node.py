@@ -270,12 +270,12 @@ def recorded(
         for tensor in _tensors(fields, value)
         if tensor._node is not None
     }
-    found: dict[Node, dict[int, Storage]] = {}
+    nodes: dict[Node, dict[int, Storage]] = {}
     for tensor in _tensors(fields, result):
         node = _main(tensor)
         if isinstance(node, Node) and node not in before:
-            found.setdefault(node, {})[getattr(tensor._node, "index", 0)] = tensor
-    return found
+            nodes.setdefault(node, {})[getattr(tensor._node, "index", 0)] = tensor
+    return nodes
 
 
 def _main(tensor: Storage) -> Any:
@@ -378,18 +378,18 @@ class Traced(NodeWrapper):
 
     def _checked(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         try:
-            found = pull(node, g)
+            cotangents = pull(node, g)
         except AnomalyError:
             raise
         except Exception as error:
             what = f"Function '{self.node_name}' raised {type(error).__name__}: {error}"
             raise AnomalyError(what, *self.history()) from error
         if anomaly.check_nan:
-            for index, one in enumerate(found):
-                if one is not None and _has_nan(one):
+            for index, cotangent in enumerate(cotangents):
+                if cotangent is not None and _has_nan(cotangent):
                     what = f"Function '{self.node_name}' returned nan values in its {index}th output."
                     raise AnomalyError(what, *self.history())
-        return found
+        return cotangents
 
     def history(self) -> tuple[str, list[tuple[str, str]]]:
         """Return the lines that recorded the node, and name and lines of each node whose backward led there."""

@@ -57,16 +57,16 @@ def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[
 def let_go(outside: list[Any], known: set[int]) -> None:
     """Hold gradients no longer that somebody outside may hold, but the ids of those that own their memory."""
     while outside:
-        one = outside.pop()
-        if type(one) is list:
-            outside += one
+        gradient = outside.pop()
+        if type(gradient) is list:
+            outside += gradient
         else:
-            known.add(_memory_key(one))
+            known.add(_memory_key(gradient))
 
 
 def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
     """Clone the gradients, which are tensors, that share memory with another one or with a tensor outside."""
-    taken = {key for one in outside for key in _keys(one)}
+    taken = {key for tensor in outside for key in _keys(tensor)}
     for vertex, g in found.items():
         if not g.is_tracer:
             read_only = isinstance(g.array, ndarray) and not g.array.flags.writeable
@@ -149,7 +149,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     """
     wanted = None if inputs is None else set(inputs)
     pending, needed, grads = _start(roots, wanted)
-    found: dict[Vertex, Any] = {}
+    gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
     ownership: Ownership = grads, outside, set()
     ready = [vertex for vertex in grads if pending[vertex] == 0]
@@ -162,10 +162,10 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
                 g = _arrived(vertex, g, wrap, create_graph, outside)
         if vertex.is_leaf:
             if g is not None and (wanted is None or vertex in wanted):
-                _deliver(vertex, g, wrap, create_graph, ownership, None if accumulate else found)
+                _deliver(vertex, g, wrap, create_graph, ownership, None if accumulate else gradients)
             continue
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
-            found[vertex] = g if create_graph else copied(g)
+            gradients[vertex] = g if create_graph else copied(g)
         edges = vertex.edges
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
@@ -194,9 +194,9 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
             pending[edge] = count = pending[edge] - 1
             if count == 0:
                 ready.append(edge)
-    if create_graph and found:
-        separate(found, outside)
-    return found
+    if create_graph and gradients:
+        separate(gradients, outside)
+    return gradients
 
 
 def _start(
@@ -238,7 +238,7 @@ def follower_of(vertex: Vertex | None) -> str:
     arguments = differentiated.get()
     if vertex is None or not arguments or not is_grad_enabled():
         return ""
-    return next((arguments[one] for one in reachable([vertex]) if one in arguments), "")
+    return next((arguments[reached] for reached in reachable([vertex]) if reached in arguments), "")
 
 
 def _on_a_path(pending: dict[Vertex, int], wanted: set[Vertex]) -> set[Vertex]:

@@ -1,32 +1,35 @@
 """The catalogue of operations: a folder or file for each chapter, each operation with its derivative."""
 
-from dispatchkit.declare.namespace import starred_names
-from dispatchkit.ops.creation import fields as fields  # loaded for its effect
-from dispatchkit.ops.creation.conversion import *  # noqa: F403
-from dispatchkit.ops.creation.creation import *  # noqa: F403
-from dispatchkit.ops.creation.dtypes import *  # noqa: F403
-from dispatchkit.ops.elementwise.arithmetic import *  # noqa: F403
-from dispatchkit.ops.elementwise.comparison import *  # noqa: F403
-from dispatchkit.ops.elementwise.exponential import *  # noqa: F403
-from dispatchkit.ops.elementwise.trigonometry import *  # noqa: F403
-from dispatchkit.ops.indexing.indexing import *  # noqa: F403
-from dispatchkit.ops.indexing.selecting import *  # noqa: F403
-from dispatchkit.ops.info import *  # noqa: F403
-from dispatchkit.ops.linalg.contraction import *  # noqa: F403
-from dispatchkit.ops.linalg.products import *  # noqa: F403
-from dispatchkit.ops.manipulation.joining import *  # noqa: F403
-from dispatchkit.ops.manipulation.permuting import *  # noqa: F403
-from dispatchkit.ops.manipulation.shapes import *  # noqa: F403
-from dispatchkit.ops.manipulation.splitting import *  # noqa: F403
-from dispatchkit.ops.random.arrays import *  # noqa: F403
-from dispatchkit.ops.reductions.nan import *  # noqa: F403
-from dispatchkit.ops.reductions.reductions import *  # noqa: F403
-from dispatchkit.ops.reductions.softmaxes import *  # noqa: F403
-from dispatchkit.ops.searching.searching import *  # noqa: F403
-from dispatchkit.ops.searching.sets import *  # noqa: F403
-from dispatchkit.ops.signal import *  # noqa: F403
-from dispatchkit.ops.statistics.moments import *  # noqa: F403
-from dispatchkit.ops.statistics.quantiles import *  # noqa: F403
+# ruff: noqa: F401  # the chapters are loaded for their effect: they enter their names
+import dispatchkit.ops.creation.conversion
+import dispatchkit.ops.creation.creation
+import dispatchkit.ops.creation.dtypes
+import dispatchkit.ops.creation.fields
+import dispatchkit.ops.elementwise.arithmetic
+import dispatchkit.ops.elementwise.comparison
+import dispatchkit.ops.elementwise.exponential
+import dispatchkit.ops.elementwise.trigonometry
+import dispatchkit.ops.indexing.indexing
+import dispatchkit.ops.indexing.selecting
+import dispatchkit.ops.info
+import dispatchkit.ops.linalg.contraction
+import dispatchkit.ops.linalg.products
+import dispatchkit.ops.manipulation.joining
+import dispatchkit.ops.manipulation.permuting
+import dispatchkit.ops.manipulation.shapes
+import dispatchkit.ops.manipulation.splitting
+import dispatchkit.ops.random.arrays
+import dispatchkit.ops.reductions.nan
+import dispatchkit.ops.reductions.reductions
+import dispatchkit.ops.reductions.softmaxes
+import dispatchkit.ops.searching.searching
+import dispatchkit.ops.searching.sets
+import dispatchkit.ops.signal
+import dispatchkit.ops.statistics.moments
+import dispatchkit.ops.statistics.quantiles
+from dispatchkit.declare.namespace import TensorNamespace, tensor_namespace
 
-# Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
-vars()["__all__"] = starred_names(__name__)
+# Type checkers read the names in the stub beside this file, which `nox -s stubs` writes.
+_entered = {name: value for name, value in vars(tensor_namespace).items() if not isinstance(value, TensorNamespace)}
+__all__ = [name for name in _entered if not name.startswith("_")]
+vars().update((name, _entered[name]) for name in __all__)

@@ -8,12 +8,6 @@ from dispatchkit.declare.namespace import enter
 from dispatchkit.ops.creation import dtypes as known
 from dispatchkit.ops.creation.dtypes import get_default_dtype, isdtype
 
-__all__ = ["__array_namespace_info__"]
-
-NAMES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float32", "float64", "complex64", "complex128"),
-)
 CPU = "cpu"
 
 
@@ -69,8 +63,8 @@ class ArrayNamespaceInfo:
         ValueError : for a device there is not, or a kind the standard does not know
         """
         _check_device(device)
-        found = {name: getattr(known, name) for name in NAMES}
-        return found if kind is None else {name: dtype for name, dtype in found.items() if isdtype(dtype, kind)}
+        dtypes = {name: getattr(known, name) for name in known.NAMES}
+        return dtypes if kind is None else {name: dtype for name, dtype in dtypes.items() if isdtype(dtype, kind)}
 
 
 def _check_device(device: Any) -> None:

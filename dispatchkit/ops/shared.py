@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from math import prod
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -40,16 +40,16 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
         return (axis % ndim,)
     if type(axis) is int and ndim == 0 and axis in (0, -1):
         return ()
-    found: tuple[int, ...] = normalize_axis_tuple(axis, ndim, name or None)
-    return found
+    axes: tuple[int, ...] = normalize_axis_tuple(axis, ndim, name or None)
+    return axes
 
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """Return one axis as a non-negative number."""
     if -ndim <= axis < ndim:
         return axis % ndim
-    found: int = normalize_axis_tuple(axis, ndim, name or None)[0]
-    return found
+    normal: int = normalize_axis_tuple(axis, ndim, name or None)[0]
+    return normal
 
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
@@ -92,10 +92,10 @@ def inverse(axes: tuple[int, ...] | list[int]) -> tuple[int, ...]:
     >>> inverse((2, 0, -2))
     (1, 2, 0)
     """
-    found = [0] * len(axes)
+    places = [0] * len(axes)
     for place, axis in enumerate(axes):
-        found[axis] = place
-    return tuple(found)
+        places[axis] = place
+    return tuple(places)
 
 
 def lanes(xp: Namespace, x: Any, axis: Axis) -> Any:
@@ -110,14 +110,8 @@ def lanes(xp: Namespace, x: Any, axis: Axis) -> Any:
     return xp.reshape(xp.permute_dims(x, (*others, *axes)), shape)
 
 
-class WithName(Protocol):
-    """An operation, as messages see it."""
-
-    __name__: str
-
-
-# What a message begins with the name of.
-Named: TypeAlias = WithName | type
+# What a message begins with the name of: an operation, or a type.
+Named: TypeAlias = Callable[..., Any]
 
 
 def integer(op: Named, parameter: str, value: Any, *, least: int | None = None) -> int:
@@ -136,12 +130,12 @@ def integer(op: Named, parameter: str, value: Any, *, least: int | None = None) 
     ValueError : if it is less than `least`
     """
     try:
-        found = operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{op.__name__}: {parameter} must be an int, found {value!r}") from None
-    if least is not None and found < least:
-        raise ValueError(f"{op.__name__}: {parameter} must be at least {least}, found {found}")
-    return found
+    if least is not None and number < least:
+        raise ValueError(f"{op.__name__}: {parameter} must be at least {least}, found {number}")
+    return number
 
 
 LINALG = "dispatchkit.linalg"
@@ -326,9 +320,9 @@ def inverse_gaps(xp: Namespace, values: Any, wanted: Any) -> Any:
     wanted : boolean array of shape (..., 1, 1): whether equal values make an element NaN, rather than 0
     """
     gaps = values[..., None, :] - values[..., None]
-    own = xp.eye(values.shape[-1], dtype=xp.bool)
+    diagonal = xp.eye(values.shape[-1], dtype=xp.bool)
     equal = gaps == 0
-    undefined = xp.where(wanted & ~own, float("nan"), xp.zeros_like(gaps))
+    undefined = xp.where(wanted & ~diagonal, float("nan"), xp.zeros_like(gaps))
     return xp.where(equal, undefined, 1 / xp.where(equal, 1.0, gaps))
 
 

@@ -16,8 +16,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import conjugate, floating, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["convolve", "interp"]
-
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
 MODES = ("full", "same", "valid")
 # What NumPy's function takes for the values outside of the points.
@@ -26,7 +24,6 @@ ENDS = (type(None), float, int)
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     samples=[
         sample(draw(4), draw(3)),
         sample(draw(3), draw(4), mode="same"),
@@ -77,9 +74,6 @@ def _size(x: Any) -> float:
     return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
 
 
-convolve_by_body = body_on_numpy(convolve)
-
-
 @convolve.def_numpy
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function; products of complex infinities are those of the body."""
@@ -87,17 +81,11 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
         longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
         if isfinite(_size(longer) * _size(shorter)):
             return np.correlate(longer, shorter[::-1].conj(), mode)  # what NumPy's function comes to
-    return convolve_by_body(x1, x2, mode=mode)
+    return body_on_numpy(convolve)(x1, x2, mode=mode)
 
 
-@convolve.def_transpose("x1")
-def convolve_transpose_x1(xp, g, x1, x2, mode):
-    return _correlated(xp, g, x2, x1.shape[0], mode)
-
-
-@convolve.def_transpose("x2")
-def convolve_transpose_x2(xp, g, x1, x2, mode):
-    return _correlated(xp, g, x1, x2.shape[0], mode)
+convolve.def_transpose("x1")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x2, x1.shape[0], mode))
+convolve.def_transpose("x2")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x1, x2.shape[0], mode))
 
 
 def _extent(m: int, n: int, mode: str) -> tuple[int, int]:
@@ -128,7 +116,7 @@ def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     """
     x, taps = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
     n, m = x.shape[0], taps.shape[0]
-    if not all(holds(xp.isfinite(one)) for one in (x, taps) if is_inexact(one.dtype)):
+    if not all(holds(xp.isfinite(vector)) for vector in (x, taps) if is_inexact(vector.dtype)):
         return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]
     width = min(max(m, 8), 128)
     count, further = -(-(stop - start) // width), -(-(m - 1) // width)
@@ -162,7 +150,6 @@ POINTS = np.asarray([-1.0, 0.0, 0.5, 2.0])
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     samples=[
         sample(draw(3, low=0.6, high=1.9), POINTS, draw(4)),
         sample(np.asarray([[-2.0, -0.3], [1.0, 3.0]]), POINTS, draw(4)),
@@ -216,9 +203,11 @@ def interp(
     tensor([2., 4., 6.])
     """
     n = _counted_points(points, values)
-    for name, one in (("x", x), ("points", points)):
-        if holds_complex(one):
-            raise TypeError(f"{interp.__name__}: {name} must hold real numbers, which have an order, found {one.dtype}")
+    for name, array in (("x", x), ("points", points)):
+        if holds_complex(array):
+            raise TypeError(
+                f"{interp.__name__}: {name} must hold real numbers, which have an order, found {array.dtype}"
+            )
     points, values = floating(xp, points), floating(xp, values)
     if not hasattr(x, "shape"):
         x = xp.asarray(x)
@@ -250,9 +239,6 @@ def interp(
     return xp.reshape(y, shape)
 
 
-interp_by_body = body_on_numpy(interp)
-
-
 @interp.def_numpy
 def interp_numpy(
     x: Any,
@@ -270,9 +256,9 @@ def interp_numpy(
         if x.dtype is points.dtype is values.dtype is DOUBLE:
             return np.interp(x, points, values, left, right)
         if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
-            inexact = [one.dtype if is_inexact(one.dtype) else DOUBLE for one in (points, values)]
+            inexact = [array.dtype if is_inexact(array.dtype) else DOUBLE for array in (points, values)]
             return np.interp(x, points, values, left, right).astype(np.result_type(x.dtype, *inexact))
-    return interp_by_body(x, points, values, left=left, right=right, period=period)
+    return body_on_numpy(interp)(x, points, values, left=left, right=right, period=period)
 
 
 def _counted_points(points: Any, values: Any) -> int:

@@ -10,18 +10,15 @@ import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex, is_inexact, is_lazy
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.creation.dtypes import dtype_of_scalar
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import Named, integer
-from dispatchkit.protocol.kinds import kinds
 
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "gammaln", "logit", "ndtr", "polygamma", "xlogy"]
-
-SPECIAL = "dispatchkit.special"
 
 
 def computed(xp: Namespace, op: Named, *args: Any) -> Any:
@@ -70,7 +67,7 @@ def _scipy_function(name: str) -> Any:
     return getattr(special, name)
 
 
-@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from -1 to 1")
+@special(special="from -1 to 1")
 def erf(xp: Namespace, x: Array, /) -> Array:
     """Return the error function of each element.
 
@@ -91,12 +88,10 @@ def erf(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erf, x)
 
 
-@erf.def_partial
-def erf_partial(xp, x):
-    return 2 / math.sqrt(math.pi) * xp.exp(-x * x)
+erf.def_partial(lambda xp, x: 2 / math.sqrt(math.pi) * xp.exp(-x * x))
 
 
-@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 2")
+@special(special="from 0 to 2")
 def erfc(xp: Namespace, x: Array, /) -> Array:
     """Return one minus the error function of each element, accurately where that is near 1.
 
@@ -116,20 +111,10 @@ def erfc(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erfc, x)
 
 
-@erfc.def_partial
-def erfc_partial(xp, x):
-    return -2 / math.sqrt(math.pi) * xp.exp(-x * x)
+erfc.def_partial(lambda xp, x: -2 / math.sqrt(math.pi) * xp.exp(-x * x))
 
 
-@operation(
-    kind=kinds.special,
-    namespace=SPECIAL,
-    domain=(-0.9, 0.9),
-    decomposes=False,
-    real=True,
-    gives="float",
-    special="infinite at -1 and 1, NaN beyond",
-)
+@special(domain=(-0.9, 0.9), special="infinite at -1 and 1, NaN beyond")
 def erfinv(xp: Namespace, x: Array, /) -> Array:
     """Return the inverse of the error function of each element.
 
@@ -149,12 +134,10 @@ def erfinv(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, erfinv, x)
 
 
-@erfinv.def_partial
-def erfinv_partial(xp, y):
-    return math.sqrt(math.pi) / 2 * xp.exp(y * y)
+erfinv.def_partial(lambda xp, y: math.sqrt(math.pi) / 2 * xp.exp(y * y))
 
 
-@operation(kind=kinds.special, namespace=SPECIAL, decomposes=False, real=True, gives="float", special="from 0 to 1")
+@special(special="from 0 to 1")
 def ndtr(xp: Namespace, x: Array, /) -> Array:
     """Return the distribution function of the standard normal distribution at each element.
 
@@ -174,20 +157,10 @@ def ndtr(xp: Namespace, x: Array, /) -> Array:
     return computed(xp, ndtr, x)
 
 
-@ndtr.def_partial
-def ndtr_partial(xp, x):
-    return xp.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+ndtr.def_partial(lambda xp, x: xp.exp(-x * x / 2) / math.sqrt(2 * math.pi))
 
 
-@operation(
-    kind=kinds.special,
-    namespace=SPECIAL,
-    domain=(0.5, 4.0),
-    decomposes=False,
-    real=True,
-    gives="float",
-    special="infinite at 0 and the negative integers",
-)
+@special(domain=(0.5, 4.0), special="infinite at 0 and the negative integers")
 def gammaln(xp: Namespace, x: Array, /) -> Array:
     """Return the logarithm of the absolute value of the gamma function of each element.
 
@@ -212,15 +185,7 @@ def gammaln_partial(xp, x):
     return computed(xp, digamma, x)
 
 
-@operation(
-    kind=kinds.special,
-    namespace=SPECIAL,
-    domain=(0.5, 4.0),
-    decomposes=False,
-    real=True,
-    gives="float",
-    special="infinite at 0, NaN at the negative integers",
-)
+@special(domain=(0.5, 4.0), special="infinite at 0, NaN at the negative integers")
 def digamma(xp: Namespace, x: Array, /) -> Array:
     """Return the derivative of the logarithm of the gamma function at each element.
 
@@ -246,14 +211,7 @@ def digamma_partial(xp, x):
     return computed(xp, polygamma, 1, x)
 
 
-@operation(
-    kind=kinds.special,
-    namespace=SPECIAL,
-    samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))],
-    decomposes=False,
-    real=True,
-    gives="float",
-)
+@special(samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))])
 def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     """Return the n-th derivative of `digamma` at each element.
 
@@ -282,12 +240,10 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
 
 
-@polygamma.def_partial
-def polygamma_partial(xp, n, x):
-    return computed(xp, polygamma, n + 1, x)
+polygamma.def_partial(lambda xp, n, x: computed(xp, polygamma, n + 1, x))
 
 
-@operation(kind=kinds.special, namespace=SPECIAL, domain=(0.1, 3.0), decomposes=False, real=True)
+@special(domain=(0.1, 3.0))
 def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return ``x1 * log(x2)``, and 0 where `x1` is 0.
 
@@ -325,20 +281,10 @@ def xlogy_partial_x1(xp, x1, x2):
     return xp.where(nothing, 0.0, xp.log(xp.where(nothing, 1.0, x2)))
 
 
-@xlogy.def_partial("x2")
-def xlogy_partial_x2(x1, x2):
-    return x1 / x2
+xlogy.def_partial("x2")(lambda x1, x2: x1 / x2)
 
 
-@operation(
-    kind=kinds.special,
-    namespace=SPECIAL,
-    domain=(0.1, 0.9),
-    decomposes=False,
-    real=True,
-    gives="float",
-    special="infinite at 0 and 1, NaN beyond",
-)
+@special(domain=(0.1, 0.9), special="infinite at 0 and 1, NaN beyond")
 def logit(xp: Namespace, x: Array, /) -> Array:
     """Return ``log(x / (1 - x))`` of each element, the inverse of `expit`.
 

@@ -107,11 +107,11 @@ def parse_to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any
 
 def _in_library(x: Any, xp: Any) -> Any:
     """Return a tensor of the library of a namespace: itself, or one outside the graph."""
-    own = namespace_of(x.array)
-    if own is xp or (own.__name__ == xp.__name__ and xp.device is None):
+    library = namespace_of(x.array)
+    if library is xp or (library.__name__ == xp.__name__ and xp.device is None):
         return x
     if x._node is not None and is_grad_enabled():
-        raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {own.__name__}; give x.detach()")
+        raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {library.__name__}; give x.detach()")
     return wrapped(type(x), brought_to(xp, x.array))
 
 
@@ -227,8 +227,8 @@ class ConversionMethods(Storage):
     ) -> Any:
         if self._node is not None:
             raise AutogradError("a tensor that requires grad cannot be exported; use x.detach()")
-        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
-        return self.array.__dlpack__(**{k: v for k, v in given.items() if v is not None})
+        options = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return self.array.__dlpack__(**{k: v for k, v in options.items() if v is not None})
 
     def __dlpack_device__(self) -> Any:
         return self.array.__dlpack_device__()
@@ -272,17 +272,17 @@ class ConversionMethods(Storage):
         ValueError : for a device that the library of its array does not have
         """
         moved: Any = _in_library(self, namespace_for_device(device, namespace_of(self.array)))
-        own = device_of(moved.array)
+        present = device_of(moved.array)
         try:
-            if str(device) != str(own):
+            if str(device) != str(present):
                 moved = tensor_namespace.astype(moved, moved.array.dtype, copy=False, device=device)
         except (RuntimeError, TypeError, ValueError) as error:
             library = namespace_of(self.array).__name__
             raise ValueError(
-                f"to_device: arrays of {library} cannot be brought to device {device!r}; this one is on {own!r}"
+                f"to_device: arrays of {library} cannot be brought to device {device!r}; this one is on {present!r}"
             ) from error
-        found: Tensor = moved
-        return found
+        result: Tensor = moved
+        return result
 
     def type_as(self, other: Storage) -> Tensor:
         """Return the tensor in the dtype of another.
@@ -316,8 +316,8 @@ class ConversionMethods(Storage):
     def cpu(self) -> Tensor:
         """Return the tensor in main memory."""
         this: Any = self
-        found: Tensor = this if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
-        return found
+        result: Tensor = this if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
+        return result
 
     def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype.
@@ -330,8 +330,8 @@ class ConversionMethods(Storage):
         this: Any = self
         holder = this._innermost() if self.is_tracer else this
         with making_with(namespace_of(holder.array)):
-            made: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
-        return made
+            result: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
+        return result
 
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are real floating-point numbers."""

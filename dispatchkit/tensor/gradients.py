@@ -48,8 +48,8 @@ class ByFields:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        own = getattr(instance, "__dict__", {})
-        return own[self.name] if self.name in own else self.get(instance)
+        attributes = getattr(instance, "__dict__", {})
+        return attributes[self.name] if self.name in attributes else self.get(instance)
 
     def __set__(self, instance: Any, value: Any) -> None:
         if self.name in tensor_protocol.types.field_names(type(instance)):
@@ -290,10 +290,10 @@ class GradientMethods(Storage):
             raise AutogradError("register_post_accumulate_grad_hook is for leaves; use register_hook here")
 
         # The leaf's vertex must not keep the leaf alive.
-        own: Any = weakref.ref(self)
+        leaf_ref: Any = weakref.ref(self)
 
         def call(leaf: Leaf) -> None:
-            tensor = own()
+            tensor = leaf_ref()
             if tensor is None:
                 return
             result = hook(tensor)
@@ -480,9 +480,9 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
     shape = tuple(array.shape)
     if gradient is None:
         if type(array) is np.ndarray and array.size == 1 and array.dtype.kind == "f" and not create_graph:
-            one = np.empty(shape, array.dtype)
-            one.fill(1)  # `numpy.ones` takes thrice the time
-            return one
+            ones = np.empty(shape, array.dtype)
+            ones.fill(1)  # `numpy.ones` takes thrice the time
+            return ones
         if math.prod(shape) != 1:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="

@@ -252,7 +252,7 @@ def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str
     further = parameters if any(p.kind is p.VAR_KEYWORD for p in theirs.values()) else ()
     names = {name: KEYWORDS.get(name, name) for name in (*theirs, *further)}
     names |= dict(zip(theirs, positional, strict=False))
-    return {name: own for name, own in names.items() if own in parameters}
+    return {name: ours for name, ours in names.items() if ours in parameters}
 
 
 def call_operation(func: Callable[..., Any], operation: Overridable, name: str, given: Given) -> Any:

@@ -40,11 +40,6 @@ def nanpercentile(
 
 
 @composition
-def nanmedian(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
-    return nanquantile(a, 0.5, axis, "linear", keepdims)
-
-
-@composition
 def nanquantile(
     a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
 ) -> Any:
@@ -83,19 +78,14 @@ def _but_nan(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
 compositions |= {"nanargmax": _but_nan(xp.argmax, -math.inf), "nanargmin": _but_nan(xp.argmin, math.inf)}
 
 
-@composition
-def nancumsum(a: Array, axis: Any = None, dtype: Any = None) -> Any:
-    return np.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis, dtype=dtype)
-
-
-@composition
-def nancumprod(a: Array, axis: Any = None, dtype: Any = None) -> Any:
-    return np.cumprod(xp.where(xp.isnan(a), 1, a), axis=axis, dtype=dtype)
-
-
-@composition
-def ptp(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
-    return xp.max(a, axis=axis, keepdims=keepdims) - xp.min(a, axis=axis, keepdims=keepdims)
+compositions |= {
+    "nancumprod": lambda a, /, axis=None, dtype=None: np.cumprod(xp.where(xp.isnan(a), 1, a), axis=axis, dtype=dtype),
+    "nancumsum": lambda a, /, axis=None, dtype=None: np.cumsum(xp.where(xp.isnan(a), 0, a), axis=axis, dtype=dtype),
+    "nanmedian": lambda a, /, axis=None, keepdims=False: nanquantile(a, 0.5, axis, "linear", keepdims),
+    "ptp": lambda a, /, axis=None, keepdims=False: (
+        xp.max(a, axis=axis, keepdims=keepdims) - xp.min(a, axis=axis, keepdims=keepdims)
+    ),
+}
 
 
 # Calculus.

@@ -33,12 +33,10 @@ def dot(a: Array, b: Array) -> Any:
     return xp.matmul(a, b) if b.ndim == 1 or max(a.ndim, b.ndim) == 2 else xp.tensordot(a, b, axes=([-1], [-2]))
 
 
-compositions["vdot"] = lambda a, b, /: xp.vecdot(xp.ravel(a), xp.ravel(b))
-
-
-@composition
-def inner(a: Array, b: Array) -> Any:
-    return a * b if a.ndim == 0 or b.ndim == 0 else xp.tensordot(a, b, axes=([-1], [-1]))
+compositions |= {
+    "inner": lambda a, b, /: a * b if a.ndim == 0 or b.ndim == 0 else xp.tensordot(a, b, axes=([-1], [-1])),
+    "vdot": lambda a, b, /: xp.vecdot(xp.ravel(a), xp.ravel(b)),
+}
 
 
 @composition

@@ -29,8 +29,8 @@ def _by_universal(reduce: Callable[..., Any]) -> Callable[..., Any]:
         where: Array | None = None,
     ) -> Any:
         options = {"dtype": dtype, "initial": initial, "where": where}
-        given = {name: value for name, value in options.items() if value is not None}
-        return reduce(a, axis=axis, keepdims=keepdims, **given)
+        further = {name: value for name, value in options.items() if value is not None}
+        return reduce(a, axis=axis, keepdims=keepdims, **further)
 
     return reduction
 
@@ -274,7 +274,7 @@ def _subscripts(operands: Sequence[Any]) -> tuple[str, list[Any]]:
     def text(places: Any) -> str:
         return "".join("..." if place is Ellipsis else ascii_letters[place] for place in places)
 
-    arrays, places = list(operands[::2]), [text(one) for one in operands[1::2]]
+    arrays, places = list(operands[::2]), [text(labels) for labels in operands[1::2]]
     if len(arrays) == len(places):
         return ",".join(places), arrays
     return f"{','.join(places)}->{text(arrays[-1])}", arrays[:-1]

@@ -198,16 +198,6 @@ def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
 
 
-@composition
-def diagonal(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset)
-
-
-@composition
-def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return xp.linalg.trace(_matrices(a, axis1, axis2), offset=offset, dtype=dtype)
-
-
 def _matrices(x: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two of its axes last."""
     ndim = x.ndim
@@ -285,6 +275,7 @@ compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view
 # Those that are one call of an operation; what they take by place are arrays.
 compositions |= {
     "diag": lambda v, /, k=0: xp.diag(v, offset=k),
+    "diagonal": lambda a, /, offset=0, axis1=0, axis2=1: xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset),
     "diagflat": lambda v, /, k=0: xp.diag(xp.ravel(v), offset=k),
     "extract": lambda condition, arr, /: xp.take(xp.ravel(arr), xp.nonzero(xp.ravel(condition))[0]),
     "flatnonzero": lambda a, /: xp.nonzero(xp.ravel(a))[0],
@@ -292,6 +283,9 @@ compositions |= {
     "flipud": lambda m, /: xp.flip(m, axis=0),
     "linalg.diagonal": lambda x, /, *, offset=0: xp.linalg.diagonal(x, offset=offset),
     "linalg.trace": lambda x, /, *, offset=0, dtype=None: xp.linalg.trace(x, offset=offset, dtype=dtype),
+    "trace": lambda a, /, offset=0, axis1=0, axis2=1, dtype=None: xp.linalg.trace(
+        _matrices(a, axis1, axis2), offset=offset, dtype=dtype
+    ),
 }
 
 
@@ -351,29 +345,6 @@ def logaddexp2(x1: Any, x2: Any) -> Any:
     return xp.logaddexp(x1 * LOG_OF_2, x2 * LOG_OF_2) / LOG_OF_2
 
 
-@_of_real_numbers
-def degrees(x: Any) -> Any:
-    return _floating(x) * (180 / math.pi)
-
-
-@_of_real_numbers
-def radians(x: Any) -> Any:
-    return _floating(x) * (math.pi / 180)
-
-
-@_of_real_numbers
-def fabs(x: Any) -> Any:
-    return xp.abs(_floating(x))
-
-
-def fmax(x1: Any, x2: Any) -> Any:
-    return _but_nan(x1, x2, xp.maximum)
-
-
-def fmin(x1: Any, x2: Any) -> Any:
-    return _but_nan(x1, x2, xp.minimum)
-
-
 def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
     """Return what is chosen of two arrays, of which NaN is never one unless both are."""
     return xp.where(xp.isnan(x1), x2, xp.where(xp.isnan(x2), x1, choose(x1, x2)))
@@ -402,18 +373,10 @@ def heaviside(x1: Any, x2: Any) -> Any:
     return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
 
 
-def rint(x: Any) -> Any:
-    return xp.round(_floating(x))
-
-
 @_of_real_numbers
 def ldexp(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
     return x1 * exp2(as_array(x2, x1.dtype))
-
-
-def divmod_(x1: Any, x2: Any) -> Any:
-    return xp.floor_divide(x1, x2), xp.remainder(x1, x2)
 
 
 @_of_real_numbers
@@ -425,18 +388,16 @@ def modf(x: Any) -> Any:
     return xp.copysign(xp.where(xp.isinf(x), xp.zeros_like(x), rest), x), whole
 
 
-def matvec(x1: Any, x2: Any) -> Any:
-    return xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0]
-
-
-def vecmat(x1: Any, x2: Any) -> Any:
-    return xp.matmul(xp.expand_dims(conjugate(xp, x1), axis=-2), x2)[..., 0, :]
-
-
 universal: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        *(exp2, logaddexp2, degrees, radians, fabs, fmax, fmin, float_power),
-        *(fmod, heaviside, rint, ldexp, modf, matvec, vecmat),
-    )
-} | {"deg2rad": radians, "rad2deg": degrees, "divmod": divmod_}
+    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, ldexp, modf)
+} | {
+    "divmod": lambda x1, x2: (xp.floor_divide(x1, x2), xp.remainder(x1, x2)),
+    "fabs": _of_real_numbers(lambda x: xp.abs(_floating(x))),
+    "fmax": lambda x1, x2: _but_nan(x1, x2, xp.maximum),
+    "fmin": lambda x1, x2: _but_nan(x1, x2, xp.minimum),
+    "matvec": lambda x1, x2: xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0],
+    "rint": lambda x: xp.round(_floating(x)),
+    "vecmat": lambda x1, x2: xp.matmul(xp.expand_dims(conjugate(xp, x1), axis=-2), x2)[..., 0, :],
+    **dict.fromkeys(("degrees", "rad2deg"), _of_real_numbers(lambda x: _floating(x) * (180 / math.pi))),
+    **dict.fromkeys(("radians", "deg2rad"), _of_real_numbers(lambda x: _floating(x) * (math.pi / 180))),
+}

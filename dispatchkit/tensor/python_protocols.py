@@ -54,11 +54,11 @@ def set_printoptions(
     tensor([3.14])
     >>> dk.set_printoptions(precision=4)
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, value in given.items():
+    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    for name, value in options.items():
         if value is not None and value < 0:
             raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
-    for name, value in given.items():
+    for name, value in options.items():
         if value is not None:
             setattr(_options, name, value)
 
@@ -330,13 +330,13 @@ def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:
-    made = with_arrays(x, change)
-    if made is None:
+    result = with_arrays(x, change)
+    if result is None:
         raise TypeError(
             f"{name}: {type(x).__name__} holds arrays that are not in its fields; declare them: "
             f"array_type(fields=('value', ...))"
         )
-    return made
+    return result
 
 
 _members: dict[str, Callable[..., Any]] = {

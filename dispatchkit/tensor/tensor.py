@@ -46,16 +46,16 @@ def check_subclass(cls: type) -> None:
     ------
     RegistrationError : if the class defines ``__array_finalize__``, which nobody would call
     """
-    own = vars(cls)
-    if "__array_finalize__" in own:
+    members = vars(cls)
+    if "__array_finalize__" in members:
         raise RegistrationError(
             f"{type_name(cls)}.__array_finalize__ would never be called, since results are no NumPy arrays; "
             f"define __tensor_finalize__(self, op, sources), which takes over the attributes of the sources"
         )
-    if "__init__" in own:
-        cls.__init__ = _initializer(own["__init__"])  # type: ignore[misc]  # of this very class
-    if isinstance(own.get("__new__"), staticmethod):
-        cls.__new__ = _creator(own["__new__"].__func__)  # type: ignore[method-assign]
+    if "__init__" in members:
+        cls.__init__ = _initializer(members["__init__"])  # type: ignore[misc]  # of this very class
+    if isinstance(members.get("__new__"), staticmethod):
+        cls.__new__ = _creator(members["__new__"].__func__)  # type: ignore[method-assign]
 
 
 def _initializer(initialize: Callable[..., None]) -> Callable[..., None]:
@@ -443,8 +443,8 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         ------
         TypeError : if `cls` is none
         """
-        found: Any = cls
-        if not (isinstance(found, type) and issubclass(found, Tensor)):
+        target: Any = cls
+        if not (isinstance(target, type) and issubclass(target, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
         view = wrapped(cls, self.array, vertex_of(self))
         share_memory(view, self)

@@ -1,6 +1,9 @@
-"""Writes `dispatchkit/tensor/surface.pyi`, the operators, methods and properties that type checkers see.
+"""Writes what type checkers see of what the program declares while it runs.
 
-``python -m tests.typing.surface_stub`` (or ``nox -s stubs``) writes it anew from the table of the surface.
+``python -m tests.typing.surface_stub`` (or ``nox -s stubs``) writes anew, from the declarations,
+
+- `dispatchkit/tensor/surface.pyi`, the operators, methods and properties of arrays
+- `dispatchkit/ops/__init__.pyi`, the names of the operations, and where each is declared
 """
 
 from __future__ import annotations
@@ -15,13 +18,22 @@ from pathlib import Path
 from typing import Any
 
 import dispatchkit as dk
+from dispatchkit import ops
 from dispatchkit.protocol.callers import REFLECTED, Member, Property, method_signature
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import tensor as inplace
 
-__all__ = ["PATH", "make_stub"]
+__all__ = ["CATALOGUE", "PATH", "make_catalogue", "make_stub"]
 
 PATH = Path(dk.__file__).parent / "tensor" / "surface.pyi"
+CATALOGUE = Path(dk.__file__).parent / "ops" / "__init__.pyi"
+CATALOGUE_HEAD = '''\
+"""The catalogue of operations, for type checkers and editors.
+
+Written by ``python -m tests.typing.surface_stub`` from the declarations; do not edit.
+"""
+
+'''
 HEAD = '''\
 """The operators, methods and properties of arrays, for type checkers and editors.
 
@@ -106,6 +118,33 @@ def make_stub() -> str:
     lines = [f"from {module} import {', '.join(found)}" for module, found in sorted(names.items())]
     head = HEAD.format(imports="\n".join(lines))
     return head + ARRAY_METHODS + body + TENSOR_METHODS + inplace
+
+
+def make_catalogue() -> str:
+    """Return the text of the stub that has the names of the operations."""
+    names = vars(ops)["__all__"]
+    places = {
+        name: module
+        for module in sorted(sys.modules)
+        if module.startswith("dispatchkit.ops.")
+        for name in _bound(module) & {*names}
+        if vars(sys.modules[module])[name] is vars(ops)[name]
+    }
+    lines = sorted(f"from {module} import {name} as {name}\n" for name, module in places.items())
+    assert places.keys() == {*names}, {*names} - places.keys()
+    return CATALOGUE_HEAD + "".join(lines)
+
+
+def _bound(module: str) -> set[str]:
+    """Return the names that a module binds itself, rather than importing them."""
+    bound: set[str] = set()
+    for node in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            bound |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return bound
 
 
 def _member(member: Member) -> str:
@@ -206,3 +245,4 @@ def _sources(module: str) -> dict[str, str]:
 
 if __name__ == "__main__":
     PATH.write_text(make_stub(), encoding="utf-8")
+    CATALOGUE.write_text(make_catalogue(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The stub of the surface is that of the table, and methods show the signatures that it declares."""
+"""The stubs are those of the declarations, and methods show the signatures that it declares."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.protocol.callers import method_signature
 from dispatchkit.protocol.instance import tensor_protocol
-from tests.typing.surface_stub import PATH
+from tests.typing.surface_stub import CATALOGUE, PATH
 
 
-def test_the_stub_is_up_to_date() -> None:
+@pytest.mark.parametrize(("make", "path"), [("make_stub", PATH), ("make_catalogue", CATALOGUE)])
+def test_the_stub_is_up_to_date(make: str, path: Path) -> None:
     # In an interpreter of its own, since operations that other tests declare add methods.
-    program = "from tests.typing.surface_stub import make_stub; print(make_stub(), end='')"
+    program = f"from tests.typing.surface_stub import {make}; print({make}(), end='')"
     root = Path(__file__).parents[2]
     made = subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True, text=True).stdout
-    assert PATH.read_text(encoding="utf-8") == made, "run `python -m tests.typing.surface_stub`"
+    assert path.read_text(encoding="utf-8") == made, "run `python -m tests.typing.surface_stub`"
 
 
 @pytest.mark.parametrize(

@@ -20,20 +20,6 @@ from dispatchkit.errors import TransformError
 from dispatchkit.ops.creation.dtypes import default_dtype_of, dtype_of_scalar
 from dispatchkit.ops.shared import floating, integer
 
-__all__ = [
-    "arange",
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "linspace",
-    "ones",
-    "ones_like",
-    "zeros",
-    "zeros_like",
-]
-
 # What has no array.
 NUMBERS = (int, float, complex)
 # What a shape is made of without a further look.
@@ -60,12 +46,12 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
         return shape
     lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
     try:
-        found = tuple(map(operator.index, lengths))
+        checked = tuple(map(operator.index, lengths))
     except TypeError:
         raise TypeError(f"{name}: a shape is an int or a tuple of ints, found {shape!r}") from None
-    if found and min(found) < 0:
+    if checked and min(checked) < 0:
         raise ValueError(f"{name}: lengths in a shape are not negative, found {shape!r}")
-    return found
+    return checked
 
 
 def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
@@ -235,18 +221,13 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
     return y
 
 
-full_by_body = body_on_numpy(full)
-
-
 @full.def_numpy
 def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
-    return full_by_body(shape, fill_value, dtype=dtype, device=device) if y is None else y
+    return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
-@full.def_transpose("fill_value")
-def full_transpose(g):
-    return g
+full.def_transpose("fill_value")(lambda g: g)
 
 
 @creation(
@@ -301,27 +282,24 @@ def arange(
     if stop is None:
         start, stop = 0, start
     values = (start, stop, step)
-    found = _dtype_between("i", *values)
-    if found.kind == "c":
-        raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {found}")
+    between = _dtype_between("i", *values)
+    if between.kind == "c":
+        raise TypeError(f"{arange.__name__}: start, stop and step must be real numbers, found {between}")
     if all(isinstance(value, NUMBERS) for value in values):
         if step == 0:
             raise ValueError(f"{arange.__name__}: step is not 0")
-        return xp.arange(start, stop, step, dtype=dtype or found, device=device)
+        return xp.arange(start, stop, step, dtype=dtype or between, device=device)
     for name, value in zip(("start", "stop", "step"), values, strict=True):
         if shape := getattr(value, "shape", ()):
             raise ValueError(f"{arange.__name__}: {name} must be a number, found an array of shape {tuple(shape)}")
-    start, stop, step = (value if isinstance(value, NUMBERS) else xp.astype(value, found) for value in values)
+    start, stop, step = (value if isinstance(value, NUMBERS) else xp.astype(value, between) for value in values)
     with np.errstate(divide="ignore", invalid="ignore"):
         count = _count((stop - start) / step)
-    steps = xp.arange(count, dtype=found, device=device or _device_of(*values))
-    return xp.astype(start + step * steps, dtype or found, copy=False)
+    steps = xp.arange(count, dtype=between, device=device or _device_of(*values))
+    return xp.astype(start + step * steps, dtype or between, copy=False)
 
 
 _arange: Callable[..., Any] = np.arange
-
-
-arange_by_body = body_on_numpy(arange)
 
 
 @arange.def_numpy
@@ -333,7 +311,7 @@ def arange_numpy(
             return _arange(0, start, step, dtype or default_dtype_of("i"))
         if type(stop) is int:
             return _arange(start, stop, step, dtype or default_dtype_of("i"))
-    return arange_by_body(start, stop, step, dtype=dtype, device=device)
+    return body_on_numpy(arange)(start, stop, step, dtype=dtype, device=device)
 
 
 def _dtype_between(kind: str, *values: Any) -> DType:
@@ -453,9 +431,6 @@ def linspace(
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
-linspace_by_body = body_on_numpy(linspace)
-
-
 @linspace.def_numpy
 def linspace_numpy(
     start: complex,
@@ -478,7 +453,7 @@ def linspace_numpy(
             if endpoint:
                 y[-1] = stop
             return y
-    return linspace_by_body(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    return body_on_numpy(linspace)(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
@@ -514,9 +489,6 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
-eye_by_body = body_on_numpy(eye)
-
-
 @eye.def_numpy
 def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
     """Put ones into the flat array by one slice."""
@@ -526,7 +498,7 @@ def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: A
         if k < columns:
             y.reshape(-1)[k if k >= 0 else -k * columns : (columns - k) * columns : columns + 1] = 1
         return y
-    return eye_by_body(n_rows, n_cols, k=k, dtype=dtype, device=device)
+    return body_on_numpy(eye)(n_rows, n_cols, k=k, dtype=dtype, device=device)
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -620,13 +592,10 @@ def full_like(
     return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
-full_like_by_body = body_on_numpy(full_like)
-
-
 @full_like.def_numpy
 def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
-    return full_like_by_body(x, fill_value, dtype=dtype, device=device) if y is None else y
+    return body_on_numpy(full_like)(x, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 @full_like.def_transpose("x")
@@ -634,11 +603,5 @@ def full_like_transpose_x(xp, g, x):
     return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
 
 
-@full_like.def_jvp("x")
-def full_like_jvp_x(xp, y):
-    return xp.zeros_like(y)
-
-
-@full_like.def_transpose("fill_value")
-def full_like_transpose(g):
-    return g
+full_like.def_jvp("x")(lambda xp, y: xp.zeros_like(y))
+full_like.def_transpose("fill_value")(lambda g: g)

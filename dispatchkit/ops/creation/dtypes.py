@@ -18,42 +18,6 @@ from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 
-__all__ = [
-    "astype",
-    "bool",
-    "can_cast",
-    "cdouble",
-    "cfloat",
-    "complex64",
-    "complex128",
-    "double",
-    "e",
-    "finfo",
-    "float",
-    "float32",
-    "float64",
-    "get_default_dtype",
-    "iinfo",
-    "inf",
-    "int",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "long",
-    "nan",
-    "newaxis",
-    "pi",
-    "result_type",
-    "set_default_dtype",
-    "short",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-
 int8, int16, int32, int64 = (np.dtype(name) for name in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = (np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
 float32, float64 = np.dtype("float32"), np.dtype("float64")
@@ -218,14 +182,14 @@ def finfo(type: Any, /) -> FloatInfo:
     dtype = numpy_dtype(type)
     if dtype.kind not in "fc":
         raise ValueError(f"finfo: wants a floating dtype, found {dtype}; see iinfo for integers")
-    found = np.finfo(dtype)
+    limits = np.finfo(dtype)
     return FloatInfo(
-        bits=builtins.int(found.bits),
-        eps=builtins.float(found.eps),
-        max=builtins.float(found.max),
-        min=builtins.float(found.min),
-        smallest_normal=builtins.float(found.smallest_normal),
-        dtype=found.dtype,
+        bits=builtins.int(limits.bits),
+        eps=builtins.float(limits.eps),
+        max=builtins.float(limits.max),
+        min=builtins.float(limits.min),
+        smallest_normal=builtins.float(limits.smallest_normal),
+        dtype=limits.dtype,
     )
 
 
@@ -254,8 +218,8 @@ def iinfo(type: Any, /) -> IntegerInfo:
     dtype = numpy_dtype(type)
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: wants an integer dtype, found {dtype}; see finfo for floating ones")
-    found = np.iinfo(dtype)
-    return IntegerInfo(found.bits, builtins.int(found.max), builtins.int(found.min), dtype)
+    limits = np.iinfo(dtype)
+    return IntegerInfo(limits.bits, builtins.int(limits.max), builtins.int(limits.min), dtype)
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
@@ -282,8 +246,8 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     >>> dk.isdtype(dk.int8, "integral"), dk.isdtype(dk.int8, (dk.int16, "real floating"))
     (True, False)
     """
-    found = numpy_dtype(dtype)
-    return any(_is_of_kind(found, one) for one in (kind if isinstance(kind, tuple) else (kind,)))
+    known = numpy_dtype(dtype)
+    return any(_is_of_kind(known, wanted) for wanted in (kind if isinstance(kind, tuple) else (kind,)))
 
 
 def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:
@@ -349,7 +313,6 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
 
 @conversion(
     passthrough=True,
-    methods=("astype",),
     samples=[
         sample(draw(2, 3), float64),
         sample(draw(2, 3), complex128),
@@ -374,8 +337,7 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
     Notes
     -----
     The cotangent is cast back to the dtype of `x`, its real part taken where `x` is real; nothing flows
-    through integers. Where the result is on another device the cotangent is brought back. Source: array API
-    standard, `astype`.
+    through integers. Where the result is on another device the cotangent is brought back.
 
     Examples
     --------
@@ -390,6 +352,14 @@ def astype_transpose(xp, g, x, device):
     return g if device is None or x.device is None else xp.astype(g, g.dtype, copy=False, device=x.device)
 
 
-for _name in __all__:
-    if _name != "astype":
-        enter(_name, globals()[_name])
+NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+)
+for _name in (
+    *NAMES,
+    *("short", "int", "long", "float", "double", "cfloat", "cdouble"),
+    *("e", "inf", "nan", "newaxis", "pi"),
+    *("can_cast", "finfo", "iinfo", "isdtype", "result_type", "get_default_dtype", "set_default_dtype"),
+):
+    enter(_name, globals()[_name])

@@ -33,8 +33,8 @@ def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
     def changed(held: Any) -> Any:
         if not isinstance(held, np.ndarray):
             return change(held)
-        made = change(tensor_namespace.asarray(held))
-        return made.array if isinstance(made, Storage) else made
+        result = change(tensor_namespace.asarray(held))
+        return result.array if isinstance(result, Storage) else result
 
     return records.with_fields(value, changed, is_array)
 
@@ -44,35 +44,35 @@ ELSEWHERE = "it holds arrays in other attributes than its fields"
 
 
 def clone_fields(x: Any, /) -> Any:
-    made = with_arrays(x, clone)
-    return decline(ELSEWHERE) if made is None else made
+    copy = with_arrays(x, clone)
+    return decline(ELSEWHERE) if copy is None else copy
 
 
 def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Any:
     wanted, declared = numpy_dtype(dtype), known_layout(x)[1]
     if declared is None:
         return decline(UNTOLD)
-    own = numpy_dtype(declared)
-    if wanted != own and not (wanted.kind == own.kind and own.kind in "fc"):
+    present = numpy_dtype(declared)
+    if wanted != present and not (wanted.kind == present.kind and present.kind in "fc"):
         return decline("a cast of its fields to another kind of numbers is not one of its elements")
 
     faithful: list[Any] = []
 
     def cast(field: Any) -> Any:
         kept = numpy_dtype(field.dtype)
-        made = astype(field, wanted if kept.kind == own.kind else kept, copy=copy, device=device)
+        converted = astype(field, wanted if kept.kind == present.kind else kept, copy=copy, device=device)
         if not isinstance(field, Storage):
-            faithful.append(type(made) is type(field))
-        elif not np.can_cast(kept, numpy_dtype(made.dtype)):
-            faithful.append(tensor_namespace.isfinite(made) == tensor_namespace.isfinite(field))
-        return made
+            faithful.append(type(converted) is type(field))
+        elif not np.can_cast(kept, numpy_dtype(converted.dtype)):
+            faithful.append(tensor_namespace.isfinite(converted) == tensor_namespace.isfinite(field))
+        return converted
 
-    made = with_arrays(x, cast)
-    if made is None:
+    converted = with_arrays(x, cast)
+    if converted is None:
         return decline(ELSEWHERE)
     if not all(holds(condition, traced=True) for condition in faithful):
         return decline("a field overflows, or has no cast of its own, which says nothing of the elements")
-    return made if numpy_dtype(made.dtype) == wanted else decline("its dtype is not that of its fields")
+    return converted if numpy_dtype(converted.dtype) == wanted else decline("its dtype is not that of its fields")
 
 
 def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -98,10 +98,10 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     product = x * zero
     if type(product) is not type(x) or tuple(product.shape) != tuple(x.shape):
         return decline("its product with a number is of another type")
-    made = with_arrays(product, without_sign)  # -0.0 becomes 0.0
+    zeros = with_arrays(product, without_sign)  # -0.0 becomes 0.0
     if dtype is None and device is None:
-        return made
-    return astype(made, made.dtype if dtype is None else dtype, device=device)
+        return zeros
+    return astype(zeros, zeros.dtype if dtype is None else dtype, device=device)
 
 
 def _finite_copy(x: Any, zero: float) -> Any:
@@ -111,12 +111,12 @@ def _finite_copy(x: Any, zero: float) -> Any:
 
     def outside(field: Any) -> Any:
         is_tensor = isinstance(field, Storage)
-        made = field.detach() if is_tensor else with_arrays(field, outside)
+        inside = field.detach() if is_tensor else with_arrays(field, outside)
         if is_tensor:
             finite.append(tensor_namespace.isfinite(field))
         else:
-            inner.append(made)
-        return made
+            inner.append(inside)
+        return inside
 
     copy = with_arrays(x, outside)
     if copy is None or any(field is None for field in inner):

@@ -20,34 +20,6 @@ from dispatchkit.declare.decorators import (
 )
 from dispatchkit.declare.typing import Array, Namespace
 
-__all__ = [
-    "abs",
-    "absolute",
-    "add",
-    "ceil",
-    "copysign",
-    "div",
-    "divide",
-    "floor",
-    "floor_divide",
-    "mod",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "nextafter",
-    "positive",
-    "remainder",
-    "round",
-    "sgn",
-    "sign",
-    "signbit",
-    "sub",
-    "subtract",
-    "true_divide",
-    "trunc",
-]
-
 
 @additive(passthrough=True, operator="__add__", gives="same")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
@@ -55,7 +27,7 @@ def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = dy/dx2 = 1``. Source: array API standard, `add`.
+    ``dy/dx1 = dy/dx2 = 1``.
 
     Examples
     --------
@@ -74,7 +46,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1``, ``dy/dx2 = -1``. Source: array API standard, `subtract`.
+    ``dy/dx1 = 1``, ``dy/dx2 = -1``.
 
     Examples
     --------
@@ -93,7 +65,7 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = x2``, ``dy/dx2 = x1``. Source: array API standard, `multiply`.
+    ``dy/dx1 = x2``, ``dy/dx2 = x1``.
 
     Examples
     --------
@@ -103,14 +75,8 @@ def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.multiply(x1, x2)
 
 
-@multiply.def_partial("x1")
-def multiply_partial_x1(x2):
-    return x2
-
-
-@multiply.def_partial("x2")
-def multiply_partial_x2(x1):
-    return x1
+multiply.def_partial("x1")(lambda x2: x2)
+multiply.def_partial("x2")(lambda x1: x1)
 
 
 @multiplicative(passthrough=True, operator="__truediv__", domain=(0.5, 2.0), gives="float")
@@ -119,7 +85,7 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``. Source: array API standard, `divide`.
+    ``dy/dx1 = 1 / x2``, ``dy/dx2 = -x1 / x2**2``.
 
     Examples
     --------
@@ -129,9 +95,7 @@ def divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.divide(x1, x2)
 
 
-@divide.def_transpose("x1")
-def divide_transpose_x1(xp, g, x2):
-    return g / xp.conj(x2) if holds_complex(x2) else g / x2
+divide.def_transpose("x1")(lambda xp, g, x2: g / xp.conj(x2) if holds_complex(x2) else g / x2)
 
 
 @divide.def_partial("x2")
@@ -164,7 +128,6 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.floor_divide(x1, x2)
 
 
-floor_divide_by_body = body_on_numpy(floor_divide)
 _floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
 # Elements from which a copy that lies flat in memory takes longer than a look at each of them.
 MANY = 4096
@@ -180,7 +143,7 @@ def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
         finite = (size < MANY or (_is_flat(x1) and _is_flat(x2))) and isfinite(_vdot(x1, x2))
     else:
         finite = _is_finite(x1) and _is_finite(x2)
-    return _floor_divide(x1, x2) if finite else floor_divide_by_body(x1, x2)
+    return _floor_divide(x1, x2) if finite else body_on_numpy(floor_divide)(x1, x2)
 
 
 def _is_finite(x: Any) -> bool:
@@ -205,7 +168,6 @@ def remainder(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     ``dy/dx1 = 1``, ``dy/dx2 = -floor(x1 / x2)``, which is 1 where `x2` is infinite and of the other sign.
-    Source: array API standard, `remainder`.
 
     Examples
     --------
@@ -231,7 +193,7 @@ def negative(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -1``. Source: array API standard, `negative`.
+    ``dy/dx = -1``.
 
     Examples
     --------
@@ -250,7 +212,7 @@ def positive(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1``. Source: array API standard, `positive`.
+    ``dy/dx = 1``.
 
     Examples
     --------
@@ -277,8 +239,7 @@ def abs(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = sign(x)``, 0 at 0; the cotangent of a complex `x` is ``g * sign(x)``. Source: array API
-    standard, `abs`.
+    ``dy/dx = sign(x)``, 0 at 0; the cotangent of a complex `x` is ``g * sign(x)``.
 
     Examples
     --------
@@ -288,9 +249,7 @@ def abs(xp: Namespace, x: Array, /) -> Array:
     return xp.abs(x)
 
 
-@abs.def_vjp
-def abs_vjp(xp, g, x):
-    return g * xp.sign(x)
+abs.def_vjp(lambda xp, g, x: g * xp.sign(x))
 
 
 @abs.def_jvp
@@ -308,7 +267,7 @@ def sign(xp: Namespace, x: Array, /) -> Array:
     -----
     The derivative of a real `x` is 0; along a complex direction `t` it is
     ``(t - y * real(conj(y) * t)) / abs(x)``, and 0 at 0. A complex number with a NaN in either part has the sign NaN,
-    as in the standard, where NumPy looks at the other part. Source: array API standard, `sign`.
+    as in the standard, where NumPy looks at the other part.
 
     Examples
     --------
@@ -318,17 +277,8 @@ def sign(xp: Namespace, x: Array, /) -> Array:
     return xp.sign(x)
 
 
-@sign.def_vjp
-def sign_vjp(xp, g, y, x):
-    return _across(xp, g, y, x)
-
-
 @sign.def_jvp
 def sign_jvp(xp, t, y, x):
-    return _across(xp, t, y, x)
-
-
-def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     """Return the part of a direction at right angles to `x`, divided by the magnitude of `x`."""
     if not holds_complex(x):
         return xp.zeros_like(t)
@@ -337,13 +287,14 @@ def _across(xp: Namespace, t: Array, y: Array, x: Array) -> Array:
     return xp.where(size == 0, 0, across)
 
 
+@sign.def_vjp
+def sign_vjp(xp, g, y, x):
+    return sign_jvp(xp, g, y, x)
+
+
 @predicate(passthrough=True, differentiable=False, real=True, gives="bool")
 def signbit(xp: Namespace, x: Array, /) -> Array:
     """Return whether the sign bit of each element is set: below zero, for ``-0.0``, and for some NaNs.
-
-    Notes
-    -----
-    Source: array API standard, `signbit`.
 
     Examples
     --------
@@ -364,8 +315,7 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = sign(x1) * sign(y)``, 0 where `x1` is 0; ``dy/dx2 = 0``. Source: array API standard,
-    `copysign`.
+    ``dy/dx1 = sign(x1) * sign(y)``, 0 where `x1` is 0; ``dy/dx2 = 0``.
 
     Examples
     --------
@@ -375,11 +325,7 @@ def copysign(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.copysign(x1, x2)
 
 
-@copysign.def_partial("x1")
-def copysign_partial_x1(xp, y, x1):
-    return xp.sign(x1) * xp.sign(y)
-
-
+copysign.def_partial("x1")(lambda xp, y, x1: xp.sign(x1) * xp.sign(y))
 copysign.def_partial(None, 0)
 
 
@@ -398,7 +344,7 @@ def nextafter(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = 1``, ``dy/dx2 = 0``. Source: array API standard, `nextafter`.
+    ``dy/dx1 = 1``, ``dy/dx2 = 0``.
 
     Examples
     --------
@@ -417,7 +363,7 @@ def floor(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `floor`.
+    The derivative is 0.
 
     Examples
     --------
@@ -436,7 +382,7 @@ def ceil(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `ceil`.
+    The derivative is 0.
 
     Examples
     --------
@@ -455,7 +401,7 @@ def trunc(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `trunc`.
+    The derivative is 0.
 
     Examples
     --------
@@ -474,7 +420,7 @@ def round(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. Source: array API standard, `round`.
+    The derivative is 0.
 
     Examples
     --------

@@ -12,48 +12,10 @@ from dispatchkit.declare.decorators import activation, alias, bitwise, bounds, c
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 
-__all__ = [
-    "bitwise_and",
-    "bitwise_invert",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "clamp",
-    "clip",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "maximum",
-    "minimum",
-    "ne",
-    "not_equal",
-    "relu",
-]
-
 
 @comparison(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
-
-    Notes
-    -----
-    Source: array API standard, `equal`.
 
     Examples
     --------
@@ -67,10 +29,6 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
 
-    Notes
-    -----
-    Source: array API standard, `not_equal`.
-
     Examples
     --------
     >>> dk.not_equal(dk.asarray([1, 2, 3]), 2)
@@ -82,10 +40,6 @@ def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @comparison(passthrough=True, operator="__lt__", differentiable=False, takes="real numbers", gives="bool")
 def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is below another: ``x1 < x2``.
-
-    Notes
-    -----
-    Source: array API standard, `less`.
 
     Examples
     --------
@@ -99,10 +53,6 @@ def less(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at most another: ``x1 <= x2``.
 
-    Notes
-    -----
-    Source: array API standard, `less_equal`.
-
     Examples
     --------
     >>> dk.less_equal(dk.asarray([1, 2, 3]), 2)
@@ -114,10 +64,6 @@ def less_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @comparison(passthrough=True, operator="__gt__", differentiable=False, takes="real numbers", gives="bool")
 def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is above another: ``x1 > x2``.
-
-    Notes
-    -----
-    Source: array API standard, `greater`.
 
     Examples
     --------
@@ -131,10 +77,6 @@ def greater(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each element is at least another: ``x1 >= x2``.
 
-    Notes
-    -----
-    Source: array API standard, `greater_equal`.
-
     Examples
     --------
     >>> dk.greater_equal(dk.asarray([1, 2, 3]), 2)
@@ -146,10 +88,6 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
-
-    Notes
-    -----
-    Source: array API standard, `logical_and`.
 
     Examples
     --------
@@ -163,10 +101,6 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
 
-    Notes
-    -----
-    Source: array API standard, `logical_or`.
-
     Examples
     --------
     >>> dk.logical_or(dk.asarray([True, True, False]), dk.asarray([True, False, False]))
@@ -178,10 +112,6 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
-
-    Notes
-    -----
-    Source: array API standard, `logical_xor`.
 
     Examples
     --------
@@ -195,10 +125,6 @@ def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def logical_not(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is false.
 
-    Notes
-    -----
-    Source: array API standard, `logical_not`.
-
     Examples
     --------
     >>> dk.logical_not(dk.asarray([True, False]))
@@ -210,10 +136,6 @@ def logical_not(xp: Namespace, x: Array, /) -> Array:
 @predicate(passthrough=True, differentiable=False, gives="bool")
 def isfinite(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is neither infinite nor NaN.
-
-    Notes
-    -----
-    Source: array API standard, `isfinite`.
 
     Examples
     --------
@@ -227,10 +149,6 @@ def isfinite(xp: Namespace, x: Array, /) -> Array:
 def isinf(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is infinite.
 
-    Notes
-    -----
-    Source: array API standard, `isinf`.
-
     Examples
     --------
     >>> dk.isinf(dk.asarray([1.0, dk.inf, dk.nan]))
@@ -242,10 +160,6 @@ def isinf(xp: Namespace, x: Array, /) -> Array:
 @predicate(passthrough=True, differentiable=False, gives="bool")
 def isnan(xp: Namespace, x: Array, /) -> Array:
     """Return whether each element is NaN, not a number.
-
-    Notes
-    -----
-    Source: array API standard, `isnan`.
 
     Examples
     --------
@@ -267,10 +181,6 @@ ge = alias("ge", greater_equal)
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_and`.
-
     Examples
     --------
     >>> dk.bitwise_and(dk.asarray([4, 5, 6]), 5)
@@ -282,10 +192,6 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @bitwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_or`.
 
     Examples
     --------
@@ -299,10 +205,6 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_xor`.
-
     Examples
     --------
     >>> dk.bitwise_xor(dk.asarray([4, 5, 6]), 5)
@@ -314,10 +216,6 @@ def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @bitwise(passthrough=True, operator="__invert__", differentiable=False, content="integer", domain=(0, 6), gives="same")
 def bitwise_invert(xp: Namespace, x: Array, /) -> Array:
     """Invert each bit: ``~x``.
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_invert`.
 
     Examples
     --------
@@ -336,10 +234,6 @@ def bitwise_left_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
 
-    Notes
-    -----
-    Source: array API standard, `bitwise_left_shift`.
-
     Examples
     --------
     >>> dk.bitwise_left_shift(dk.asarray([4, 5, 6]), 1)
@@ -356,10 +250,6 @@ def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     ----------
     x1 : integers to shift
     x2 : by how many bits, at least 0, broadcasting with `x1`; one of the two may be a Python scalar
-
-    Notes
-    -----
-    Source: array API standard, `bitwise_right_shift`.
 
     Examples
     --------
@@ -378,8 +268,7 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The gradient goes to the larger; equal elements get half of it each. Source: array API standard,
-    `maximum`.
+    The gradient goes to the larger; equal elements get half of it each.
 
     Examples
     --------
@@ -389,14 +278,8 @@ def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.maximum(x1, x2)
 
 
-@maximum.def_partial("x1")
-def maximum_partial_x1(xp, x1, x2):
-    return _share(xp, x1, x1 < x2, x1 == x2)
-
-
-@maximum.def_partial("x2")
-def maximum_partial_x2(xp, x1, x2):
-    return _share(xp, x2, x2 < x1, x1 == x2)
+maximum.def_partial("x1")(lambda xp, x1, x2: _share(xp, x1, x1 < x2, x1 == x2))
+maximum.def_partial("x2")(lambda xp, x1, x2: _share(xp, x2, x2 < x1, x1 == x2))
 
 
 @bounds(passthrough=True, takes="real numbers", gives="same")
@@ -405,8 +288,7 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The gradient goes to the smaller; equal elements get half of it each. Source: array API standard,
-    `minimum`.
+    The gradient goes to the smaller; equal elements get half of it each.
 
     Examples
     --------
@@ -416,14 +298,8 @@ def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.minimum(x1, x2)
 
 
-@minimum.def_partial("x1")
-def minimum_partial_x1(xp, x1, x2):
-    return _share(xp, x1, x1 > x2, x1 == x2)
-
-
-@minimum.def_partial("x2")
-def minimum_partial_x2(xp, x1, x2):
-    return _share(xp, x2, x2 > x1, x1 == x2)
+minimum.def_partial("x1")(lambda xp, x1, x2: _share(xp, x1, x1 > x2, x1 == x2))
+minimum.def_partial("x2")(lambda xp, x1, x2: _share(xp, x2, x2 > x1, x1 == x2))
 
 
 def _share(xp: Namespace, x: Array, loses: Array, ties: Array) -> Array:
@@ -449,9 +325,7 @@ def relu(xp: Namespace, x: Array, /) -> Array:
     return xp.maximum(x, 0)
 
 
-@relu.def_partial
-def relu_partial(xp, y):
-    return xp.sign(y)
+relu.def_partial(lambda xp, y: xp.sign(y))
 
 
 # Elements from which the fixed cost of NumPy's own function is less than that of a second pass.
@@ -483,7 +357,6 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     Notes
     -----
     The gradient goes to the element inside the bounds and on them, else to the bound that replaced it.
-    Source: array API standard, `clip`.
 
     Examples
     --------
@@ -500,53 +373,38 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     return raised if max is None else xp.minimum(raised, max)
 
 
-@clip.def_vjp("x")
-def clip_vjp_x(xp, g, x, min, max):
-    return _inside(xp, g, x, min, max)
-
-
 @clip.def_jvp("x")
 def clip_jvp_x(xp, t, x, min, max):
-    return _inside(xp, t, x, min, max)
-
-
-@clip.def_vjp("min")
-def clip_vjp_min(xp, g, x, min, max):
-    return _below(xp, g, x, min, max)
-
-
-@clip.def_jvp("min")
-def clip_jvp_min(xp, t, x, min, max):
-    return _below(xp, t, x, min, max)
-
-
-@clip.def_vjp("max")
-def clip_vjp_max(xp, g, x, min, max):
-    return _above(xp, g, x, min, max)
-
-
-@clip.def_jvp("max")
-def clip_jvp_max(xp, t, x, min, max):
-    return _above(xp, t, x, min, max)
-
-
-def _inside(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array | None) -> Array:
-    """Return `t` where neither bound replaces the element, else 0."""
     if min is not None:
         t = xp.where(x >= min, t, 0)
     return t if max is None else xp.where(x <= max, t, 0)
 
 
-def _below(xp: Namespace, t: Array, x: Array, min: Array, max: Array | None) -> Array:
-    """Return `t` where the lower bound is the result, else 0."""
+@clip.def_vjp("x")
+def clip_vjp_x(xp, g, x, min, max):
+    return clip_jvp_x(xp, g, x, min, max)
+
+
+@clip.def_jvp("min")
+def clip_jvp_min(xp, t, x, min, max):
     t = xp.where(x < min, t, 0)
     return t if max is None else xp.where(min < max, t, 0)
 
 
-def _above(xp: Namespace, t: Array, x: Array, min: Array | None, max: Array) -> Array:
-    """Return `t` where the upper bound is the result, else 0."""
+@clip.def_vjp("min")
+def clip_vjp_min(xp, g, x, min, max):
+    return clip_jvp_min(xp, g, x, min, max)
+
+
+@clip.def_jvp("max")
+def clip_jvp_max(xp, t, x, min, max):
     kept = xp.where(x > max, t, 0)
     return kept if min is None else xp.where(min > max, t, kept)
+
+
+@clip.def_vjp("max")
+def clip_vjp_max(xp, g, x, min, max):
+    return clip_jvp_max(xp, g, x, min, max)
 
 
 clamp = alias("clamp", clip)

@@ -12,29 +12,6 @@ from dispatchkit.declare.decorators import additive, alias, complex_parts, expon
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating
 
-__all__ = [
-    "cbrt",
-    "conj",
-    "conjugate",
-    "exp",
-    "expm1",
-    "hypot",
-    "imag",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "logaddexp",
-    "pow",
-    "power",
-    "real",
-    "reciprocal",
-    "rsqrt",
-    "sigmoid",
-    "sqrt",
-    "square",
-]
-
 
 @exponential(passthrough=True, gives="float")
 def exp(xp: Namespace, x: Array, /) -> Array:
@@ -42,7 +19,7 @@ def exp(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = y``. Source: array API standard, `exp`.
+    ``dy/dx = y``.
 
     Examples
     --------
@@ -52,9 +29,7 @@ def exp(xp: Namespace, x: Array, /) -> Array:
     return xp.exp(x)
 
 
-@exp.def_partial
-def exp_partial(y):
-    return y
+exp.def_partial(lambda y: y)
 
 
 @exponential(passthrough=True, gives="float")
@@ -64,7 +39,7 @@ def expm1(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     ``dy/dx = y + 1``. At complex infinities it is the limit of ``exp(x) - 1``, as in the standard, where NumPy has
-    NaN. Source: array API standard, `expm1`.
+    NaN.
 
     Examples
     --------
@@ -74,9 +49,7 @@ def expm1(xp: Namespace, x: Array, /) -> Array:
     return xp.expm1(x)
 
 
-@expm1.def_partial
-def expm1_partial(y):
-    return y + 1
+expm1.def_partial(lambda y: y + 1)
 
 
 @exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
@@ -85,7 +58,7 @@ def log(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / x``. Source: array API standard, `log`.
+    ``dy/dx = 1 / x``.
 
     Examples
     --------
@@ -95,9 +68,7 @@ def log(xp: Namespace, x: Array, /) -> Array:
     return xp.log(x)
 
 
-@log.def_partial
-def log_partial(x):
-    return 1 / x
+log.def_partial(lambda x: 1 / x)
 
 
 @exponential(passthrough=True, domain=(-0.5, 2.0), gives="float", special="-inf at -1, NaN below")
@@ -106,7 +77,7 @@ def log1p(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / (1 + x)``. Source: array API standard, `log1p`.
+    ``dy/dx = 1 / (1 + x)``.
 
     Examples
     --------
@@ -116,9 +87,7 @@ def log1p(xp: Namespace, x: Array, /) -> Array:
     return xp.log1p(x)
 
 
-@log1p.def_partial
-def log1p_partial(x):
-    return 1 / (1 + x)
+log1p.def_partial(lambda x: 1 / (1 + x))
 
 
 @exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
@@ -127,7 +96,7 @@ def log2(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / (x * log(2))``. Source: array API standard, `log2`.
+    ``dy/dx = 1 / (x * log(2))``.
 
     Examples
     --------
@@ -137,9 +106,7 @@ def log2(xp: Namespace, x: Array, /) -> Array:
     return xp.log2(x)
 
 
-@log2.def_partial
-def log2_partial(x):
-    return 1 / (x * math.log(2))
+log2.def_partial(lambda x: 1 / (x * math.log(2)))
 
 
 @exponential(passthrough=True, domain=(0.1, 3.0), gives="float", special="-inf at 0, NaN for negative numbers")
@@ -148,7 +115,7 @@ def log10(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 1 / (x * log(10))``. Source: array API standard, `log10`.
+    ``dy/dx = 1 / (x * log(10))``.
 
     Examples
     --------
@@ -158,9 +125,7 @@ def log10(xp: Namespace, x: Array, /) -> Array:
     return xp.log10(x)
 
 
-@log10.def_partial
-def log10_partial(x):
-    return 1 / (x * math.log(10))
+log10.def_partial(lambda x: 1 / (x * math.log(10)))
 
 
 @exponential(passthrough=True, real=True, gives="float")
@@ -170,7 +135,6 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     ``dy/dx1 = sigmoid(x1 - x2)``, ``dy/dx2 = sigmoid(x2 - x1)``; equal infinities share evenly, where PyTorch has NaN.
-    Source: array API standard, `logaddexp`.
 
     Examples
     --------
@@ -180,14 +144,8 @@ def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logaddexp(x1, x2)
 
 
-@logaddexp.def_partial("x1")
-def logaddexp_partial_x1(xp, x1, x2):
-    return logistic(xp, _lead(xp, x1, x2))
-
-
-@logaddexp.def_partial("x2")
-def logaddexp_partial_x2(xp, x1, x2):
-    return logistic(xp, _lead(xp, x2, x1))
+logaddexp.def_partial("x1")(lambda xp, x1, x2: logistic(xp, _lead(xp, x1, x2)))
+logaddexp.def_partial("x2")(lambda xp, x1, x2: logistic(xp, _lead(xp, x2, x1)))
 
 
 def _lead(xp: Namespace, x1: Any, x2: Any) -> Any:
@@ -230,9 +188,7 @@ def logistic(xp: Namespace, x: Any) -> Any:
     return xp.divide(grows, xp.add(grows, falls))
 
 
-@sigmoid.def_partial
-def sigmoid_partial(y):
-    return y * (1 - y)
+sigmoid.def_partial(lambda y: y * (1 - y))
 
 
 @complex_parts(passthrough=True, properties=("real",), gives="real", special="in memory of its own")
@@ -241,7 +197,7 @@ def real(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    A real cotangent is that of `x`. Source: array API standard, `real`.
+    A real cotangent is that of `x`.
 
     Examples
     --------
@@ -251,9 +207,7 @@ def real(xp: Namespace, x: Array, /) -> Array:
     return xp.real(x)
 
 
-@real.def_transpose
-def real_transpose(g):
-    return g
+real.def_transpose(lambda g: g)
 
 
 @complex_parts(
@@ -264,7 +218,7 @@ def imag(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The cotangent of `x` is the real one multiplied by ``1j``. Source: array API standard, `imag`.
+    The cotangent of `x` is the real one multiplied by ``1j``.
 
     Examples
     --------
@@ -274,9 +228,7 @@ def imag(xp: Namespace, x: Array, /) -> Array:
     return xp.imag(x)
 
 
-@imag.def_transpose
-def imag_transpose(xp, g, x):
-    return 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g)
+imag.def_transpose(lambda xp, g, x: 1j * xp.astype(g, x.dtype) if holds_complex(x) else xp.zeros_like(g))
 
 
 @complex_parts(passthrough=True, gives="same")
@@ -285,7 +237,7 @@ def conj(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    The cotangent of `x` is the conjugate one. Source: array API standard, `conj`.
+    The cotangent of `x` is the conjugate one.
 
     Examples
     --------
@@ -295,9 +247,7 @@ def conj(xp: Namespace, x: Array, /) -> Array:
     return xp.conj(x)
 
 
-@conj.def_transpose
-def conj_transpose(xp, g):
-    return xp.conj(g)
+conj.def_transpose(lambda xp, g: xp.conj(g))
 
 
 conjugate = alias("conjugate", conj)
@@ -314,7 +264,7 @@ def pow(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     Notes
     -----
     ``dy/dx1 = x2 * x1**(x2 - 1)``, 0 where `x2` is; ``dy/dx2 = x1**x2 * log(x1)``, 0 at ``x1 = 0`` unless
-    ``x2 < 0``. Source: array API standard, `pow`.
+    ``x2 < 0``.
 
     Examples
     --------
@@ -354,7 +304,7 @@ def square(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 2 * x``. Source: array API standard, `square`.
+    ``dy/dx = 2 * x``.
 
     Examples
     --------
@@ -364,9 +314,7 @@ def square(xp: Namespace, x: Array, /) -> Array:
     return xp.multiply(x, x)
 
 
-@square.def_partial
-def square_partial(x):
-    return 2 * x
+square.def_partial(lambda x: 2 * x)
 
 
 @multiplicative(domain=(0.5, 2.0), gives="float")
@@ -375,7 +323,7 @@ def reciprocal(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = -1 / x**2``. Source: array API standard, `reciprocal`.
+    ``dy/dx = -1 / x**2``.
 
     Examples
     --------
@@ -397,7 +345,7 @@ def sqrt(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx = 0.5 / y``, infinite at 0. Source: array API standard, `sqrt`.
+    ``dy/dx = 0.5 / y``, infinite at 0.
 
     Examples
     --------
@@ -407,9 +355,7 @@ def sqrt(xp: Namespace, x: Array, /) -> Array:
     return xp.sqrt(x)
 
 
-@sqrt.def_partial
-def sqrt_partial(y):
-    return 0.5 / y
+sqrt.def_partial(lambda y: 0.5 / y)
 
 
 @multiplicative(real=True, gives="float", domain=(0.1, 3.0))
@@ -431,9 +377,7 @@ def cbrt(xp: Namespace, x: Array, /) -> Array:
     return xp.where(negative, -root, root)
 
 
-@cbrt.def_partial
-def cbrt_partial(y):
-    return 1 / (3 * y * y)
+cbrt.def_partial(lambda y: 1 / (3 * y * y))
 
 
 @multiplicative(domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
@@ -452,9 +396,7 @@ def rsqrt(xp: Namespace, x: Array, /) -> Array:
     return xp.reciprocal(xp.sqrt(x))
 
 
-@rsqrt.def_partial
-def rsqrt_partial(y):
-    return -0.5 * y * y * y
+rsqrt.def_partial(lambda y: -0.5 * y * y * y)
 
 
 @additive(passthrough=True, domain=(0.5, 2.0), real=True, gives="float")
@@ -463,8 +405,7 @@ def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = x1 / y``, ``dy/dx2 = x2 / y``; NaN where both legs are 0, as in PyTorch. Source: array API
-    standard, `hypot`.
+    ``dy/dx1 = x1 / y``, ``dy/dx2 = x2 / y``; NaN where both legs are 0, as in PyTorch.
 
     Examples
     --------
@@ -474,14 +415,8 @@ def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.hypot(x1, x2)
 
 
-@hypot.def_partial("x1")
-def hypot_partial_x1(y, x1):
-    return x1 / y
-
-
-@hypot.def_partial("x2")
-def hypot_partial_x2(y, x2):
-    return x2 / y
+hypot.def_partial("x1")(lambda y, x1: x1 / y)
+hypot.def_partial("x2")(lambda y, x2: x2 / y)
 
 
 power = alias("power", pow)

@@ -65,8 +65,7 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
 
     Notes
     -----
-    `fft` along each axis. The cotangent is that of `ifftn` with the opposite factor. Source: array API standard,
-    `fft.fftn`.
+    `fft` along each axis. The cotangent is that of `ifftn` with the opposite factor.
 
     Examples
     --------
@@ -107,8 +106,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
     Notes
     -----
-    `ifft` along each axis. The cotangent is that of `fftn` with the opposite factor. Source: array API standard,
-    `fft.ifftn`.
+    `ifft` along each axis. The cotangent is that of `fftn` with the opposite factor.
 
     Examples
     --------
@@ -150,7 +148,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
     Notes
     -----
     `rfft` along the last of the axes, then `fft` along the others. The cotangent is that of `irfftn` with the opposite
-    factor, which counts the bins in between twice, of half of them. Source: array API standard, `fft.rfftn`.
+    factor, which counts the bins in between twice, of half of them.
 
     Examples
     --------
@@ -195,7 +193,7 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
     Notes
     -----
     `ifft` along all axes but the last, then `irfft` along that. The cotangent is that of `rfftn` with the opposite
-    factor, the bins in between twice. Source: array API standard, `fft.irfftn`.
+    factor, the bins in between twice.
 
     Examples
     --------
@@ -260,7 +258,7 @@ def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, de
 
     Notes
     -----
-    ``[0, 1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d * n)``. Source: array API standard, `fft.fftfreq`.
+    ``[0, 1, ..., (n - 1) // 2, -(n // 2), ..., -1] / (d * n)``.
 
     Examples
     --------
@@ -304,7 +302,7 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
 
     Notes
     -----
-    ``[0, 1, ..., n // 2] / (d * n)``. Source: array API standard, `fft.rfftfreq`.
+    ``[0, 1, ..., n // 2] / (d * n)``.
 
     Examples
     --------
@@ -324,7 +322,7 @@ def _rolled(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
     return xp.roll(x, shift, axis=places)
 
 
-@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+@manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
 def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     """Bring the frequencies that `fft` gives into rising order: 0 to the middle.
 
@@ -342,7 +340,7 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is shifted back by `ifftshift`. Source: array API standard, `fft.fftshift`.
+    Linear: the cotangent is shifted back by `ifftshift`.
 
     Examples
     --------
@@ -352,12 +350,10 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     return _rolled(xp, x, axes, True)
 
 
-@fftshift.def_transpose
-def fftshift_transpose(xp, g, axes):
-    return _rolled(xp, g, axes, False)
+fftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, False))
 
 
-@manipulation(namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
+@manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
 def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     """Undo `fftshift`, from which it differs where a length is odd.
 
@@ -375,7 +371,7 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is shifted back by `fftshift`. Source: array API standard, `fft.ifftshift`.
+    Linear: the cotangent is shifted back by `fftshift`.
 
     Examples
     --------
@@ -385,6 +381,4 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     return _rolled(xp, x, axes, False)
 
 
-@ifftshift.def_transpose
-def ifftshift_transpose(xp, g, axes):
-    return _rolled(xp, g, axes, True)
+ifftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, True))

@@ -38,7 +38,7 @@ def opposite(op: Named, norm: Norm) -> Norm:
 def _sequence(op: Named, parameter: str, value: Any) -> tuple[int, ...]:
     if not isinstance(value, (tuple, list)):
         raise TypeError(f"{op.__name__}: {parameter} must be a tuple or list of ints, found {value!r}")
-    return tuple(integer(op, f"{parameter}[{i}]", one) for i, one in enumerate(value))
+    return tuple(integer(op, f"{parameter}[{i}]", member) for i, member in enumerate(value))
 
 
 def _check_numbers(op: Named, x: Any, real: bool) -> None:
@@ -118,10 +118,10 @@ def transformed_axes(
         raise ValueError(f"{op.__name__}: there must be an axis to transform, found shape {shape} and axes={axes}")
     _check_numbers(op, x, real)
     opposite(op, norm)
-    given = _given_lengths(op, s, axes, len(places))
+    asked = _given_lengths(op, s, axes, len(places))
     lengths = [
         _length(op, x, place, None if n == -1 else n, f"s[{i}]", halved and i == len(places) - 1)
-        for i, (n, place) in enumerate(zip(given, places, strict=True))
+        for i, (n, place) in enumerate(zip(asked, places, strict=True))
     ]
     return tuple(lengths), places
 
@@ -224,7 +224,6 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
     Notes
     -----
     ``y[k] = sum(x[j] * exp(-2j * pi * j * k / n))``. The cotangent is that of `ifft` with the opposite factor.
-    Source: array API standard, `fft.fft`.
 
     Examples
     --------
@@ -263,7 +262,6 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     ``y[j] = sum(x[k] * exp(2j * pi * j * k / n)) / n``. The cotangent is that of `fft` with the opposite factor.
-    Source: array API standard, `fft.ifft`.
 
     Examples
     --------
@@ -302,7 +300,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     The other half of the spectrum is the conjugate of this one. The cotangent is that of `irfft` with the opposite
-    factor, which counts the bins in between twice, of half of them. Source: array API standard, `fft.rfft`.
+    factor, which counts the bins in between twice, of half of them.
 
     Examples
     --------
@@ -345,7 +343,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Notes
     -----
     The imaginary part of the first bin counts for nothing, nor does that of the last where `n` is even. The cotangent
-    is that of `rfft` with the opposite factor, the bins in between twice. Source: array API standard, `fft.irfft`.
+    is that of `rfft` with the opposite factor, the bins in between twice.
 
     Examples
     --------
@@ -387,7 +385,7 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Notes
     -----
     `irfft` of the conjugate with the opposite factor. The cotangent is that of `ihfft` with the opposite factor, the
-    elements in between twice. Source: array API standard, `fft.hfft`.
+    elements in between twice.
 
     Examples
     --------
@@ -427,7 +425,7 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Notes
     -----
     The conjugate of `rfft` with the opposite factor. The cotangent is that of `hfft` with the opposite factor, which
-    counts the elements in between twice, of half of them. Source: array API standard, `fft.ihfft`.
+    counts the elements in between twice, of half of them.
 
     Examples
     --------

@@ -36,8 +36,6 @@ from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Key
 
-__all__ = ["getitem", "index_put", "setitem"]
-
 new: Callable[[Any], Any] = object.__new__
 ndarray = np.ndarray
 SELECTING = BASIC | {ndarray}
@@ -223,9 +221,7 @@ def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulat
     return xp.index_put(x, key, value, accumulate=accumulate)
 
 
-@index_put.def_transpose("x")
-def index_put_transpose_x(xp, g, key, accumulate):
-    return g if accumulate else xp.index_put(g, key, 0.0)
+index_put.def_transpose("x")(lambda xp, g, key, accumulate: g if accumulate else xp.index_put(g, key, 0.0))
 
 
 @index_put.def_transpose("value")
@@ -239,9 +235,7 @@ def index_put_transpose_value(xp, g, x, key, accumulate):
     return cotangent * (xp.getitem(owner, key) == ids)
 
 
-@index_put.def_jvp("x")
-def index_put_jvp_x(xp, t, key, accumulate):
-    return t if accumulate else xp.index_put(t, key, 0.0)
+index_put.def_jvp("x")(lambda xp, t, key, accumulate: t if accumulate else xp.index_put(t, key, 0.0))
 
 
 @index_put.def_jvp("value")

@@ -12,8 +12,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape_of
 
-__all__ = ["diag", "gather", "masked_fill", "scatter_add", "take", "take_along_axis", "tril", "triu"]
-
 
 @indexing(
     passthrough=True,
@@ -57,8 +55,8 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 def take_transpose(xp, g, x, indices, axis):
     key = (indices,) if axis is None else along(normal_axis(axis, x.ndim), indices)
     shape = (x.size,) if axis is None else x.shape
-    found = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
-    return xp.reshape(found, x.shape)
+    added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
+    return xp.reshape(added, x.shape)
 
 
 @indexing(
@@ -89,8 +87,7 @@ def take_along_axis(xp: Namespace, x: Array, indices: Array, /, *, axis: int = -
 
     Notes
     -----
-    Linear in `x`: cotangents are added up at the elements taken. Source: array API standard,
-    `take_along_axis`.
+    Linear in `x`: cotangents are added up at the elements taken.
 
     Examples
     --------
@@ -262,20 +259,17 @@ def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -
         raise TypeError(f"{masked_fill.__name__}: mask must be of booleans, found {getattr(mask, 'dtype', mask)}")
     if shape_of(value):
         raise ValueError(f"{masked_fill.__name__}: value must be a number or 0-D, found shape {shape_of(value)}")
-    found = xp.where(mask, value, x)
-    if found.dtype == x.dtype:
-        return found
+    filled = xp.where(mask, value, x)
+    if filled.dtype == x.dtype:
+        return filled
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")) or (
-        xp.isdtype(found.dtype, "complex floating") and not xp.isdtype(x.dtype, "complex floating")
+        xp.isdtype(filled.dtype, "complex floating") and not xp.isdtype(x.dtype, "complex floating")
     ):
         raise TypeError(f"{masked_fill.__name__}: an array of {x.dtype} cannot hold the value {value!r}")
-    return xp.astype(found, x.dtype)
+    return xp.astype(filled, x.dtype)
 
 
-@manipulation(
-    methods=("diag",),
-    samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)],
-)
+@manipulation(samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)])
 def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Make a matrix of its diagonal, or take the diagonal of a matrix.
 
@@ -317,7 +311,7 @@ def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 TRIANGLE_SAMPLES = [sample(draw(3, 3)), sample(draw(2, 3), k=1), sample(draw(2, 3, 2), k=-1)]
 
 
-@manipulation(passthrough=True, methods=("tril",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, samples=TRIANGLE_SAMPLES)
 def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the lower triangle: the elements above a diagonal become 0.
 
@@ -336,7 +330,7 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's triangle is taken. Source: array API standard, `tril`.
+    Linear: the cotangent's triangle is taken.
 
     Examples
     --------
@@ -347,7 +341,7 @@ def tril(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     return xp.tril(x, k=k)
 
 
-@manipulation(passthrough=True, methods=("triu",), samples=TRIANGLE_SAMPLES)
+@manipulation(passthrough=True, samples=TRIANGLE_SAMPLES)
 def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     """Keep the upper triangle: the elements below a diagonal become 0.
 
@@ -366,7 +360,7 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's triangle is taken. Source: array API standard, `triu`.
+    Linear: the cotangent's triangle is taken.
 
     Examples
     --------
@@ -377,11 +371,5 @@ def triu(xp: Namespace, x: Array, /, *, k: int = 0) -> Array:
     return xp.triu(x, k=k)
 
 
-@tril.def_transpose
-def tril_transpose(xp, g, k):
-    return xp.tril(g, k=k)
-
-
-@triu.def_transpose
-def triu_transpose(xp, g, k):
-    return xp.triu(g, k=k)
+tril.def_transpose(lambda xp, g, k: xp.tril(g, k=k))
+triu.def_transpose(lambda xp, g, k: xp.triu(g, k=k))

@@ -20,8 +20,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import shape_of
 
-__all__ = ["einsum", "einsum_path"]
-
 Labels: TypeAlias = tuple[str, ...]
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 Path: TypeAlias = tuple[tuple[int, ...], ...]
@@ -74,8 +72,8 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
     parts = inputs.split(",")
     strange = sorted(set(squeezed) - set(string.ascii_letters) - set(",.->"))
     if strange or "-" in inputs + given or ">" in inputs + given:
-        found = "".join(strange) or "->"
-        raise ValueError(f"{name}: subscripts are letters, ',', '...' and one '->', found {found!r} in {text!r}")
+        culprit = "".join(strange) or "->"
+        raise ValueError(f"{name}: subscripts are letters, ',', '...' and one '->', found {culprit!r} in {text!r}")
     if len(parts) != len(shapes):
         raise ValueError(
             f"{name}: subscripts {text!r} are for {len(parts)} operand{'s' * (len(parts) != 1)}, found {len(shapes)}"
@@ -107,11 +105,11 @@ def _sizes(name: str, terms: tuple[Labels, ...], shapes: Shapes) -> dict[str, in
     sizes: dict[str, int] = {}
     owners: dict[str, int] = {}
     for number, (labels, shape) in enumerate(zip(terms, shapes, strict=True)):
-        own: dict[str, int] = {}
+        lengths: dict[str, int] = {}
         for label, size in zip(labels, shape, strict=True):
             what = "an axis under '...'" if label.isdigit() else f"subscript '{label}'"
-            if own.setdefault(label, size) != size:
-                raise ValueError(f"{name}: {what} stands for lengths {own[label]} and {size} in operand {number}")
+            if lengths.setdefault(label, size) != size:
+                raise ValueError(f"{name}: {what} stands for lengths {lengths[label]} and {size} in operand {number}")
             known = sizes.get(label, 1)
             if known == 1:
                 sizes[label], owners[label] = size, number
@@ -172,7 +170,7 @@ def _checked_path(name: str, path: Sequence[Any], count: int) -> Path:
     steps = [tuple(step) for step in path if step != "einsum_path"]
     left = count
     for step in steps:
-        if not step or len(set(step)) != len(step) or any(not 0 <= one < left for one in step):
+        if not step or len(set(step)) != len(step) or any(not 0 <= place < left for place in step):
             raise ValueError(f"{name}: step {step} of the path is no choice among the {left} operands left")
         left += 1 - len(step)
     if left != 1:
@@ -212,6 +210,7 @@ class Term(NamedTuple):
 
 
 @product(
+    method=False,
     samples=[
         sample("ij,jk->ik", draw(2, 3), draw(3, 2)),
         sample("ij,jk", draw(2, 3), draw(3, 2), optimize=False),
@@ -226,7 +225,7 @@ class Term(NamedTuple):
         sample("ij,jk,kl->il", draw(2, 3), draw(3, 2), draw(2, 2), optimize="optimal"),
         sample("ij,kj,k", draw(2, 3), draw(2, 3), draw(2), optimize=["einsum_path", (1, 2), (0, 1)]),
         sample(",i,->i", draw(), draw(2), draw()),
-    ]
+    ],
 )
 def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimize = True) -> Array:
     """Sum products of elements over the axes that subscripts name.
@@ -362,22 +361,21 @@ def _reshaped(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 SMALL = 8192
-einsum_by_body = body_on_numpy(einsum)
 
 
 @einsum.def_numpy
 def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> Any:
     """Compute by one call of NumPy where there is one for these subscripts, shapes and dtypes."""
-    found = None
+    compute = None
     if optimize is True:
         key: list[Any] = []
         try:
             for x in operands:
                 key += x.shape, x.dtype
-            found = _in_one_call(subscripts, *key)
+            compute = _in_one_call(subscripts, *key)
         except (AttributeError, TypeError):
             pass
-    return einsum_by_body(subscripts, *operands, optimize=optimize) if found is None else found(*operands)
+    return body_on_numpy(einsum)(subscripts, *operands, optimize=optimize) if compute is None else compute(*operands)
 
 
 @lru_cache(maxsize=256)
@@ -454,9 +452,9 @@ def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "gree
     >>> path
     ['einsum_path', (1, 2), (0, 1)]
     """
-    found = ["einsum_path", *found_path(einsum_path.__name__, _read(subscripts, operands), optimize)]
-    _, text = np.einsum_path(subscripts, *stand_ins(tuple(map(shape_of, operands))), optimize=found)
-    return found, text
+    path = ["einsum_path", *found_path(einsum_path.__name__, _read(subscripts, operands), optimize)]
+    _, text = np.einsum_path(subscripts, *stand_ins(tuple(map(shape_of, operands))), optimize=path)
+    return path, text
 
 
 enter("einsum_path", einsum_path)

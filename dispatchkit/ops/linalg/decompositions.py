@@ -12,7 +12,6 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import (
-    LINALG,
     adjoint,
     as_complex,
     diagonal_matrix,
@@ -40,12 +39,10 @@ class QRResult(NamedTuple):
 
 
 @decomposition(
-    namespace=LINALG,
-    methods=("cholesky",),
     samples=[
         sample(draw(3, 3, content="definite"), differentiable=False),
         sample(draw(2, 2, 2, content="definite"), upper=True, differentiable=False),
-    ],
+    ]
 )
 def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
     """Triangular factor ``L`` of positive definite matrices ``L @ L^H``.
@@ -67,7 +64,7 @@ def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
     Notes
     -----
     ``dL = L @ half(inv(L) @ dx @ inv(L)^H)``, where `half` takes the lower triangle with half the diagonal.
-    The gradient is symmetric, as `x` is taken to be. Source: array API standard, `linalg.cholesky`.
+    The gradient is symmetric, as `x` is taken to be.
 
     Examples
     --------
@@ -106,8 +103,6 @@ def cholesky_jvp(xp, t, y, upper):
 
 
 @decomposition(
-    namespace=LINALG,
-    methods=("qr",),
     samples=[
         sample(draw(3, 3)),
         sample(draw(4, 2)),
@@ -115,7 +110,7 @@ def cholesky_jvp(xp, t, y, upper):
         sample(draw(2, 3, 2)),
         sample(draw(2, 3), mode="complete"),
         sample(draw(3, 2), mode="complete", differentiable=False),
-    ],
+    ]
 )
 def qr(xp: Namespace, x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Compute the QR decomposition: factors with orthonormal columns, and upper triangles.
@@ -260,7 +255,7 @@ def _real_part(xp: Namespace, x: Array) -> Array:
     return xp.real(x) if holds_complex(x) else x
 
 
-@decomposition(namespace=LINALG, methods=("eigh",), samples=SYMMETRIC)
+@decomposition(samples=SYMMETRIC)
 def eigh(xp: Namespace, x: Array, /) -> EighResult:
     """Compute the eigenvalues and eigenvectors of real symmetric or complex Hermitian matrices.
 
@@ -312,7 +307,7 @@ def eigh_jvp(xp, t, y, x):
     return EighResult(_real_part(xp, xp.linalg.diagonal(moved)), vectors @ turn)
 
 
-@decomposition(namespace=LINALG, methods=("eigvalsh",), samples=SYMMETRIC)
+@decomposition(samples=SYMMETRIC)
 def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     """Compute the eigenvalues of real symmetric or complex Hermitian matrices.
 
@@ -332,7 +327,6 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     ``dy = real(diagonal(V^H @ dx @ V))`` with the eigenvectors `V`, finite also where eigenvalues are equal.
-    Source: array API standard, `linalg.eigvalsh`.
 
     Examples
     --------
@@ -357,7 +351,7 @@ def eigvalsh_jvp(xp, t, x):
     return _real_part(xp, xp.linalg.diagonal(moved))
 
 
-@decomposition(namespace=LINALG, methods=("eig",), samples=GENERAL)
+@decomposition(samples=GENERAL)
 def eig(xp: Namespace, x: Array, /) -> EigResult:
     """Compute the eigenvalues and eigenvectors of square matrices.
 
@@ -413,7 +407,7 @@ def eig_jvp(xp, t, y, x):
     return EigResult(xp.linalg.diagonal(moved), turned - vectors * length[..., None, :])
 
 
-@decomposition(namespace=LINALG, methods=("eigvals",), samples=GENERAL)
+@decomposition(samples=GENERAL)
 def eigvals(xp: Namespace, x: Array, /) -> Array:
     """Compute the eigenvalues of square matrices.
 
@@ -434,7 +428,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     -----
     ``dy = diagonal(inv(V) @ dx @ V)`` with the eigenvectors `V`, finite where eigenvalues are equal and the
     eigenvectors independent. A matrix without a full set of eigenvectors has no derivative; rounding mostly
-    makes it very large. Source: array API standard, `linalg.eigvals`.
+    makes it very large.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose
-from dispatchkit.ops.shared import LINALG, adjoint, conjugate, integer, located, require_square, shape_of
+from dispatchkit.ops.shared import adjoint, conjugate, integer, located, require_square, shape_of
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -49,9 +49,7 @@ class SlogdetResult(NamedTuple):
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("inverse",),
-    samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("inverse",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def inv(xp: Namespace, x: Array, /) -> Array:
     """Inverse of square matrices.
@@ -71,7 +69,7 @@ def inv(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    ``dy = -y @ dx @ y``. Source: array API standard, `linalg.inv`.
+    ``dy = -y @ dx @ y``.
 
     Examples
     --------
@@ -89,19 +87,16 @@ def inv_vjp(xp, g, y):
     return -(turned @ g @ turned)
 
 
-@inv.def_jvp
-def inv_jvp(t, y):
-    return -(y @ t @ y)
+inv.def_jvp(lambda t, y: -(y @ t @ y))
 
 
 @linalg(
-    namespace=LINALG,
     samples=[
         sample(draw(3, 3, content="definite"), draw(3)),
         sample(draw(3, 3, content="definite"), draw(3, 2)),
         sample(draw(2, 3, 3, content="definite"), draw(3)),
         sample(draw(2, 2, content="definite"), draw(3, 2, 1)),
-    ],
+    ]
 )
 def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Solve systems of linear equations ``x1 @ y = x2``.
@@ -122,8 +117,7 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    With ``w = solve(x1^H, g)`` the cotangents are ``-w @ y^H`` and ``w``. Source: array API standard,
-    `linalg.solve`.
+    With ``w = solve(x1^H, g)`` the cotangents are ``-w @ y^H`` and ``w``.
 
     Examples
     --------
@@ -150,10 +144,10 @@ def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Arra
 @solve.def_vjp("x1")
 def solve_vjp_x1(xp, g, y, x1):
     vectors = y.ndim < x1.ndim
-    found = _solved(xp, adjoint(xp, x1), g, vectors)
+    solution = _solved(xp, adjoint(xp, x1), g, vectors)
     if vectors:
-        return -(found[..., None] * conjugate(xp, y)[..., None, :])
-    return -(found @ adjoint(xp, y))
+        return -(solution[..., None] * conjugate(xp, y)[..., None, :])
+    return -(solution @ adjoint(xp, y))
 
 
 @solve.def_jvp("x1")
@@ -162,16 +156,10 @@ def solve_jvp_x1(xp, t, y, x1):
     return -_solved(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
 
 
-@solve.def_transpose("x2")
-def solve_transpose_x2(xp, g, x1, x2):
-    return _solved(xp, adjoint(xp, x1), g, x2.ndim == 1)
+solve.def_transpose("x2")(lambda xp, g, x1, x2: _solved(xp, adjoint(xp, x1), g, x2.ndim == 1))
 
 
-@linalg(
-    namespace=LINALG,
-    methods=("det",),
-    samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))],
-)
+@linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
 def det(xp: Namespace, x: Array, /) -> Array:
     """Compute the determinant of square matrices.
 
@@ -191,7 +179,7 @@ def det(xp: Namespace, x: Array, /) -> Array:
     -----
     The derivative is the matrix of cofactors: ``y * inv(x)^T``, and where a determinant is 0 the same from
     the singular value decomposition, so that singular matrices have their true, finite gradient. Derivatives
-    of higher order there need distinct singular values. Source: array API standard, `linalg.det`.
+    of higher order there need distinct singular values.
 
     Examples
     --------
@@ -208,27 +196,19 @@ def _cofactors(xp: Namespace, y: Array, x: Array) -> Array:
         return y[..., None, None] * xp.matrix_transpose(xp.linalg.inv(x))
     finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
     u, s, vh = xp.linalg.svd(xp.where(finite, x, 0))
-    own = xp.eye(s.shape[-1], dtype=xp.bool)
-    others = xp.prod(xp.where(own, 1.0, s[..., None, :]), axis=-1)
+    diagonal = xp.eye(s.shape[-1], dtype=xp.bool)
+    others = xp.prod(xp.where(diagonal, 1.0, s[..., None, :]), axis=-1)
     phase = xp.linalg.det(u) * xp.linalg.det(vh)
-    found = phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
-    return xp.where(finite, found, float("nan"))
+    cofactors = phase[..., None, None] * ((conjugate(xp, u) * others[..., None, :]) @ conjugate(xp, vh))
+    return xp.where(finite, cofactors, float("nan"))
 
 
-@det.def_vjp
-def det_vjp(xp, g, y, x):
-    return g[..., None, None] * conjugate(xp, _cofactors(xp, y, x))
-
-
-@det.def_jvp
-def det_jvp(xp, t, y, x):
-    return xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1))
+det.def_vjp(lambda xp, g, y, x: g[..., None, None] * conjugate(xp, _cofactors(xp, y, x)))
+det.def_jvp(lambda xp, t, y, x: xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1)))
 
 
 @linalg(
-    namespace=LINALG,
-    methods=("slogdet",),
-    samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("slogdet",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant of square matrices.
@@ -249,7 +229,7 @@ def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     Notes
     -----
     With ``w = trace(inv(x) @ dx)`` the tangents are ``1j * sign * imag(w)`` and ``real(w)``. The gradient at
-    a singular matrix is infinite. Source: array API standard, `linalg.slogdet`.
+    a singular matrix is infinite.
 
     Examples
     --------
@@ -288,10 +268,7 @@ def slogdet_jvp(xp, t, y, x):
     return SlogdetResult(xp.zeros_like(sign), w)
 
 
-@linalg(
-    namespace=LINALG,
-    samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)],
-)
+@linalg(samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)])
 def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     """Integer power of square matrices, by repeated squaring.
 
@@ -312,7 +289,7 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
 
     Notes
     -----
-    Differentiated through its products. Source: array API standard, `linalg.matrix_power`.
+    Differentiated through its products.
 
     Examples
     --------
@@ -389,14 +366,8 @@ def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     return _solve_by_solver(r, solver, order) if order else xp.zeros_like(r)
 
 
-@correction.def_transpose
-def correction_transpose(g, solver, order):
-    return _corrected(g, solver, order + 1)
-
-
-@correction.def_jvp
-def correction_jvp(t, solver, order):
-    return _corrected(t, solver, order + 1)
+correction.def_transpose(lambda g, solver, order: _corrected(g, solver, order + 1))
+correction.def_jvp(lambda t, solver, order: _corrected(t, solver, order + 1))
 
 
 def _corrected(x: Any, solver: Any, order: int) -> Any:
@@ -479,8 +450,8 @@ def _right_side(A: Any, b: Any) -> Any:
     x: Any = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
     is_tensor = isinstance(x, Storage)
     if not is_tensor or x.dtype.kind not in "fc":
-        found = f"{type(x).__name__} of {x.dtype}"
-        raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {found}")
+        description = f"{type(x).__name__} of {x.dtype}"
+        raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {description}")
     shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)
     if len(sizes) not in (1, 2) or (shape is not None and shape != sizes[:1] * 2):
         raise ValueError(

@@ -16,22 +16,10 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import along, normal_axis
 
-__all__ = [
-    "broadcast_arrays",
-    "broadcast_shapes",
-    "cat",
-    "concat",
-    "concatenate",
-    "meshgrid",
-    "repeat",
-    "stack",
-    "tile",
-    "unstack",
-]
-
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample([draw(2, 3), draw(1, 3)]),
         sample((draw(2, 3), draw(2, 1)), axis=-1),
@@ -57,7 +45,7 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
     Notes
     -----
-    Linear: each array receives its part of the cotangent. Source: array API standard, `concat`.
+    Linear: each array receives its part of the cotangent.
 
     Examples
     --------
@@ -82,6 +70,7 @@ def concat_transpose(xp, g, arrays, axis):
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])],
     axis=Axes(("axis",), added=True),
 )
@@ -103,7 +92,7 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 
     Notes
     -----
-    Linear: each array receives its part of the cotangent. Source: array API standard, `stack`.
+    Linear: each array receives its part of the cotangent.
 
     Examples
     --------
@@ -114,12 +103,10 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return xp.stack(arrays, axis=axis)
 
 
-@stack.def_transpose
-def stack_transpose(g, axis):
-    return _parts(g, axis, "stack")
+stack.def_transpose(lambda g, axis: _parts(g, axis, "stack"))
 
 
-@manipulation(samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
+@manipulation(method=False, samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
 def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along an axis.
 
@@ -138,7 +125,7 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
     Notes
     -----
-    Linear: the cotangents are stacked. Source: array API standard, `unstack`.
+    Linear: the cotangents are stacked.
 
     Examples
     --------
@@ -148,9 +135,7 @@ def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(_parts(x, axis, "unstack"))
 
 
-@unstack.def_transpose
-def unstack_transpose(xp, g, axis):
-    return xp.stack(g, axis=axis)
+unstack.def_transpose(lambda xp, g, axis: xp.stack(g, axis=axis))
 
 
 def _parts(x: Any, axis: int, name: str) -> list[Any]:
@@ -160,6 +145,7 @@ def _parts(x: Any, axis: int, name: str) -> list[Any]:
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample(draw(2, 3), 2),
         sample(draw(2, 3), 2, axis=1),
@@ -186,7 +172,6 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
     Notes
     -----
     Linear: cotangents are summed over what was repeated. There is no method, as PyTorch's is `tile`.
-    Source: array API standard, `repeat`.
 
     Examples
     --------
@@ -201,15 +186,16 @@ def repeat_transpose(xp, g, x, repeats, axis):
     shape = (x.size,) if axis is None else x.shape
     place = 0 if axis is None else normal_axis(axis, x.ndim)
     if isinstance(repeats, int):
-        found = xp.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
-        return xp.reshape(xp.sum(found, axis=place + 1), x.shape)
+        added = xp.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
+        return xp.reshape(xp.sum(added, axis=place + 1), x.shape)
     origins = xp.repeat(xp.arange(shape[place]), repeats)
-    found = xp.index_put(xp.zeros(shape, dtype=g.dtype), along(place, origins), g, accumulate=True)
-    return xp.reshape(found, x.shape)
+    added = xp.index_put(xp.zeros(shape, dtype=g.dtype), along(place, origins), g, accumulate=True)
+    return xp.reshape(added, x.shape)
 
 
 @manipulation(
     passthrough=True,
+    method=False,
     samples=[
         sample(draw(2, 3), (2, 2)),
         sample(draw(2, 3), (2,)),
@@ -230,7 +216,7 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
     Notes
     -----
-    Linear: cotangents are summed over what was repeated. Source: array API standard, `tile`.
+    Linear: cotangents are summed over what was repeated.
 
     Examples
     --------
@@ -276,17 +262,17 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    found: list[int | None] = []
+    common: list[int | None] = []
     for lengths in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         known = {n for n in lengths if n is not None and n != 1}
         if len(known) > 1:
             listed = ", ".join(map(str, shapes))
             raise ValueError(f"broadcast_shapes: the shapes {listed} do not broadcast to one")
-        found.append(known.pop() if known else None if None in lengths else 1)
-    return tuple(found[::-1])
+        common.append(known.pop() if known else None if None in lengths else 1)
+    return tuple(common[::-1])
 
 
-@manipulation(samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
+@manipulation(method=False, samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
 def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     """Broadcast arrays to the one shape they fit in.
 
@@ -302,10 +288,6 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     ------
     ValueError : if the shapes do not fit
 
-    Notes
-    -----
-    Source: array API standard, `broadcast_arrays`.
-
     Examples
     --------
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
@@ -315,15 +297,12 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-broadcast_by_body = body_on_numpy(broadcast_arrays)
-
-
 @broadcast_arrays.def_numpy
 def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
     try:
         shape = np.broadcast(*arrays).shape
     except ValueError:
-        return broadcast_by_body(*arrays)
+        return body_on_numpy(broadcast_arrays)(*arrays)
     return tuple([_broadcast(x, shape) for x in arrays])
 
 
@@ -336,7 +315,9 @@ def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
     return view
 
 
-@manipulation(samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))])
+@manipulation(
+    method=False, samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))]
+)
 def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Make the coordinates of the points of a grid from those along each of its axes.
 
@@ -355,7 +336,7 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 
     Notes
     -----
-    Linear: cotangents are summed over the other axes. Source: array API standard, `meshgrid`.
+    Linear: cotangents are summed over the other axes.
 
     Examples
     --------

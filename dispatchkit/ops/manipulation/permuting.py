@@ -13,24 +13,10 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, along, inverse, normal_axis
 
-__all__ = [
-    "flip",
-    "matrix_transpose",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "permute_dims",
-    "roll",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-]
-
 
 @manipulation(
     passthrough=True,
-    methods=("permute_dims", "permute"),
+    methods=("permute",),
     varargs="axes",
     samples=[sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
 )
@@ -51,7 +37,7 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's axes are put back. Source: array API standard, `permute_dims`.
+    Linear: the cotangent's axes are put back.
 
     Examples
     --------
@@ -61,12 +47,10 @@ def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
     return xp.permute_dims(x, axes)
 
 
-@permute_dims.def_transpose
-def permute_dims_transpose(xp, g, axes):
-    return xp.permute_dims(g, inverse(tuple(axes)))
+permute_dims.def_transpose(lambda xp, g, axes: xp.permute_dims(g, inverse(tuple(axes))))
 
 
-@manipulation(passthrough=True, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
+@manipulation(passthrough=True, method=False, properties=("mT",), samples=[sample(draw(2, 3)), sample(draw(2, 2, 3))])
 def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
     """Swap the last two axes.
 
@@ -84,7 +68,7 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
 
     Notes
     -----
-    Linear: the cotangent's axes are swapped back. Source: array API standard, `matrix_transpose`.
+    Linear: the cotangent's axes are swapped back.
 
     Examples
     --------
@@ -94,12 +78,10 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
     return xp.matrix_transpose(x)
 
 
-@matrix_transpose.def_transpose
-def matrix_transpose_transpose(xp, g):
-    return xp.matrix_transpose(g)
+matrix_transpose.def_transpose(lambda xp, g: xp.matrix_transpose(g))
 
 
-@manipulation(methods=("t",), properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
+@manipulation(properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
 def t(xp: Namespace, x: Array, /) -> Array:
     """Transpose a matrix; what has fewer than two axes stays as it is.
 
@@ -132,19 +114,16 @@ def t(xp: Namespace, x: Array, /) -> Array:
     return xp.matrix_transpose(x) if x.ndim == 2 else x
 
 
-@t.def_transpose
-def t_transpose(xp, g):
-    return xp.matrix_transpose(g) if g.ndim == 2 else g
+t.def_transpose(lambda xp, g: xp.matrix_transpose(g) if g.ndim == 2 else g)
 
 
 @manipulation(
-    methods=("transpose",),
     samples=[
         sample(draw(2, 3, 4)),
         sample(draw(2, 3, 4), (1, 0, 2)),
         sample(draw(2, 3, 4), 0, -1),
         sample(draw(2, 3, 4), 1, 0, 2),
-    ],
+    ]
 )
 def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = None, *more: int) -> Array:
     """Reverse the axes, put them in another order, or swap two.
@@ -186,19 +165,16 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
     return xp.permute_dims(x, tuple(axes))
 
 
-transpose_by_body = body_on_numpy(transpose)
-
-
 @transpose.def_numpy
 def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
     if axes is None and not more:
         return x.transpose()
     if type(axes) is tuple and not more:
-        return x.transpose(axes) if len(axes) == x.ndim else transpose_by_body(x, axes)
-    return transpose_by_body(x, axes, *more)
+        return x.transpose(axes) if len(axes) == x.ndim else body_on_numpy(transpose)(x, axes)
+    return body_on_numpy(transpose)(x, axes, *more)
 
 
-@manipulation(methods=("swapaxes",), samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
+@manipulation(samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
 def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     """Swap two axes.
 
@@ -226,15 +202,12 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     return xp.permute_dims(x, _swapped(x.ndim, axis1, axis2, "swapaxes"))
 
 
-swapaxes_by_body = body_on_numpy(swapaxes)
-
-
 @swapaxes.def_numpy
 def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
     try:
         return x.swapaxes(axis1, axis2)
     except (TypeError, ValueError):
-        return swapaxes_by_body(x, axis1, axis2)
+        return body_on_numpy(swapaxes)(x, axis1, axis2)
 
 
 def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
@@ -247,7 +220,6 @@ def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
 
 @manipulation(
     passthrough=True,
-    methods=("moveaxis",),
     samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
     axis=Axes(("source", "destination")),
 )
@@ -269,7 +241,7 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
 
     Notes
     -----
-    Linear: the cotangent's axes are moved back. Source: array API standard, `moveaxis`.
+    Linear: the cotangent's axes are moved back.
 
     Examples
     --------
@@ -279,14 +251,11 @@ def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination
     return xp.moveaxis(x, source, destination)
 
 
-@moveaxis.def_transpose
-def moveaxis_transpose(xp, g, source, destination):
-    return xp.moveaxis(g, destination, source)
+moveaxis.def_transpose(lambda xp, g, source, destination: xp.moveaxis(g, destination, source))
 
 
 @manipulation(
     passthrough=True,
-    methods=("flip",),
     varargs="axis",
     samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
     axis="axis",
@@ -308,7 +277,7 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is flipped back. Source: array API standard, `flip`.
+    Linear: the cotangent is flipped back.
 
     Examples
     --------
@@ -318,14 +287,11 @@ def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
     return xp.flip(x, axis=axis)
 
 
-@flip.def_transpose
-def flip_transpose(xp, g, axis):
-    return xp.flip(g, axis=axis)
+flip.def_transpose(lambda xp, g, axis: xp.flip(g, axis=axis))
 
 
 @manipulation(
     passthrough=True,
-    methods=("roll",),
     samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
     axis=Axes(("axis",), none=None),
 )
@@ -347,7 +313,7 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
     Notes
     -----
-    Linear: the cotangent is shifted back. Source: array API standard, `roll`.
+    Linear: the cotangent is shifted back.
 
     Examples
     --------
@@ -357,18 +323,15 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
     return xp.roll(x, shift, axis=axis)
 
 
-roll_by_body = body_on_numpy(roll)
-
-
 @roll.def_numpy
 def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Any:
     if type(x) is not np.ndarray or type(shift) is not int:
-        return roll_by_body(x, shift, axis=axis)
+        return body_on_numpy(roll)(x, shift, axis=axis)
     if axis is None:
         return rolled(x.reshape(-1), shift, 0).reshape(x.shape)
     if type(axis) is int and -x.ndim <= axis < x.ndim:
         return rolled(x, shift, axis % x.ndim)
-    return roll_by_body(x, shift, axis=axis)
+    return body_on_numpy(roll)(x, shift, axis=axis)
 
 
 def rolled(x: Any, shift: int, axis: int) -> Any:

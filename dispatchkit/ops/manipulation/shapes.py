@@ -13,12 +13,9 @@ from dispatchkit.declare.typing import Array, Namespace, Shape
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared import Axis, normal_axis
 
-__all__ = ["broadcast_to", "expand", "expand_dims", "flatten", "ravel", "reshape", "squeeze", "unsqueeze", "view"]
-
 
 @manipulation(
     passthrough=True,
-    methods=("reshape",),
     varargs="shape",
     samples=[
         sample(draw(2, 3), (3, 2)),
@@ -45,7 +42,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `reshape`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -58,7 +55,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
-@manipulation(methods=("view",), varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
+@manipulation(varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
 def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     """Look at the elements in another shape, without a copy.
 
@@ -90,13 +87,12 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
 
 @manipulation(
-    methods=("flatten",),
     samples=[
         sample(draw(2, 3)),
         sample(draw()),
         sample(draw(2, 3, 2), start_dim=1),
         sample(draw(2, 3, 2), 0, 1),
-    ],
+    ]
 )
 def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -> Array:
     """Make one axis of several neighbouring ones, or of all.
@@ -132,7 +128,7 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
     return xp.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@manipulation(methods=("ravel",), samples=[sample(draw(2, 3)), sample(draw())])
+@manipulation(samples=[sample(draw(2, 3)), sample(draw())])
 def ravel(xp: Namespace, x: Array, /) -> Array:
     """Make one axis of all.
 
@@ -152,14 +148,11 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
     return xp.reshape(x, (-1,))
 
 
-@ravel.def_numpy
-def ravel_numpy(x: Any, /) -> Any:
-    return x.reshape(-1)
+ravel.def_numpy(lambda x, /: x.reshape(-1))
 
 
 @manipulation(
     passthrough=True,
-    methods=("squeeze",),
     samples=[
         sample(draw(1, 3, 1)),
         sample(draw(1, 3, 1), 0),
@@ -184,7 +177,7 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `squeeze`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -198,7 +191,6 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
 @manipulation(
     passthrough=True,
-    methods=("expand_dims",),
     samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
     axis=Axes(("axis",), added=True),
 )
@@ -219,7 +211,7 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
 
     Notes
     -----
-    Linear: the cotangent is reshaped back. Source: array API standard, `expand_dims`.
+    Linear: the cotangent is reshaped back.
 
     Examples
     --------
@@ -229,9 +221,7 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
     return xp.expand_dims(x, axis=axis)
 
 
-@reshape.def_transpose
-def reshape_transpose(xp, g, x):
-    return xp.reshape(g, x.shape)
+reshape.def_transpose(lambda xp, g, x: xp.reshape(g, x.shape))
 
 
 @squeeze.def_transpose
@@ -240,7 +230,7 @@ def squeeze_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 
-@manipulation(methods=("unsqueeze",), samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
+@manipulation(samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
 def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
     """Insert one axis of length 1.
 
@@ -270,7 +260,6 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
 @manipulation(
     passthrough=True,
-    methods=("broadcast_to",),
     samples=[
         sample(draw(3), (2, 3)),
         sample(draw(2, 1), (2, 3)),
@@ -295,7 +284,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Notes
     -----
-    Linear: cotangents are summed over what was repeated. Source: array API standard, `broadcast_to`.
+    Linear: cotangents are summed over what was repeated.
 
     Examples
     --------
@@ -306,14 +295,10 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     return xp.broadcast_to(x, shape)
 
 
-@broadcast_to.def_transpose
-def broadcast_to_transpose(g):
-    return g
+broadcast_to.def_transpose(lambda g: g)
 
 
-@manipulation(
-    methods=("expand",), varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))]
-)
+@manipulation(varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))])
 def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
     """Repeat an array along axes of length 1, and along new leading ones, without a copy.
 

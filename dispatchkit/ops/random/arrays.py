@@ -12,15 +12,13 @@ from dispatchkit.ops.creation.creation import shape_of
 from dispatchkit.ops.random.distributions import drawn, integers
 from dispatchkit.ops.random.generator import Generator, source_of
 
-__all__ = ["rand", "rand_like", "randint", "randn", "randn_like", "randperm"]
-
 
 def _spread(shape: tuple[Any, ...]) -> Shape:
     """Return the shape that was given spread out, or as one tuple."""
     return shape[0] if len(shape) == 1 else shape
 
 
-@random(differentiable=False, samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+@random(samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
 def rand(
     xp: Namespace,
     *shape: Shape,
@@ -47,7 +45,7 @@ def rand(
     return drawn(xp, rand.__name__, source_of(generator).random, _spread(shape), dtype, device)
 
 
-@random(differentiable=False, samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+@random(samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
 def randn(
     xp: Namespace,
     *shape: Shape,
@@ -74,7 +72,7 @@ def randn(
     return drawn(xp, randn.__name__, source_of(generator).standard_normal, _spread(shape), dtype, device)
 
 
-@random(differentiable=False, samples=[sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
+@random(samples=[sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
 def randint(
     xp: Namespace,
     low: int = 0,
@@ -114,7 +112,7 @@ def randint(
     return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)
 
 
-@random(differentiable=False, samples=[sample(5), sample(0)])
+@random(samples=[sample(5), sample(0)])
 def randperm(
     xp: Namespace,
     n: int,
@@ -148,7 +146,7 @@ def randperm(
     return xp.asarray(source_of(generator).permutation(count), dtype=dtype, device=device)
 
 
-@random(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+@random(samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
 def rand_like(
     xp: Namespace,
     x: Array,
@@ -178,7 +176,7 @@ def rand_like(
     return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or device_of(x))
 
 
-@random(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+@random(samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
 def randn_like(
     xp: Namespace,
     x: Array,

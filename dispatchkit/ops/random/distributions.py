@@ -56,11 +56,7 @@ def drawn(
     return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")],
-)
+@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")])
 def uniform(
     xp: Namespace,
     low: float = 0.0,
@@ -94,11 +90,7 @@ def uniform(
     return numbers * float(high - low) + float(low)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")],
-)
+@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")])
 def normal(
     xp: Namespace,
     mean: float = 0.0,
@@ -132,9 +124,6 @@ def normal(
     return numbers * float(std) + float(mean)
 
 
-normal_by_body = body_on_numpy(normal)
-
-
 @normal.def_numpy
 def normal_numpy(
     mean: float = 0.0,
@@ -152,14 +141,10 @@ def normal_numpy(
             return source_of(generator).normal(mean, std, shape)
         except REFUSED:
             pass
-    return normal_by_body(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
+    return body_on_numpy(normal)(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")],
-)
+@random(namespace=RANDOM, samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])
 def randint(
     xp: Namespace,
     low: int,
@@ -210,11 +195,7 @@ def integers(
     return xp.asarray(values, dtype=wanted, device=device)
 
 
-@random(
-    namespace=RANDOM,
-    differentiable=False,
-    samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)],
-)
+@random(namespace=RANDOM, samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)])
 def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: Generator | None = None) -> Array:
     """Shuffle an array along an axis, or the integers below a number.
 
@@ -247,7 +228,6 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
 
 @random(
     namespace=RANDOM,
-    differentiable=False,
     samples=[
         sample(0.5, shape=(2, 3)),
         sample(draw(4, low=0.0, high=1.0)),
@@ -280,8 +260,8 @@ def bernoulli(
     >>> dk.random.bernoulli(1.0, shape=3)
     tensor([1., 1., 1.])
     """
-    own = getattr(p, "shape", ())
-    lengths = tuple(own) if shape is None else shape_of(bernoulli.__name__, shape)
+    shape_of_p = getattr(p, "shape", ())
+    lengths = tuple(shape_of_p) if shape is None else shape_of(bernoulli.__name__, shape)
     inside = (p >= 0) & (p <= 1)
     if not holds(inside, traced=True):
         raise ValueError(f"{bernoulli.__name__}: a probability is between 0 and 1, found {p!r}")
@@ -293,7 +273,6 @@ def bernoulli(
 
 @random(
     namespace=RANDOM,
-    differentiable=False,
     samples=[
         sample(draw(4, low=0.1, high=1.0), 2),
         sample(draw(2, 3, low=0.1, high=1.0), 5, replacement=True),

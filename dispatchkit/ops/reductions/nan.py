@@ -17,8 +17,6 @@ from dispatchkit.ops.shared import Axis, count, floating
 from dispatchkit.ops.statistics.moments import var
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
-
 HOLED = np.asarray([[0.5, np.nan, -1.0], [1.5, 2.0, np.nan]])
 FULL = sample(draw(2, 3, content="distinct"))
 SAMPLES = [FULL, sample(HOLED), sample(HOLED, axis=1), sample(HOLED, axis=(-1, 0), keepdims=True)]
@@ -51,7 +49,7 @@ def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None
     return xp.sum(_replaced(xp, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SUM_SAMPLES)
+@operation(kind=kinds.reduction, samples=SUM_SAMPLES)
 def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Array:
     """Multiply the elements that are not NaN.
 
@@ -75,7 +73,7 @@ def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
     return xp.prod(_replaced(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
+@operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
 def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the largest of the elements that are not NaN.
 
@@ -97,14 +95,11 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmax(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 3.])
     """
-    if not is_inexact(x.dtype):
-        return xp.max(x, axis=axis, keepdims=keepdims)
-    left_out = xp.isnan(x)
-    y = xp.max(xp.where(left_out, -math.inf, x), axis=axis, keepdims=keepdims)
-    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+    y = xp.max(_replaced(xp, x, -math.inf), axis=axis, keepdims=keepdims)
+    return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SAMPLES, takes="real numbers")
+@operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
 def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """Find the smallest of the elements that are not NaN.
 
@@ -126,11 +121,8 @@ def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmin(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 2.])
     """
-    if not is_inexact(x.dtype):
-        return xp.min(x, axis=axis, keepdims=keepdims)
-    left_out = xp.isnan(x)
-    y = xp.min(xp.where(left_out, math.inf, x), axis=axis, keepdims=keepdims)
-    return xp.where(xp.all(left_out, axis=axis, keepdims=keepdims), math.nan, y)
+    y = xp.min(_replaced(xp, x, math.inf), axis=axis, keepdims=keepdims)
+    return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
 @reduction(samples=SUM_SAMPLES)
@@ -158,7 +150,7 @@ def nanmean(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
     return _mean(xp, _computed_in(xp, x, dtype), axis, keepdims)
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+@operation(kind=kinds.reduction, samples=SPREAD_SAMPLES)
 def nanvar(
     xp: Namespace,
     x: Array,
@@ -201,7 +193,7 @@ def nanvar(
     return xp.var(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * factor
 
 
-@operation(kind=kinds.reduction, namespace="dispatchkit", samples=SPREAD_SAMPLES)
+@operation(kind=kinds.reduction, samples=SPREAD_SAMPLES)
 def nanstd(
     xp: Namespace,
     x: Array,
@@ -250,6 +242,11 @@ def _replaced(xp: Namespace, x: Any, value: Any) -> Any:
     return xp.where(xp.isnan(x), value, x) if is_inexact(x.dtype) else x
 
 
+def _unless_all_nan(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+    """Return a result, NaN where all elements that it is of are."""
+    return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), math.nan, y) if is_inexact(x.dtype) else y
+
+
 def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:
     """Return an array in the dtype to compute a mean in."""
     return floating(xp, x) if dtype is None else xp.astype(x, dtype, copy=False)
@@ -257,8 +254,8 @@ def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:
 
 def _per_element(xp: Namespace, total: Any, x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:
     """Return a total divided by the number of elements that are not NaN, less a correction; NaN where none is left."""
-    found = xp.sum(xp.astype(~xp.isnan(x), xp.int64), axis=axis, keepdims=keepdims)
-    left = xp.astype(found, xp.finfo(x.dtype).dtype) - correction
+    count_left = xp.sum(xp.astype(~xp.isnan(x), xp.int64), axis=axis, keepdims=keepdims)
+    left = xp.astype(count_left, xp.finfo(x.dtype).dtype) - correction
     return xp.where(left > 0, total / xp.where(left > 0, left, 1), math.nan)
 
 
@@ -330,14 +327,6 @@ _declare_spread(nanvar, lambda variance: variance)
 _declare_spread(nanstd, np.sqrt)
 
 
-def _without_nan(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    """Return an extreme that leaves out NaN in one pass, from the reduction of NumPy's function of pairs that does."""
-
-    def extreme(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        return reduce(x, axis, None, None, keepdims)
-
-    return extreme
-
-
-nanmax.def_numpy(_without_nan(np.fmax.reduce))
-nanmin.def_numpy(_without_nan(np.fmin.reduce))
+# The reductions of NumPy's functions of pairs leave out NaN in one pass.
+nanmax.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmax.reduce(x, axis, keepdims=keepdims))
+nanmin.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))

@@ -13,24 +13,6 @@ from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared import Axis, along, conjugate, count, inverse, lanes, normal_axes, normal_axis, restored
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = [
-    "all",
-    "amax",
-    "amin",
-    "any",
-    "count_nonzero",
-    "cumprod",
-    "cumsum",
-    "cumulative_prod",
-    "cumulative_sum",
-    "diff",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "sum",
-]
-
 
 @reduction(passthrough=True)
 def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Array:
@@ -46,7 +28,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
     Notes
     -----
-    Linear: each element receives the cotangent of its sum. Source: array API standard, `sum`.
+    Linear: each element receives the cotangent of its sum.
 
     Examples
     --------
@@ -71,8 +53,7 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
     Notes
     -----
-    Linear: each of n elements receives the cotangent of its mean, divided by n. Source: array API standard,
-    `mean`.
+    Linear: each of n elements receives the cotangent of its mean, divided by n.
 
     Examples
     --------
@@ -111,7 +92,7 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
     Notes
     -----
     The derivative by an element is the product of the others, also where some are 0; it is computed without
-    division. Source: array API standard, `prod`.
+    division.
 
     Examples
     --------
@@ -157,7 +138,7 @@ def max(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     Notes
     -----
     Elements that tie for the largest share the cotangent evenly, as in `torch.amax`; where some are NaN,
-    these do. Source: array API standard, `max`.
+    these do.
 
     Examples
     --------
@@ -182,7 +163,7 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     Notes
     -----
     Elements that tie for the smallest share the cotangent evenly, as in `torch.amin`; where some are NaN,
-    these do. Source: array API standard, `min`.
+    these do.
 
     Examples
     --------
@@ -219,10 +200,6 @@ def all(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     -------
     array of booleans without the axes looked along; True where there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `all`.
-
     Examples
     --------
     >>> dk.all(dk.asarray([[True, False], [True, True]]), axis=1)
@@ -239,10 +216,6 @@ def any(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
     -------
     array of booleans without the axes looked along; False where there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `any`.
-
     Examples
     --------
     >>> dk.any(dk.asarray([[True, False], [False, False]]), axis=1)
@@ -258,10 +231,6 @@ def count_nonzero(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bo
     Returns
     -------
     array of integers without the axes counted along
-
-    Notes
-    -----
-    Source: array API standard, `count_nonzero`.
 
     Examples
     --------
@@ -283,13 +252,7 @@ CUMULATIVE_SAMPLES = [
 ]
 
 
-@operation(
-    passthrough=True,
-    kind=kinds.function,
-    namespace="dispatchkit",
-    samples=CUMULATIVE_SAMPLES,
-    axis=Axes(("axis",), only_axis),
-)
+@operation(passthrough=True, kind=kinds.function, samples=CUMULATIVE_SAMPLES, axis=Axes(("axis",), only_axis))
 def cumulative_sum(
     xp: Namespace,
     x: Array,
@@ -317,8 +280,7 @@ def cumulative_sum(
 
     Notes
     -----
-    Linear: each element receives the cotangents of the sums it is in. Source: array API standard,
-    `cumulative_sum`.
+    Linear: each element receives the cotangents of the sums it is in.
 
     Examples
     --------
@@ -336,13 +298,7 @@ def cumulative_sum_transpose(xp, g, x, axis, include_initial):
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@operation(
-    passthrough=True,
-    kind=kinds.function,
-    namespace="dispatchkit",
-    samples=CUMULATIVE_SAMPLES,
-    axis=Axes(("axis",), only_axis),
-)
+@operation(passthrough=True, kind=kinds.function, samples=CUMULATIVE_SAMPLES, axis=Axes(("axis",), only_axis))
 def cumulative_prod(
     xp: Namespace,
     x: Array,
@@ -371,7 +327,7 @@ def cumulative_prod(
     Notes
     -----
     The derivative of a product by an element in it is the product of the others, also where some are 0; it is
-    computed without division. Source: array API standard, `cumulative_prod`.
+    computed without division.
 
     Examples
     --------
@@ -386,19 +342,19 @@ def cumulative_prod_vjp(xp, g, x, axis, include_initial):
     x, g = lanes(xp, conjugate(xp, x), axis), lanes(xp, g, axis)
     if include_initial:
         g = g[..., 1:]
-    found = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+    cotangent = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
+    return cotangent if axis is None else xp.moveaxis(cotangent, -1, axis)
 
 
 @cumulative_prod.def_jvp
 def cumulative_prod_jvp(xp, t, x, axis, include_initial):
     x, t = lanes(xp, x, axis), lanes(xp, t, axis)
-    own = xp.flip(t * _products_before(xp, x), axis=-1)
-    found = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), own), axis=-1)
+    direct = xp.flip(t * _products_before(xp, x), axis=-1)
+    tangent = xp.flip(_recurrence(xp, xp.flip(x[..., 1:], axis=-1), direct), axis=-1)
     if include_initial:
-        initial = xp.zeros((*found.shape[:-1], 1), dtype=found.dtype)
-        found = xp.concat([initial, found], axis=-1)
-    return found if axis is None else xp.moveaxis(found, -1, axis)
+        initial = xp.zeros((*tangent.shape[:-1], 1), dtype=tangent.dtype)
+        tangent = xp.concat([initial, tangent], axis=-1)
+    return tangent if axis is None else xp.moveaxis(tangent, -1, axis)
 
 
 def _products_before(xp: Namespace, x: Any) -> Any:
@@ -424,7 +380,6 @@ def _recurrence(xp: Namespace, a: Any, b: Any) -> Any:
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("diff",),
     samples=[
         sample(draw(4)),

@@ -14,8 +14,6 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["log_softmax", "softmax"]
-
 
 @replaceable
 def shares(xp: Namespace, x: Any, axis: Axis) -> Any:
@@ -43,7 +41,7 @@ SAMPLES = [
 ]
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", methods=("softmax",), samples=SAMPLES, real=True)
+@operation(kind=kinds.function, methods=("softmax",), samples=SAMPLES, real=True)
 def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """Divide the exponential of each element by the sum of those along an axis, without overflow.
 
@@ -76,26 +74,22 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
-@softmax.def_vjp
-def softmax_vjp(xp, g, y, axis):
-    return _centred(xp, g, y, axis)
-
-
 @softmax.def_jvp
 def softmax_jvp(xp, t, y, axis):
-    return _centred(xp, t, y, axis)
-
-
-def _centred(xp: Namespace, v: Any, y: Any, axis: Axis) -> Any:
     """Return the product with the derivative of softmax, a symmetric matrix."""
-    if type(v) is type(y) is np.ndarray:
+    if type(t) is type(y) is np.ndarray:
         if y.ndim and y.dtype.char in "fd" and axis in (-1, y.ndim - 1):
-            return centred_rows(v, y)
-        d = np.asarray(v * y)
-        np.subtract(v, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
+            return centred_rows(t, y)
+        d = np.asarray(t * y)
+        np.subtract(t, xp.sum(d, axis=axis if y.ndim else (), keepdims=True), out=d)
         d *= y
         return d
-    return y * (v - xp.sum(v * y, axis=axis if y.ndim else (), keepdims=True))
+    return y * (t - xp.sum(t * y, axis=axis if y.ndim else (), keepdims=True))
+
+
+@softmax.def_vjp
+def softmax_vjp(xp, g, y, axis):
+    return softmax_jvp(xp, g, y, axis)
 
 
 def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
@@ -111,7 +105,7 @@ def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
     return floating(xp, x), axis if x.ndim else normal_axes(axis, 0, name)
 
 
-@operation(kind=kinds.function, namespace="dispatchkit", methods=("log_softmax",), samples=SAMPLES, real=True)
+@operation(kind=kinds.function, methods=("log_softmax",), samples=SAMPLES, real=True)
 def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     """Compute the logarithm of softmax, without overflow and for shares that round to 0.
 

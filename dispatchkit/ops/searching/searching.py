@@ -16,8 +16,6 @@ from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["argmax", "argmin", "argsort", "nonzero", "searchsorted", "sort", "topk", "where"]
-
 EXTREME_SAMPLES = [
     sample(draw(4, content="distinct")),
     sample(draw(2, 3, content="distinct"), axis=0),
@@ -54,10 +52,6 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     ------
     ValueError : if there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `argmax`.
-
     Examples
     --------
     >>> dk.argmax(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
@@ -89,10 +83,6 @@ def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     ------
     ValueError : if there are no elements
 
-    Notes
-    -----
-    Source: array API standard, `argmin`.
-
     Examples
     --------
     >>> dk.argmin(dk.asarray([[1.0, 5.0], [7.0, 4.0]]), axis=1)
@@ -120,10 +110,6 @@ def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
     Raises
     ------
     ValueError : if `x` has no axis
-
-    Notes
-    -----
-    Source: array API standard, `nonzero`.
 
     Examples
     --------
@@ -164,10 +150,6 @@ def searchsorted(
     -------
     array of integers from 0 to n, of the shape of `x2`
 
-    Notes
-    -----
-    Source: array API standard, `searchsorted`.
-
     Examples
     --------
     >>> dk.searchsorted(dk.asarray([1.0, 2.0, 3.0]), dk.asarray([2.0, 9.0]))
@@ -192,7 +174,6 @@ class Choice(DeclaredOperation):
 @operation(
     passthrough=True,
     kind=kinds.searching,
-    namespace="dispatchkit",
     record=Choice,
     samples=[
         sample(draw(3, content="boolean"), draw(3), draw(3)),
@@ -232,27 +213,13 @@ def where(xp: Namespace, condition: Array, x1: Array, x2: Array, /) -> Array:
     return xp.where(condition, x1, x2)
 
 
-@where.def_transpose("x1")
-def where_transpose_x1(xp, g, condition):
-    return xp.where(condition, g, 0)
+where.def_transpose("x1")(lambda xp, g, condition: xp.where(condition, g, 0))
+where.def_transpose("x2")(lambda xp, g, condition: xp.where(condition, 0, g))
+where.def_jvp("x1")(lambda xp, t, condition: xp.where(condition, t, 0))
+where.def_jvp("x2")(lambda xp, t, condition: xp.where(condition, 0, t))
 
 
-@where.def_transpose("x2")
-def where_transpose_x2(xp, g, condition):
-    return xp.where(condition, 0, g)
-
-
-@where.def_jvp("x1")
-def where_jvp_x1(xp, t, condition):
-    return xp.where(condition, t, 0)
-
-
-@where.def_jvp("x2")
-def where_jvp_x2(xp, t, condition):
-    return xp.where(condition, 0, t)
-
-
-@operation(passthrough=True, kind=kinds.sorting, namespace="dispatchkit", samples=ORDER_SAMPLES, takes="real numbers")
+@operation(passthrough=True, kind=kinds.sorting, samples=ORDER_SAMPLES, takes="real numbers")
 def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
     """Sort the elements along an axis.
 
@@ -269,7 +236,7 @@ def sort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = False
     Notes
     -----
     The derivative is the permutation that sorts. There is no method, as NumPy's sorts in place and
-    PyTorch's returns two arrays. Source: array API standard, `sort`.
+    PyTorch's returns two arrays.
 
     Examples
     --------
@@ -293,7 +260,6 @@ def sort_jvp(xp, t, x, axis, descending):
 @operation(
     passthrough=True,
     kind=kinds.sorting,
-    namespace="dispatchkit",
     methods=("argsort",),
     differentiable=False,
     samples=ORDER_SAMPLES,
@@ -312,10 +278,6 @@ def argsort(xp: Namespace, x: Array, /, *, axis: int = -1, descending: bool = Fa
     -------
     array of integers, of the shape of `x`; NaN counts as the largest
 
-    Notes
-    -----
-    Source: array API standard, `argsort`.
-
     Examples
     --------
     >>> dk.argsort(dk.asarray([2.0, 3.0, 1.0]))
@@ -333,7 +295,6 @@ class TopKResult(NamedTuple):
 
 @operation(
     kind=kinds.searching,
-    namespace="dispatchkit",
     methods=("topk",),
     samples=[
         sample(draw(4, content="distinct"), 2),

@@ -14,8 +14,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import floating, integer
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["bincount", "isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
-
 
 class UniqueAllResult(NamedTuple):
     """Distinct elements, where they first stand, where each element went, and how often each occurs."""
@@ -68,7 +66,7 @@ def _counted(x: Any) -> tuple[Any, Any, Any] | None:
     return None
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     """Find the distinct elements, where they first stand, where each element went, and how often each occurs.
 
@@ -83,7 +81,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_all`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -93,7 +91,7 @@ def unique_all(xp: Namespace, x: Array, /) -> UniqueAllResult:
     return UniqueAllResult(*xp.unique_all(x))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     """Find the distinct elements, and how often each occurs.
 
@@ -107,7 +105,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_counts`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -118,7 +116,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     return UniqueCountsResult(*(xp.unique_counts(x) if counted is None else counted[:2]))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     """Find the distinct elements, and where each element went among them.
 
@@ -133,7 +131,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
 
     Notes
     -----
-    Each NaN is distinct from all others. Source: array API standard, `unique_inverse`.
+    Each NaN is distinct from all others.
 
     Examples
     --------
@@ -144,7 +142,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     return UniqueInverseResult(*(xp.unique_inverse(x) if counted is None else (counted[0], counted[2]())))
 
 
-@operation(kind=kinds.set, namespace="dispatchkit", differentiable=False, samples=UNIQUE_SAMPLES)
+@operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
 def unique_values(xp: Namespace, x: Array, /) -> Array:
     """Find the distinct elements.
 
@@ -159,7 +157,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     Notes
     -----
     Each NaN is distinct from all others. The order is a promise of this library: NumPy's function of this
-    name makes none. Source: array API standard, `unique_values`.
+    name makes none.
 
     Examples
     --------
@@ -187,7 +185,6 @@ def unique_values_numpy(x: Any, /) -> Any:
 @operation(
     passthrough=True,
     kind=kinds.set,
-    namespace="dispatchkit",
     differentiable=False,
     samples=[
         sample(draw(2, 3, low=0, high=4, content="integer"), draw(2, low=0, high=4, content="integer")),
@@ -209,7 +206,7 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
 
     Notes
     -----
-    NaN is in no set. Source: array API standard, `isin`.
+    NaN is in no set.
 
     Examples
     --------
@@ -226,21 +223,17 @@ FEW = 1000
 _any_of: Any = np.logical_or.reduce
 
 
-isin_by_body = body_on_numpy(isin)
-
-
 @isin.def_numpy
 def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Compare few elements with each other; NumPy's function puts them in order."""
     if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:
-        found = _any_of(x1[..., None] == x2.reshape(-1), -1)
-        return ~found if invert else found
-    return isin_by_body(x1, x2, invert=invert)
+        among = _any_of(x1[..., None] == x2.reshape(-1), -1)
+        return ~among if invert else among
+    return body_on_numpy(isin)(x1, x2, invert=invert)
 
 
 @operation(
     kind=kinds.set,
-    namespace="dispatchkit",
     methods=("bincount",),
     samples=[
         sample(draw(6, low=0, high=3, content="integer")),

@@ -17,8 +17,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import Axis, adjoint, conjugate, count, floating, normal_axes, restored, root, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["average", "corrcoef", "cov", "logsumexp", "std", "var"]
-
 SPREAD_SAMPLES = [
     sample(draw(2, 3)),
     sample(draw(4), correction=1),
@@ -42,7 +40,7 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     Notes
     -----
     For n elements ``sum(abs(x - mean(x))**2) / (n - correction)``, with derivative
-    ``2 * (x - mean(x)) / (n - correction)``. Source: array API standard, `var`.
+    ``2 * (x - mean(x)) / (n - correction)``.
 
     Examples
     --------
@@ -85,7 +83,7 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
     Notes
     -----
     The square root of `var`, with derivative ``(x - mean(x)) / ((n - correction) * y)``; where all elements
-    are equal that is 0, as in PyTorch. Source: array API standard, `std`.
+    are equal that is 0, as in PyTorch.
 
     Examples
     --------
@@ -190,7 +188,6 @@ def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 
 @operation(
     kind=kinds.reduction,
-    namespace="dispatchkit",
     samples=[
         sample(draw(2, 3), axis=0),
         sample(draw(2, 3), weights=draw(2, 3, low=0.5)),
@@ -253,15 +250,14 @@ def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis)
     axes = normal_axes(axis, len(shape), average.__name__)
     wanted = tuple(shape[i] for i in axes)
     if shape_of(weights) != wanted:
-        own = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
-        raise ValueError(f"{average.__name__}: weights must have shape {shape}{own}, found {shape_of(weights)}")
+        further = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
+        raise ValueError(f"{average.__name__}: weights must have shape {shape}{further}, found {shape_of(weights)}")
     weights = xp.permute_dims(weights, tuple(axes.index(i) for i in sorted(axes)))
     return xp.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
 
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("cov",),
     samples=[
         sample(draw(2, 3)),
@@ -317,7 +313,6 @@ def cov(
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("corrcoef",),
     samples=[sample(draw(2, 4)), sample(draw(4, 3), rowvar=False), sample(draw(4), differentiable=False)],
 )
@@ -367,12 +362,12 @@ def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: floa
     x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else xp.matrix_transpose(x)
     x = floating(xp, x)
     fweights, aweights = _weights(xp, name, "fweights", fweights, x), _weights(xp, name, "aweights", aweights, x)
-    given = [weights for weights in (fweights, aweights) if weights is not None]
-    if not given:
+    every = [weights for weights in (fweights, aweights) if weights is not None]
+    if not every:
         deviations = x - xp.mean(x, axis=1, keepdims=True)
         c = deviations @ adjoint(xp, deviations) / max(x.shape[1] - correction, 0)
     else:
-        both = given[0] if len(given) == 1 else given[0] * given[1]
+        both = every[0] if len(every) == 1 else every[0] * every[1]
         total = xp.sum(both)
         deviations = x - xp.sum(x * both, axis=1, keepdims=True) / total
         lost = correction if aweights is None else correction * xp.sum(both * aweights) / total

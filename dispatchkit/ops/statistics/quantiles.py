@@ -14,8 +14,6 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import Axis, floating, lanes, normal_axes, shape_of
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["median", "quantile"]
-
 QuantileMethod: TypeAlias = Literal["linear", "lower", "higher", "midpoint", "nearest"]
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 DISTINCT = draw(2, 3, 2, content="distinct")
@@ -23,7 +21,6 @@ DISTINCT = draw(2, 3, 2, content="distinct")
 
 @operation(
     kind=kinds.reduction,
-    namespace="dispatchkit",
     samples=[
         sample(draw(5, content="distinct")),
         sample(DISTINCT, axis=1),
@@ -64,7 +61,6 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 
 @operation(
     kind=kinds.function,
-    namespace="dispatchkit",
     methods=("quantile",),
     samples=[
         sample(draw(5, content="distinct"), 0.3),
