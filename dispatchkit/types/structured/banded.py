@@ -14,10 +14,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import check_product
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
-    check_product,
     floating,
     implement_pairs,
     slogdet_of_diagonal,

@@ -13,14 +13,8 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    as_tensor,
-    check_product,
-    implement_pairs,
-    in_one_dtype,
-)
+from dispatchkit.types.rules import check_product
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 

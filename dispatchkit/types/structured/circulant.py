@@ -15,7 +15,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import Number, StructuredTensor, all_finite, filled, floating, promoted
+from dispatchkit.types.rules import Number, all_finite, promoted
+from dispatchkit.types.structured.base import StructuredTensor, filled, floating
 
 implements = tensor_protocol.implements
 SPREAD = "a Fourier transform spreads inf and nan over all elements"

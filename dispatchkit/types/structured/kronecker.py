@@ -16,15 +16,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import bound
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    all_finite,
-    axes_of,
-    in_one_dtype,
-    product_of_elements,
-)
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, bound
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
@@ -130,7 +123,7 @@ class KroneckerTensor(StructuredTensor):
         if not _square(self):
             return decline("some factor is not square")
         if not is_finite(self, columns):
-            return decline("with inf or nan the order of the products matters")
+            return decline(ORDER_MATTERS)
         return _one_by_one(self.factors, columns, linalg.solve)
 
     def __repr__(self) -> str:

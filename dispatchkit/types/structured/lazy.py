@@ -15,11 +15,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import all_finite, check_product
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
-    all_finite,
-    check_product,
     converted,
     floating,
     in_one_dtype,

@@ -12,17 +12,8 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import bound
-from dispatchkit.types.structured.base import (
-    Number,
-    StructuredTensor,
-    as_tensor,
-    check_product,
-    floating,
-    promoted,
-    require_finite,
-    same_size,
-)
+from dispatchkit.types.rules import Number, bound, check_product, promoted
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
 

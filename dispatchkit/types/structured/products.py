@@ -14,18 +14,9 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.random import Generator
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import axes_of, axis_of, check_product, promoted
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    axes_of,
-    axis_of,
-    check_product,
-    check_system,
-    converted,
-    floating,
-    promoted,
-)
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, converted, floating
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor
 

@@ -14,7 +14,8 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, all_finite, floating, in_one_dtype, product_of_elements
+from dispatchkit.types.rules import all_finite, in_either_order
+from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
@@ -188,28 +189,18 @@ def _times(fields: Sequence[Tensor], columns: Tensor) -> Any:
 # Sums.
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_kronecker_and_scalar(x1: KroneckerTensor, x2: ScalarTensor, /) -> Any:
     if any(f.shape[-1] != f.shape[-2] for f in x1.factors) or x1.shape[-2:] != x2.shape:
         return decline("some factor is not square, or the sizes differ")
     return ShiftedKroneckerTensor(x1, x2.value)
 
 
-@implements(ops.add)
-def add_scalar_and_kronecker(x1: ScalarTensor, x2: KroneckerTensor, /) -> Any:
-    return add_kronecker_and_scalar(x2, x1)
-
-
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_shifted_and_scalar(x1: ShiftedKroneckerTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")
     return ShiftedKroneckerTensor(x1.product, x1.shift + x2.value)
-
-
-@implements(ops.add)
-def add_scalar_and_shifted(x1: ScalarTensor, x2: ShiftedKroneckerTensor, /) -> Any:
-    return add_shifted_and_scalar(x2, x1)
 
 
 # Linear algebra.

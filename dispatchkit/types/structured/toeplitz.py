@@ -14,6 +14,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.levels import arguments
+from dispatchkit.types.rules import bound, in_either_order
 from dispatchkit.types.structured.base import StructuredTensor, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -348,53 +350,35 @@ def toeplitz_of_circulant(x: CirculantTensor) -> ToeplitzTensor:
 
 @implements(kinds.elementwise, ToeplitzTensor)
 def elementwise_toeplitz(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    found: list[Any] = []
-
-    def taken(name: str, value: Any) -> Any:
-        found.append(toeplitz_of_circulant(value) if isinstance(value, CirculantTensor) else value)
-        return value
-
-    tensor_protocol.map_arguments(op, args, kwargs, taken)
-    if not fit_elementwise(found, ToeplitzTensor):
+    args, kwargs = tensor_protocol.map_arguments(
+        op, args, kwargs, lambda _, x: toeplitz_of_circulant(x) if isinstance(x, CirculantTensor) else x
+    )
+    values = [value for _, value in arguments(op, args, kwargs)]
+    if not fit_elementwise(values, ToeplitzTensor):
         return decline("the elements of another array are not those of a Toeplitz matrix")
 
     def on_elements(*elements: Tensor) -> Any:
-        parts, given = iter(elements), iter(found)
-
-        def opened(name: str, value: Any) -> Any:
-            return next(parts) if isinstance(next(given), ToeplitzTensor) else value
-
-        changed, options = tensor_protocol.map_arguments(op, args, kwargs, opened)
+        parts = iter(elements)
+        changed, options = tensor_protocol.map_arguments(
+            op, args, kwargs, lambda _, x: next(parts) if isinstance(x, ToeplitzTensor) else x
+        )
         return op(*changed, **options)
 
-    first, *others = (x for x in found if isinstance(x, ToeplitzTensor))
+    first, *others = (x for x in values if isinstance(x, ToeplitzTensor))
     return first.map_elements(on_elements, *others)
 
 
-def _register_sum(left: type[StructuredTensor], right: type[StructuredTensor]) -> None:
-    def added(x1: Any, x2: Any, /) -> Any:
-        return elementwise_toeplitz(ops.add, x1, x2)
-
-    implements(ops.add, left, right)(added)
-
-
-_register_sum(ToeplitzTensor, ToeplitzTensor)
-_register_sum(ToeplitzTensor, CirculantTensor)
-_register_sum(CirculantTensor, ToeplitzTensor)
+for _pair in ((ToeplitzTensor, ToeplitzTensor), (ToeplitzTensor, CirculantTensor), (CirculantTensor, ToeplitzTensor)):
+    implements(ops.add, *_pair)(bound(ops.add, elementwise_toeplitz))
 implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toeplitz)
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_toeplitz_and_scalar(x1: ToeplitzTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")
     return ToeplitzTensor(ops.concat([x1.column[..., :1] + x2.value, x1.column[..., 1:]], axis=-1), x1.row)
-
-
-@implements(ops.add)
-def add_scalar_and_toeplitz(x1: ScalarTensor, x2: ToeplitzTensor, /) -> Any:
-    return add_toeplitz_and_scalar(x2, x1)
 
 
 @implements(ops.matrix_transpose)
