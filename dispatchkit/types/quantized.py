@@ -140,15 +140,15 @@ class BlockedProduct(autograd.Function):
     def forward(x: Any, rows: Any, transposed: bool) -> Any:
         count, length = rows.shape
         step = max(1, BLOCK // max(1, length))
-        total, found = None, []
+        total, parts = None, []
         for start in range(0, max(1, count), step):
             block = ops.astype(rows[start : start + step], x.dtype)
             if transposed:
-                found.append(x @ ops.matrix_transpose(block))
+                parts.append(x @ ops.matrix_transpose(block))
             else:
                 part = x[..., start : start + step] @ block
                 total = part if total is None else total + part
-        return ops.concat(found, axis=-1) if transposed else total
+        return ops.concat(parts, axis=-1) if transposed else total
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -215,20 +215,16 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
     return x
 
 
-def _rescaled(op: Any, x: QuantizedTensor, number: Any) -> Any:
-    if isinstance(number, Tensor) and (number.ndim or ops.isdtype(number.dtype, "complex floating")):
-        return decline("only products and quotients with one real number scale all rows alike")
-    return QuantizedTensor(x.data, op(x.scale, number), x.axis)
-
-
 @in_either_order(ops.multiply)
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
-    return _rescaled(ops.multiply, x1, x2)
+    if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
+        return decline("only products and quotients with one real number scale all rows alike")
+    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis)
 
 
 @implements(ops.divide)
-def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> Any:
-    return _rescaled(ops.divide, x1, x2)
+def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> QuantizedTensor:
+    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis)
 
 
 # Sums, rows and joins.

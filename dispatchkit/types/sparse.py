@@ -152,10 +152,10 @@ def _narrow(indices: Any, shape: Any) -> Any:
 
 def known_pattern(first: Any, second: Any, shape: Any, format: str) -> SparsePattern:
     """Return a pattern whose indices are known to be right."""
-    made = SparsePattern.__new__(SparsePattern)
+    pattern = SparsePattern.__new__(SparsePattern)
     first, second = _narrow(first, shape), _narrow(second, shape)
-    made.first, made.second, made.shape, made.format = first, second, tuple(shape), format
-    return made
+    pattern.first, pattern.second, pattern.shape, pattern.format = first, second, tuple(shape), format
+    return pattern
 
 
 @tensor_protocol.array_type(
@@ -400,7 +400,7 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
 @implements(ops.matmul)
 def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    y = matmul_sparse_tensor(_transposed(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
+    y = matmul_sparse_tensor(matrix_transpose_sparse(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
     return y if x1.ndim == 1 else ops.matrix_transpose(y)
 
 
@@ -427,10 +427,6 @@ def _gathered(pattern: SparsePattern, keys: Any, parts: Any, shape: tuple[int, i
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_sparse(x: SparseTensor, /) -> SparseTensor:
-    return _transposed(x)
-
-
-def _transposed(x: SparseTensor) -> SparseTensor:
     return SparseTensor(x.values, x.pattern.transposed())
 
 
@@ -438,7 +434,7 @@ def _transposed(x: SparseTensor) -> SparseTensor:
 def permute_dims_sparse(x: SparseTensor, /, axes: tuple[int, ...]) -> Any:
     if sorted(a % 2 for a in axes if -2 <= a < 2) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
-    return x if axes[0] % 2 == 0 else _transposed(x)
+    return x if axes[0] % 2 == 0 else matrix_transpose_sparse(x)
 
 
 # Elementwise.

@@ -234,8 +234,8 @@ def same_size(name: str, x1: StructuredTensor, x2: StructuredTensor) -> bool:
     """
     if x1.shape == x2.shape:
         return True
-    for one, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
-        if one != other and 1 not in (one, other):
+    for length, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
+        if length != other and 1 not in (length, other):
             types = f"{type(x1).__name__} and {type(x2).__name__}"
             types = f"{type(x1).__name__}s" if type(x1) is type(x2) else types
             raise ValueError(f"{name}: {types} of shapes {x1.shape} and {x2.shape} do not broadcast")
@@ -309,6 +309,12 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     return decline("some matrices of the batch are singular")
 
 
+def det_by_logarithm(slogdet: Callable[..., Any], x: StructuredTensor, /) -> Any:
+    """Return the determinants of which a rule gives the logarithms; a decline where it declines."""
+    result = slogdet(x)
+    return result if result is NotImplemented else result.sign * ops.exp(result.logabsdet)
+
+
 implements = tensor_protocol.implements
 
 
@@ -347,8 +353,8 @@ def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not all_finite(x2):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        own = _restricted(x1, x2)
-        return own if own is NotImplemented else x1 * own
+        factor = _restricted(x1, x2)
+        return factor if factor is NotImplemented else x1 * factor
     matrix = converted(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements * x2)
 
@@ -359,10 +365,10 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not holds(length > 0, traced=True):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        own = _restricted(x1, x2)
-        if own is NotImplemented:
-            return own
-        return (x1 * own.map_elements(ops.ones_like)).zip_elements(own, ops.divide)
+        divisor = _restricted(x1, x2)
+        if divisor is NotImplemented:
+            return divisor
+        return (x1 * divisor.map_elements(ops.ones_like)).zip_elements(divisor, ops.divide)
     matrix = converted(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements / x2)
 

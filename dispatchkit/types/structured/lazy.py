@@ -401,8 +401,8 @@ class InverseTensor(StructuredTensor):
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a multiple of the identity."""
-        one = function(ops.ones((), dtype=self.dtype))
-        return ScalarTensor(self.shape[-1], one) @ self
+        multiple = function(ops.ones((), dtype=self.dtype))
+        return ScalarTensor(self.shape[-1], multiple) @ self
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the inverse of the matrix in another dtype."""

@@ -14,9 +14,9 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, check_product, in_either_order, promoted
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bound, check_product, in_either_order, promoted
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import StructuredTensor, floating, in_one_dtype, same_size
+from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, floating, in_one_dtype, same_size
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
@@ -275,9 +275,7 @@ class LowRankUpdateTensor(StructuredTensor):
     @override
     def solve_columns(self, columns: Tensor) -> Any:
         low = self.update
-        if not all_finite(low.left, low.right, columns):
-            return decline(ORDER_MATTERS)
-        spread = _spread(self)
+        spread = _spread(self) if all_finite(columns) else decline(ORDER_MATTERS)
         if spread is NotImplemented:
             return spread
         capacity = _capacity(low, spread)
@@ -309,7 +307,9 @@ def _capacity(low: LowRankTensor, spread: Tensor) -> Any:
 
 
 def _spread(x: LowRankUpdateTensor) -> Any:
-    """Return ``base⁻¹ @ left``; a decline where the base has no inverse, or no way to solve systems."""
+    """Return ``base⁻¹ @ left``; a decline where there are inf or nan, or the base has no inverse."""
+    if not all_finite(x.update.left, x.update.right):
+        return decline(ORDER_MATTERS)
     try:
         return x.base.solve_columns(promoted(floating(x.update.left), x.base.dtype))
     except np.linalg.LinAlgError:
@@ -380,9 +380,9 @@ def diagonal_update(x: LowRankUpdateTensor, /, *, offset: int = 0) -> Any:
 @implements(linalg.inv)
 def inv_update(x: LowRankUpdateTensor, /) -> Any:
     low = x.update
-    spread = _spread(x) if all_finite(low.left, low.right) else NotImplemented
+    spread = _spread(x)
     if spread is NotImplemented:
-        return decline("the base has no inverse, or there are inf or nan")
+        return spread
     inverse = linalg.inv(x.base)
     right = linalg.solve(_capacity(low, spread), ops.matmul(low.right, inverse))
     return LowRankUpdateTensor(inverse, LowRankTensor(-spread, right))
@@ -391,14 +391,11 @@ def inv_update(x: LowRankUpdateTensor, /) -> Any:
 @implements(linalg.slogdet)
 def slogdet_update(x: LowRankUpdateTensor, /) -> Any:
     low = x.update
-    spread = _spread(x) if all_finite(low.left, low.right) else NotImplemented
+    spread = _spread(x)
     if spread is NotImplemented:
-        return decline("the base has no inverse, or there are inf or nan")
+        return spread
     base, capacity = linalg.slogdet(x.base), linalg.slogdet(_capacity(low, spread))
     return linalg.SlogdetResult(base.sign * capacity.sign, base.logabsdet + capacity.logabsdet)
 
 
-@implements(linalg.det)
-def det_update(x: LowRankUpdateTensor, /) -> Any:
-    found = slogdet_update(x)
-    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)
+implements(linalg.det, LowRankUpdateTensor)(bound(slogdet_update, det_by_logarithm))
