@@ -91,8 +91,8 @@ def vmap(
         if len(dims) != len(args):
             raise ValueError(f"vmap: in_dims has {len(dims)} entries for {len(args)} arguments")
         moved: list[int] = []
-        given, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
-        fronted = _with_dims(lambda x, dim: _fronted(x, dim, moved), given, dims_of)
+        arguments, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
+        fronted = _with_dims(lambda x, dim: _fronted(x, dim, moved), arguments, dims_of)
         size = _size(moved)
         step = size if chunk_size is None else chunk_size
         starts = range(0, max(size, 1), max(step, 1))
@@ -108,7 +108,7 @@ def vmap(
 
 def _with_dims(change: Callable[[Any, Any], Any], given: Any, dims: Any) -> Any:
     """Return arguments and keywords with ``change(array, dim)`` in the place of each array."""
-    return tuple(zipped(change, part, own, "vmap: in_dims") for part, own in zip(given, dims, strict=True))
+    return tuple(zipped(change, part, part_dims, "vmap: in_dims") for part, part_dims in zip(given, dims, strict=True))
 
 
 def _fronted(x: Any, dim: Any, sizes: list[int]) -> Any:
@@ -205,6 +205,6 @@ def _drawer(randomness: Randomness, level: int, size: int) -> Drawer | None:
             )
         with drawing_by(outer):
             drawn = [again(*args, **kwargs) for _ in range(size)]
-        return Batched(tensor_namespace.stack([in_element(one, level, i) for i, one in enumerate(drawn)]), level)
+        return Batched(tensor_namespace.stack([in_element(draws, level, i) for i, draws in enumerate(drawn)]), level)
 
     return draw

@@ -71,8 +71,8 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     @functools.wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        found, g = both(*args, **kwargs)
-        return (g, found[1]) if has_aux else g
+        value, g = both(*args, **kwargs)
+        return (g, value[1]) if has_aux else g
 
     return gradient
 
@@ -201,9 +201,9 @@ def jvp(
     >>> dk.func.jvp(dk.sin, (dk.tensor([0.0, 1.0]),), (dk.ones(2),))
     (tensor([0.0000, 0.8415]), tensor([1.0000, 0.5403]))
     """
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if type(given) is not tuple:
-            raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {described(given)}")
+    for name, values in (("primals", primals), ("tangents", tangents)):
+        if type(values) is not tuple:
+            raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {described(values)}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
     primals, tangents = with_floats(primals), with_floats(tangents)
@@ -278,8 +278,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
-        given = zipped(lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True)
-        return transposed.pull(given, retain=True)[0]
+        directions = zipped(lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True)
+        return transposed.pull(directions, retain=True)[0]
 
     return recording.output, push
 

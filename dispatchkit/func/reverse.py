@@ -144,8 +144,8 @@ class Recording:
         alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
         with set_grad_enabled(alive):
             # What the rules record leads through the graph they pull through.
-            found = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(found), x), self._primals)
+            gradients = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
+            grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(gradients), x), self._primals)
         return with_gradient_fields(grads, self._result)  # type: ignore[no-any-return]  # a tuple, as it was
 
     def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
@@ -170,8 +170,8 @@ class Recording:
             for y, ct in zip(outputs, cts, strict=True)
             if isinstance(y, Batched) and y.level == level
         ]
-        found = self._through([y for y, _ in pairs], [ct for _, ct in pairs], [x.value for x in inputs], retain)
-        return [None if g is None else Batched(g, level) for g in found]
+        gradients = self._through([y for y, _ in pairs], [ct for _, ct in pairs], [x.value for x in inputs], retain)
+        return [None if g is None else Batched(g, level) for g in gradients]
 
     def _through_dual(
         self, top: Dual, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
@@ -185,12 +185,12 @@ class Recording:
             *((y, tangent_at(ct, level)) for y, ct in zip(values, cts, strict=True)),
         ]
         turned = [(y, ct) for y, ct in turned if y is not None and ct is not None]
-        found = self._through(values, straight, inner, retain or bool(turned))
+        grads = self._through(values, straight, inner, retain or bool(turned))
         if not turned:
-            return found
+            return grads
         tangents = self._through([y for y, _ in turned], [ct for _, ct in turned], inner, retain)
         return [
-            g if t is None else Dual(_filled(g, x), t, level) for g, t, x in zip(found, tangents, inner, strict=True)
+            g if t is None else Dual(_filled(g, x), t, level) for g, t, x in zip(grads, tangents, inner, strict=True)
         ]
 
     def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
@@ -202,10 +202,10 @@ class Recording:
         roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
         # What is recorded here may be part of a graph outside, which is gone through again.
         keep = retain or is_grad_enabled()
-        found = sweep(
+        grads = sweep(
             roots, plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
         )
-        return [None if (g := found.get(x._node)) is None else _of_class(g if live else plain(g), x) for x in inputs]
+        return [None if (g := grads.get(x._node)) is None else _of_class(g if live else plain(g), x) for x in inputs]
 
 
 def _of_class(g: Any, x: Any) -> Any:

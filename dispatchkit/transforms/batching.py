@@ -218,7 +218,7 @@ def full(batch: Batch, shape: Any, fill_value: Any, *, dtype: Any = None, **kwar
 def asarray(batch: Batch, obj: Any, /, **kwargs: Any) -> Any:
     """Convert each array; of a list of arrays, stack them."""
     if isinstance(obj, (list, tuple)):
-        return xp.asarray(xp.stack([batch.front(one) for one in obj], axis=1), **kwargs)
+        return xp.asarray(xp.stack([batch.front(member) for member in obj], axis=1), **kwargs)
     return xp.asarray(obj.value, **kwargs)
 
 
@@ -413,7 +413,7 @@ def isin(batch: Batch, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 def searchsorted(batch: Batch, x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
     """Count the sorted elements before each value."""
     if sorter is not None:
-        x1 = xp.take_along_axis(*(batch.cls(batch.front(one), batch.level) for one in (x1, sorter)))
+        x1 = xp.take_along_axis(*(batch.cls(batch.front(array), batch.level) for array in (x1, sorter)))
     elif not batch.holds(x1):
         return xp.searchsorted(x1, batch.front(x2), side=side)
     members = batch.flat(x1, ndim_of(x2))
@@ -484,7 +484,7 @@ def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     n1, n2 = ndim_of(x1), ndim_of(x2)
     if isinstance(axes, int):
         axes = (range(n1 - axes, n1), range(axes))
-    first, second = ([one] if isinstance(one, int) else list(one) for one in axes)
+    first, second = ([part] if isinstance(part, int) else list(part) for part in axes)
     summed1, summed2 = normal_axes(tuple(first), n1, "tensordot"), normal_axes(tuple(second), n2, "tensordot")
     shape1, shape2 = x1.shape, x2.shape
     if [shape1[i] for i in summed1] != [shape2[i] for i in summed2]:
@@ -500,7 +500,7 @@ def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @rule_for("linalg.vector_norm")
 def vector_norm(batch: Batch, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
-    axes = tuple(one + 1 for one in normal_axes(axis, len(x.shape), "vector_norm"))
+    axes = tuple(place + 1 for place in normal_axes(axis, len(x.shape), "vector_norm"))
     if not axes:
         return xp.abs(x.value) if ord != 0 else xp.astype(x.value != 0, x.dtype)
     return xp.linalg.vector_norm(x.value, axis=axes, keepdims=keepdims, ord=ord)
@@ -533,15 +533,8 @@ def broadcast_to(batch: Batch, x: Any, /, shape: Any) -> Any:
 def permute_dims(batch: Batch, x: Any, /, axes: Any) -> Any:
     if len(axes) != len(x.shape):
         raise ValueError(f"permute_dims: axes has {len(axes)} entries for an array of {len(x.shape)} axes")
-    return xp.permute_dims(x.value, (0, *(one + 1 for one in normal_axes(tuple(axes), len(x.shape), "permute_dims"))))
-
-
-@rule_for("t")
-def t(batch: Batch, x: Any, /) -> Any:
-    ndim = len(x.shape)
-    if ndim > 2:
-        return xp.t(x)  # raises, naming the shape as the function sees it
-    return xp.matrix_transpose(x.value) if ndim == 2 else x.value
+    order = normal_axes(tuple(axes), len(x.shape), "permute_dims")
+    return xp.permute_dims(x.value, (0, *(place + 1 for place in order)))
 
 
 @rule_for("roll")

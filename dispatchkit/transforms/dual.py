@@ -134,7 +134,7 @@ def tangent_at(x: Any, level: int) -> Any:
 def _paired(y: Any, t: Any, level: int) -> Any:
     """Return a result, or each of several, with its tangent."""
     if isinstance(y, (tuple, list)):
-        members = [one if part is None else Dual(one, part, level) for one, part in zip(y, t, strict=True)]
+        members = [member if part is None else Dual(member, part, level) for member, part in zip(y, t, strict=True)]
         return with_members(y, members)
     return y if t is None else Dual(y, t, level)
 

@@ -94,7 +94,7 @@ class Tracer(Tensor):
         cls, func: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
         """Let the highest level among the arguments answer."""
-        if not all(issubclass(one, Storage) for one in types):
+        if not all(issubclass(other, Storage) for other in types):
             return decline(f"another type holds what {cls.transformation} cannot look into")
         operation = tensor_protocol.operation(func)
         keywords = dict(kwargs) if kwargs else {}

@@ -38,35 +38,22 @@ if TYPE_CHECKING:
     from dispatchkit.types.units import Unit as Unit
 
 # What many programs do not use loads when it is first asked for.
-_LATER = {
-    "lazy": ("LazyTensor",),
-    "lora": ("LoraTensor",),
-    "masked": ("MaskedTensor",),
-    "named": ("NamedTensor",),
-    "quantized": ("QuantizedTensor",),
-    "sparse": ("SparsePattern", "SparseTensor"),
-    "structured": (
-        "CirculantTensor",
-        "BandedTensor",
-        "BlockDiagonalTensor",
-        "DiagonalTensor",
-        "InverseTensor",
-        "KroneckerTensor",
-        "LowRankTensor",
-        "LowRankUpdateTensor",
-        "PermutationTensor",
-        "ProductTensor",
-        "ScalarTensor",
-        "ShiftedKroneckerTensor",
-        "StructuredTensor",
-        "SumTensor",
-        "ToeplitzTensor",
-        "TriangularTensor",
-    ),
-    "uncertain": ("UncertainTensor",),
-    "units": ("QuantityTensor", "Unit"),
+_PLACES = {
+    "LazyTensor": "lazy",
+    "LoraTensor": "lora",
+    "MaskedTensor": "masked",
+    "NamedTensor": "named",
+    "QuantizedTensor": "quantized",
+    "SparsePattern": "sparse",
+    "SparseTensor": "sparse",
+    **dict.fromkeys(("CirculantTensor", "BandedTensor", "BlockDiagonalTensor", "DiagonalTensor"), "structured"),
+    **dict.fromkeys(("InverseTensor", "KroneckerTensor", "LowRankTensor", "LowRankUpdateTensor"), "structured"),
+    **dict.fromkeys(("PermutationTensor", "ProductTensor", "ScalarTensor", "ShiftedKroneckerTensor"), "structured"),
+    **dict.fromkeys(("StructuredTensor", "SumTensor", "ToeplitzTensor", "TriangularTensor"), "structured"),
+    "UncertainTensor": "uncertain",
+    "QuantityTensor": "units",
+    "Unit": "units",
 }
-_PLACES = {name: module for module, names in _LATER.items() for name in names}
 
 __all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
 
@@ -74,15 +61,16 @@ __all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
 def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'dispatchkit.types' has no attribute {name!r}")
-    module = _import_module(f"dispatchkit.types.{_PLACES[name]}")
-    globals().update({one: getattr(module, one) for one in _LATER[_PLACES[name]]})
+    place = _PLACES[name]
+    module = _import_module(f"dispatchkit.types.{place}")
+    globals().update({other: getattr(module, other) for other in _PLACES if _PLACES[other] == place})
     make_home(__name__)
     return globals()[name]
 
 
 def _load_everything() -> None:
-    for names in _LATER.values():
-        __getattr__(names[0])
+    for name in _PLACES:
+        __getattr__(name)
 
 
 tensor_protocol.journal.loaders.append(_load_everything)

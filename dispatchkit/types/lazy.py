@@ -15,6 +15,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.types.levels import open_arguments
 
 implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.
@@ -206,14 +207,14 @@ def _dtype(op: Any, ufunc: Any, *kinds: Any) -> Any:
     """Return the dtype of an operation's result, or raise a TypeError if NumPy's function gives none or another one."""
     ones: list[Any] = [kind[0](kind[1]) if isinstance(kind, tuple) else np.ones((1,), kind) for kind in kinds]
     try:
-        found = ufunc(*ones).dtype
+        dtype = ufunc(*ones).dtype
     except OverflowError:
         raise TypeError(f"{ufunc.__name__} refuses the operands") from None
-    given = [ops.asarray(one) if isinstance(one, np.ndarray) else one for one in ones]
+    operands = [ops.asarray(x) if isinstance(x, np.ndarray) else x for x in ones]
     squared = (2,) if op is ops.pow and ufunc is np.square else ()
-    if found != op(*given, *squared).dtype:
+    if dtype != op(*operands, *squared).dtype:
         raise TypeError(f"{ufunc.__name__} gives another dtype")
-    return found
+    return dtype
 
 
 def _is_lazy(value: Any) -> bool:
@@ -241,15 +242,15 @@ class _Program:
             inputs = [self._place(call, number, places) for number in range(len(call.args))]
             last_used = {id(arg) for arg in call.args if isinstance(arg, _Call) and uses[id(arg)] == index}
             free += [places[key] for key in last_used]
-            found = next((place for place in free if self.held[place] == call.dtype), None)
-            if found is None or call is last:
-                found = len(self.held)
+            buffer = next((place for place in free if self.held[place] == call.dtype), None)
+            if buffer is None or call is last:
+                buffer = len(self.held)
                 self.held.append(call.dtype)
-                self.buffers.append(found)
+                self.buffers.append(buffer)
             else:
-                free.remove(found)
-            places[id(call)] = found
-            self.steps.append((call.ufunc, inputs, found))
+                free.remove(buffer)
+            places[id(call)] = buffer
+            self.steps.append((call.ufunc, inputs, buffer))
 
     def _place(self, call: _Call, number: int, places: dict[int, int]) -> int:
         arg = call.args[number]
@@ -305,18 +306,18 @@ def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Record an operation on large arrays of NumPy that nothing differentiates."""
     if op not in UFUNCS or kwargs:
         return decline("it is no function of NumPy's that takes out=")
-    given = [ops.asarray(arg) if isinstance(arg, (np.ndarray, np.generic)) else arg for arg in args]
-    if not all(map(_is_plain, given)):
+    operands = [ops.asarray(arg) if isinstance(arg, (np.ndarray, np.generic)) else arg for arg in args]
+    if not all(map(_is_plain, operands)):
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
     try:
-        call = _Call(op, given)
+        call = _Call(op, operands)
     except (TypeError, ValueError):
         return decline("NumPy's function refuses the operands, or gives another dtype")
     if math.prod(call.shape) < SMALL or call.count > LONGEST:
         return decline("small arrays, and chains that are long enough, are computed at once")
-    made = LazyTensor.__new__(LazyTensor)
-    made._data, made._call = None, call
-    return made
+    recorded = LazyTensor.__new__(LazyTensor)
+    recorded._data, recorded._call = None, call
+    return recorded
 
 
 def _is_plain(arg: Any) -> bool:
@@ -331,9 +332,7 @@ def _is_plain(arg: Any) -> bool:
 @implements(kinds.all, LazyTensor)
 def compute(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute the operands, then the operation."""
-    args, kwargs = tensor_protocol.map_arguments(
-        op, args, kwargs, lambda name, value: value.data if _is_lazy(value) else value
-    )
+    args, kwargs, _ = open_arguments(op, args, kwargs, LazyTensor, lambda x: x.data)
     return tensor_protocol.types.map_arrays(
         op(*args, **kwargs), lambda array: LazyTensor(array) if isinstance(array, Tensor) else array
     )

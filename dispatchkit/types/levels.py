@@ -66,9 +66,9 @@ class Wrapper(ArrayMethods):
 
     def with_data(self, data: Any) -> Self:
         """Return a copy of this wrapper around another array."""
-        made = copy.copy(self)
-        made.data = data
-        return made
+        wrapper = copy.copy(self)
+        wrapper.data = data
+        return wrapper
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, which may itself be of this type, without this wrapper.
@@ -119,11 +119,31 @@ def map_results(result: Any, change: Callable[[Any], Any]) -> Any:
 
 def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the arrays of a call, members of lists and indices one by one, with the names of their parameters."""
-    found: list[tuple[str, Any]] = []
+    named: list[tuple[str, Any]] = []
 
     def noted(name: str, value: Any) -> Any:
-        found.append((name, value))
+        named.append((name, value))
         return value
 
     tensor_protocol.map_arguments(op, args, kwargs, noted)
-    return found
+    return named
+
+
+def open_arguments(
+    op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], cls: type, change: Callable[[Any], Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
+    """Return the arguments of a call with `change` made to each array of a type, and these arrays."""
+    arrays: list[Any] = []
+
+    def changed(name: str, value: Any) -> Any:
+        if not isinstance(value, cls):
+            return value
+        arrays.append(value)
+        return change(value)
+
+    return *tensor_protocol.map_arguments(op, args, kwargs, changed), arrays
+
+
+def listed(result: Any) -> list[Any]:
+    """Return the parts of a result, those of lists and tuples one by one."""
+    return [leaf for part in result for leaf in listed(part)] if isinstance(result, (list, tuple)) else [result]

@@ -8,17 +8,15 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import ops, random
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import check_inner
+from dispatchkit.types.rules import ORDER_MATTERS, Number, all_finite, axes_of, check_product, in_either_order, promoted
 
 implements = tensor_protocol.implements
-ORDER_MATTERS = "with inf or nan the order of the products matters"
 
 
 @tensor_protocol.array_type(
@@ -139,30 +137,21 @@ class LoraTensor(ArrayMethods):
         )
 
 
-def _promoted(x: Tensor, matrix: LoraTensor) -> Any:
-    """Return a tensor in the dtype of its product with a matrix, of which parts can be less precise."""
-    return ops.astype(x, np.result_type(x.dtype, matrix.dtype), copy=False)
-
-
-def _are_finite(*tensors: Tensor) -> bool:
-    return all(holds(ops.isfinite(x), traced=True) for x in tensors)
-
-
 @implements(ops.matmul)
 def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    if not _are_finite(x1, x2.left, x2.right):
+    check_product(x1.shape, x2.shape)
+    if not all_finite(x1, x2.left, x2.right):
         return decline(ORDER_MATTERS)
-    x1 = _promoted(x1, x2)
+    x1 = promoted(x1, x2.dtype)
     return x1 @ x2.base + (x1 @ x2.left) @ x2.right * x2.scale
 
 
 @implements(ops.matmul)
 def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    if not _are_finite(x1.left, x1.right, x2):
+    check_product(x1.shape, x2.shape)
+    if not all_finite(x1.left, x1.right, x2):
         return decline(ORDER_MATTERS)
-    x2 = _promoted(x2, x1)
+    x2 = promoted(x2, x1.dtype)
     return x1.base @ x2 + x1.left @ (x1.right @ x2) * x1.scale
 
 
@@ -183,25 +172,20 @@ def negative_lora(x: LoraTensor, /) -> LoraTensor:
     return LoraTensor(-x.base, -x.left, x.right, x.scale)
 
 
-@implements(ops.multiply)
-def multiply_lora(x1: LoraTensor, x2: int | float | complex | Tensor, /) -> Any:
-    if getattr(x2, "ndim", 0) or not holds(ops.isfinite(ops.asarray(x2)), traced=True):
+@in_either_order(ops.multiply)
+def multiply_lora(x1: LoraTensor, x2: Number | Tensor, /) -> Any:
+    if getattr(x2, "ndim", 0) or not all_finite(x2):
         return decline("only products with one finite number keep base and update apart")
     number = ops.astype(ops.asarray(x2), (ops.zeros((), dtype=x1.dtype) * x2).dtype)
     return LoraTensor(x1.base * number, x1.left * number, x1.right, x1.scale)
 
 
-@implements(ops.multiply)
-def multiply_by_lora(x1: int | float | complex | Tensor, x2: LoraTensor, /) -> Any:
-    return multiply_lora(x2, x1)
-
-
 @implements(ops.sum)
 def sum_lora(x: LoraTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = sorted({a % 2 for a in ((0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,))})
+    axes = axes_of("sum", x, axis)
     if not axes:
         return decline("a sum along no axis is the matrix itself")
-    if not _are_finite(x.left, x.right):
+    if not all_finite(x.left, x.right):
         return decline(ORDER_MATTERS)
     base = x.base if x.base.dtype == x.dtype else ops.astype(x.base, x.dtype)
     total = ops.sum(base, axis=axis, keepdims=keepdims)

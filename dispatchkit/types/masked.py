@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from dispatchkit import linalg, ops, special
@@ -13,7 +13,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, listed, map_results, open_arguments
 from dispatchkit.types.rules import bound
 
 
@@ -119,20 +119,6 @@ def with_value(x: MaskedTensor, value: Any) -> Any:
     return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
 
 
-def open_arguments(op: Any, args: Any, kwargs: Any, change: Callable[[Any, Any], Any]) -> tuple[Any, Any, list[Any]]:
-    """Return the arguments with ``change(operation, masked array)`` made, and what is valid in each array."""
-    valid: list[Any] = []
-
-    def opened(name: str, value: Any) -> Any:
-        if isinstance(value, MaskedTensor):
-            valid.append(value.valid)
-            return change(op, value)
-        return value
-
-    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    return args, kwargs, valid
-
-
 # Inside the domain of every function and of its derivative, but for these.
 SAFE: dict[Any, float] = {ops.acosh: 2.0, special.erfinv: 0.25}
 
@@ -172,11 +158,9 @@ _function: Any
 @implements(kinds.creation, MaskedTensor)
 @implements(kinds.elementwise, MaskedTensor)
 def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    args, kwargs, valid = open_arguments(op, args, kwargs, safe)
-    result, met = op(*args, **kwargs), True
-    for other in valid:
-        met = other & met
-    return map_results(result, lambda data: MaskedTensor(data, met))
+    args, kwargs, arrays = open_arguments(op, args, kwargs, MaskedTensor, lambda x: safe(op, x))
+    valid = reduce(lambda valid, x: x.valid & valid, arrays, True)
+    return map_results(op(*args, **kwargs), lambda data: MaskedTensor(data, valid))
 
 
 @implements(kinds.conversion, MaskedTensor)
@@ -200,7 +184,7 @@ def multiply_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     def validity(name: str, value: Any) -> Any:
         return ops.astype(validity_of(value), ops.float64)
 
-    zeroed, options, _ = open_arguments(op, args, kwargs, lambda _, x: with_value(x, 0))
+    zeroed, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: with_value(x, 0))
     pairs, more = tensor_protocol.map_arguments(op, args, kwargs, validity)
     result = op(*zeroed, **options)
     return map_results(result, lambda data: MaskedTensor(data, op(*pairs, **more) > 0.5))
@@ -245,37 +229,29 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
             return value
         return ~validity_of(value) if adds else validity_of(value)
 
-    opened, options = tensor_protocol.map_arguments(op, args, kwargs, lambda _, value: parts(value)[0])
+    opened, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: x.data)
     result = op(*opened, **options)
-    if not all(tensor_protocol.types.participates(type(one)) for one in _listed(result)):
+    if not all(tensor_protocol.types.participates(type(part)) for part in listed(result)):
         return result
     flags, more = tensor_protocol.map_arguments(op, args, kwargs, validity)
     more.pop("constant_values", None)
-    found = iter(_listed(op(*flags, **more)))
-    return map_results(result, lambda data: MaskedTensor(data, ~next(found) if adds else next(found)))
+    valid = iter(listed(op(*flags, **more)))
+    return map_results(result, lambda data: MaskedTensor(data, ~next(valid) if adds else next(valid)))
 
 
-@implements(linalg.diagonal)
-def diagonal_masked(x: MaskedTensor, /, *, offset: int = 0) -> MaskedTensor:
-    return MaskedTensor(linalg.diagonal(x.data, offset=offset), linalg.diagonal(x.valid, offset=offset))
+implements(linalg.diagonal, MaskedTensor)(bound(linalg.diagonal, move_masked))
 
 
 @implements(ops.setitem, MaskedTensor)
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
-    if not isinstance(x, MaskedTensor) or any(isinstance(one, MaskedTensor) for one in (key, *_members(key))):
+    if not isinstance(x, MaskedTensor) or any(
+        isinstance(part, MaskedTensor) for part in (key if isinstance(key, tuple) else (key,))
+    ):
         return decline("an index is a plain array")
     data, valid = parts(value)
     ops.setitem(x.data, key, data)
     ops.setitem(x.valid, key, valid)
     return None
-
-
-def _members(key: Any) -> tuple[Any, ...]:
-    return key if isinstance(key, tuple) else ()
-
-
-def _listed(result: Any) -> list[Any]:
-    return [one for part in result for one in _listed(part)] if isinstance(result, (list, tuple)) else [result]
 
 
 @implements(ops.argsort)
@@ -402,10 +378,10 @@ def quantile_masked(
     result = between(ops, below, above, ops.astype(place - low, numbers.dtype))
     undefined = ops.any(ops.isnan(with_value(flat, 0)), axis=along, keepdims=True)
     result = ops.where(undefined, float("nan"), result)
-    made = MaskedTensor(result, _count(flat, along, True) > 0)
+    quantile = MaskedTensor(result, _count(flat, along, True) > 0)
     if axis is None:
-        return ops.reshape(made, (1,) * x.ndim if keepdims else ())
-    return made if keepdims else ops.squeeze(made, axis=along)
+        return ops.reshape(quantile, (1,) * x.ndim if keepdims else ())
+    return quantile if keepdims else ops.squeeze(quantile, axis=along)
 
 
 @implements(linalg.trace)
@@ -460,8 +436,8 @@ def cov_masked(
     known = ops.astype(x.valid, ops.real(deviations).dtype)
     freedom = known @ known.T - correction
     c = deviations @ ops.conj(deviations).T / ops.where(freedom > 0, freedom, 1)
-    made = MaskedTensor(c, freedom > 0)
-    return ops.reshape(made, ()) if made.shape == (1, 1) else made
+    covariances = MaskedTensor(c, freedom > 0)
+    return ops.reshape(covariances, ()) if covariances.shape == (1, 1) else covariances
 
 
 @implements(ops.corrcoef)

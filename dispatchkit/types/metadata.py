@@ -12,7 +12,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.levels import Wrapper, as_array, level, map_results
+from dispatchkit.types.levels import Wrapper, as_array, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
 
@@ -87,18 +87,10 @@ class MetadataTensor(Wrapper):
 @tensor_protocol.implements(kinds.all, MetadataTensor, declines=False)
 def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the tensors inside, and give every result the metadata that the laws say."""
-    sources: list[MetadataTensor] = []
-
-    def opened(name: str, value: Any) -> Any:
-        if isinstance(value, MetadataTensor):
-            sources.append(value)
-            return value.data
-        return value
-
-    given, options = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    result = op(*given, **options)
+    opened, options, sources = open_arguments(op, args, kwargs, MetadataTensor, lambda source: source.data)
+    result = op(*opened, **options)
     law = sources[0].merge
-    laws = {name: one for source in reversed(sources) for name, one in source.laws.items()}
+    laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]
     operation = tensor_protocol.operation(op)
     metadata = tensor_protocol.types.carried(laws, field(merge=law), held, operation, args, kwargs)

@@ -178,9 +178,7 @@ def align(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _named(op(*args, **kwargs), names)
 
 
-@implements(ops.where, NamedTensor)
-def where_named(*args: Any) -> Any:
-    return align(ops.where, *args)
+implements(ops.where, NamedTensor)(bound(ops.where, align))
 
 
 def _data(value: Any) -> Any:
@@ -195,7 +193,7 @@ def places(op: Any, x: NamedTensor, axis: Any) -> Any:
     ValueError : for a name that the array does not have
     """
     if isinstance(axis, (tuple, list)):
-        return tuple(places(op, x, one) for one in axis)
+        return tuple(places(op, x, part) for part in axis)
     if not isinstance(axis, str):
         return axis
     if axis not in x.names:
@@ -206,8 +204,8 @@ def places(op: Any, x: NamedTensor, axis: Any) -> Any:
 def _axes_of(x: NamedTensor, axis: Any) -> set[int]:
     """Return the axes that a parameter means, all where it is None."""
     ndim = len(x.names)
-    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return {one % ndim if ndim else one for one in given}
+    numbers = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return {number % ndim if ndim else number for number in numbers}
 
 
 def _numbered(op: Any, x: NamedTensor, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -280,16 +278,11 @@ def permute_named(x: NamedTensor, /, axes: Any) -> Any:
     return _named(ops.permute_dims(x.data, axes), tuple(x.names[i] for i in axes))
 
 
-@implements(ops.t)
-def t_named(x: NamedTensor, /) -> Any:
-    return _named(ops.t(x.data), x.names[::-1])
-
-
 def transpose_named(op: Any, x: NamedTensor, /) -> Any:
     return _named(op(x.data), (*x.names[:-2], *x.names[:-3:-1]))
 
 
-for _function in (ops.matrix_transpose, linalg.inv):
+for _function in (ops.t, ops.matrix_transpose, linalg.inv):
     implements(_function, NamedTensor)(bound(_function, transpose_named))
 
 
@@ -308,14 +301,14 @@ def unstack_named(x: NamedTensor, /, *, axis: Any = 0) -> Any:
 
 @implements(ops.concat, NamedTensor)
 def concat_named(arrays: Any, /, *, axis: Any = 0) -> Any:
-    first = next(one for one in arrays if isinstance(one, NamedTensor))
-    if not all(isinstance(one, NamedTensor) and set(one.names) == set(first.names) for one in arrays):
+    first = next(array for array in arrays if isinstance(array, NamedTensor))
+    if not all(isinstance(array, NamedTensor) and set(array.names) == set(first.names) for array in arrays):
         return decline("all arrays need the same names")
-    if len({one.names for one in arrays}) > 1 and not isinstance(axis, str):
+    if len({array.names for array in arrays}) > 1 and not isinstance(axis, str):
         return decline("the arrays have their axes in other orders; give the axis by name")
-    names = first.names if len({one.names for one in arrays}) == 1 else tuple(sorted(first.names))
+    names = first.names if len({array.names for array in arrays}) == 1 else tuple(sorted(first.names))
     place = names.index(axis) if isinstance(axis, str) and axis in names else places(ops.concat, first, axis)
-    return _named(ops.concat([one.aligned(names) for one in arrays], axis=place), names)
+    return _named(ops.concat([array.aligned(names) for array in arrays], axis=place), names)
 
 
 @implements(ops.getitem)
@@ -394,9 +387,7 @@ def det_named(x: NamedTensor, /) -> Any:
     return _named(linalg.det(x.data), x.names[:-2])
 
 
-@implements(linalg.vector_norm)
-def vector_norm_named(x: NamedTensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    return _reduce(linalg.vector_norm, x, axis=axis, keepdims=keepdims, ord=ord)
+implements(linalg.vector_norm, NamedTensor)(bound(linalg.vector_norm, reduce_named))
 
 
 @implements(kinds.all, NamedTensor)

@@ -7,12 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import axis_of_matrix, check_inner
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, in_either_order
 
 implements = tensor_protocol.implements
 LARGEST = 127
@@ -92,7 +91,7 @@ class QuantizedTensor(ArrayMethods):
             raise TypeError(f"{cls.__name__}.from_dense: x must be of real floating-point numbers, not {x.dtype}")
         if x.ndim != 2:
             raise ValueError(f"{cls.__name__}.from_dense: x must be a matrix, found shape {x.shape}")
-        if not holds(ops.isfinite(x), traced=True):
+        if not all_finite(x):
             raise ValueError(f"{cls.__name__}.from_dense: x holds infinities or NaN, which have no nearest integers")
         with autograd.no_grad():
             if not x.size:
@@ -141,15 +140,15 @@ class BlockedProduct(autograd.Function):
     def forward(x: Any, rows: Any, transposed: bool) -> Any:
         count, length = rows.shape
         step = max(1, BLOCK // max(1, length))
-        total, found = None, []
+        total, parts = None, []
         for start in range(0, max(1, count), step):
             block = ops.astype(rows[start : start + step], x.dtype)
             if transposed:
-                found.append(x @ ops.matrix_transpose(block))
+                parts.append(x @ ops.matrix_transpose(block))
             else:
                 part = x[..., start : start + step] @ block
                 total = part if total is None else total + part
-        return ops.concat(found, axis=-1) if transposed else total
+        return ops.concat(parts, axis=-1) if transposed else total
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -166,14 +165,10 @@ class BlockedProduct(autograd.Function):
         return BlockedProduct.apply(t, *ctx.saved_tensors, ctx.transposed)
 
 
-def _has_finite_scales(x: QuantizedTensor) -> bool:
-    return holds(ops.isfinite(x.scale), traced=True)
-
-
 @implements(ops.matmul)
 def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    if not _has_finite_scales(x2):
+    check_product(x1.shape, x2.shape)
+    if not all_finite(x2.scale):
         return decline(SCALED_LATER)
     dtype = np.result_type(x1.dtype, x2.dtype)
     # Sums of integers up to 127 leave the range of half precision before they are scaled.
@@ -188,8 +183,8 @@ def matmul_tensor_quantized(x1: Tensor, x2: QuantizedTensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    if not _has_finite_scales(x1):
+    check_product(x1.shape, x2.shape)
+    if not all_finite(x1.scale):
         return decline(SCALED_LATER)
     if x2.ndim == 1:
         return ops.matmul(x2, ops.matrix_transpose(x1))
@@ -220,25 +215,16 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
     return x
 
 
-def _rescaled(op: Any, x: QuantizedTensor, number: Any) -> Any:
-    if isinstance(number, Tensor) and (number.ndim or ops.isdtype(number.dtype, "complex floating")):
-        return decline("only products and quotients with one real number scale all rows alike")
-    return QuantizedTensor(x.data, op(x.scale, number), x.axis)
-
-
-@implements(ops.multiply)
+@in_either_order(ops.multiply)
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
-    return _rescaled(ops.multiply, x1, x2)
-
-
-@implements(ops.multiply)
-def multiply_by_quantized(x1: int | float | Tensor, x2: QuantizedTensor, /) -> Any:
-    return multiply_quantized(x2, x1)
+    if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
+        return decline("only products and quotients with one real number scale all rows alike")
+    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis)
 
 
 @implements(ops.divide)
-def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> Any:
-    return _rescaled(ops.divide, x1, x2)
+def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> QuantizedTensor:
+    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis)
 
 
 # Sums, rows and joins.
@@ -246,10 +232,10 @@ def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> Any:
 
 @implements(ops.sum)
 def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = {-2, -1} if axis is None else {_axis("sum", a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = {place - 2 for place in axes_of("sum", x, axis)}
     if not axes:
         return decline("a sum along no axis is the matrix itself")
-    if not _has_finite_scales(x):
+    if not all_finite(x.scale):
         return decline(SCALED_LATER)
     if axes == {x.axis}:
         ones = ops.ones((x.shape[x.axis],), dtype=x.dtype, device=x.device)
@@ -261,10 +247,6 @@ def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = F
     return ops.reshape(y, shape) if keepdims else y
 
 
-def _axis(name: str, axis: int) -> int:
-    return axis_of_matrix(name, QuantizedTensor, axis) - 2
-
-
 @implements(ops.getitem)
 def getitem_quantized(x: QuantizedTensor, key: Any, /) -> Any:
     rows, *rest = key if isinstance(key, tuple) else (key,)
@@ -272,8 +254,6 @@ def getitem_quantized(x: QuantizedTensor, key: Any, /) -> Any:
         return decline("rows, and single elements or slices of them, are read without the dense matrix")
     if isinstance(rows, slice) and all(isinstance(part, slice) for part in rest):
         return QuantizedTensor(x.data[key], x.scale[rows])
-    if isinstance(rows, slice):
-        return x.data[key] * x.scale[rows]
     if _is_basic(rows):
         return x.data[key] * x.scale[rows]
     if rest or not isinstance(rows, Tensor) or not ops.isdtype(rows.dtype, "integral"):
@@ -287,7 +267,7 @@ def _is_basic(part: Any) -> bool:
 
 @implements(ops.take)
 def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
-    if axis is None or x.axis != _axis("take", axis):
+    if axis is None or x.axis != axis_of("take", x, axis) - 2:
         return decline("what is taken has no scales of its own")
     scale = ops.take(x.scale, indices)
     return ops.take(x.data, indices, axis=axis) * (scale[..., None] if x.axis == -2 else scale)
@@ -297,7 +277,7 @@ def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None =
 def concat_quantized(arrays: Any, /, *, axis: int | None = 0) -> Any:
     if not all(isinstance(x, QuantizedTensor) for x in arrays):
         return decline("some of the matrices are not quantised")
-    if axis is None or any(x.axis != _axis("concat", axis) for x in arrays):
+    if axis is None or any(x.axis != axis_of("concat", x, axis) - 2 for x in arrays):
         return decline("joined along the other axis the parts of a row have different scales")
     data = ops.concat([x.data for x in arrays], axis=axis)
     return QuantizedTensor(data, ops.concat([x.scale for x in arrays]), arrays[0].axis)

@@ -1,10 +1,30 @@
-"""What the rules of several types share: one rule for many functions, checks of shapes and axes."""
+"""What the rules of several types share: one rule for many functions and orders, checks of shapes, axes and numbers."""
 
 from __future__ import annotations
 
+import cmath
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import partial, update_wrapper
+from typing import Any, get_type_hints
+
+import numpy as np
+
+from dispatchkit import ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import Tensor
+
+Number = int | float | complex
+ORDER_MATTERS = "with inf or nan the order of the products matters"
+# Elementwise functions of numbers that map 0 to 0.
+ZERO_PRESERVING = (
+    *(ops.abs, ops.sign, ops.square, ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real, ops.imag),
+    *(ops.sqrt, ops.expm1, ops.log1p, ops.sin, ops.tan, ops.asin, ops.atan, ops.sinh, ops.tanh, ops.asinh, ops.atanh),
+)
+
+
+# By a name of its own: mypy's plugin reads every call of `implements`, and knows neither operation nor types of this.
+enter = tensor_protocol.implements
 
 
 def bound(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -14,24 +34,76 @@ def bound(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     return handler
 
 
-def check_inner(left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    """Check that arrays of two shapes have one inner length.
+def in_either_order(operation: Any, *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that registers a rule of two operands for both orders of them.
+
+    Parameters
+    ----------
+    operation : a commutative one
+    *types : of the operands; by default the annotations of the rule
+    """
+
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+        def swapped(x1: Any, x2: Any, /) -> Any:
+            return rule(x2, x1)
+
+        hints = get_type_hints(rule)
+        swapped.__annotations__ = {"x1": hints["x2"], "x2": hints["x1"], "return": hints["return"]}
+        for handler, classes in ((rule, types), (swapped, types[::-1])):
+            enter(operation, *classes)(handler)
+        update_wrapper(swapped, rule)  # which `explain` and errors name
+        return rule
+
+    return register
+
+
+def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    """Check that arrays of two shapes can be multiplied.
 
     Raises
     ------
     ValueError : if not
     """
-    if not left or not right or left[-1] != right[-2:][0]:
+    inner = right[0] if len(right) == 1 else right[-2] if right else None
+    batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
+    if not left or inner != left[-1] or any(rows != others and 1 not in (rows, others) for rows, others in batches):
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
 
 
-def axis_of_matrix(name: str, kind: type, axis: int) -> int:
-    """Return an axis of a matrix, 0 or 1.
+def all_finite(*values: Tensor | Number) -> bool:
+    """Return whether numbers, and all elements of tensors, are finite, as far as it is known."""
+    return all(cmath.isfinite(x) if isinstance(x, Number) else holds(ops.isfinite(x), traced=True) for x in values)
+
+
+def promoted(x: Tensor, dtype: Any) -> Tensor:
+    """Return a tensor of the dtype that it has with elements of another."""
+    wanted = np.result_type(x.dtype, dtype)
+    return x if x.dtype == wanted else ops.astype(x, wanted)
+
+
+def axis_of(name: str, x: Any, axis: int) -> int:
+    """Return an axis counted from the front.
 
     Raises
     ------
-    IndexError : if it is none
+    IndexError : if there is no such axis
     """
-    if not -2 <= axis < 2:
-        raise IndexError(f"{name}: axis {axis} is out of range for a {kind.__name__}, which has 2 axes")
-    return axis % 2
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes")
+    return int(axis % x.ndim)
+
+
+def axes_of(name: str, x: Any, axis: Any) -> set[int]:
+    """Return the axes of a reduction counted from the front: all where `axis` is None.
+
+    Raises
+    ------
+    IndexError : if there is no such axis
+    ValueError : if an axis is there twice
+    """
+    if axis is None:
+        return set(range(x.ndim))
+    axes = [axis_of(name, x, i) for i in (axis if isinstance(axis, tuple) else (axis,))]
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"{name}: axis {axis} holds an axis twice")
+    return set(axes)

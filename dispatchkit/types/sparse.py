@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from importlib import import_module
 from typing import Any, Self
@@ -10,12 +9,20 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import axis_of_matrix, bound, check_inner
+from dispatchkit.types.rules import (
+    ZERO_PRESERVING,
+    Number,
+    all_finite,
+    axes_of,
+    bound,
+    check_product,
+    in_either_order,
+    promoted,
+)
 
 FORMATS = ("coo", "csr", "csc")
 
@@ -145,10 +152,10 @@ def _narrow(indices: Any, shape: Any) -> Any:
 
 def known_pattern(first: Any, second: Any, shape: Any, format: str) -> SparsePattern:
     """Return a pattern whose indices are known to be right."""
-    made = SparsePattern.__new__(SparsePattern)
+    pattern = SparsePattern.__new__(SparsePattern)
     first, second = _narrow(first, shape), _narrow(second, shape)
-    made.first, made.second, made.shape, made.format = first, second, tuple(shape), format
-    return made
+    pattern.first, pattern.second, pattern.shape, pattern.format = first, second, tuple(shape), format
+    return pattern
 
 
 @tensor_protocol.array_type(
@@ -324,7 +331,6 @@ def scipy_array(values: Any, pattern: SparsePattern) -> Any:
 
 
 implements = tensor_protocol.implements
-Number = int | float | complex
 
 
 # Products.
@@ -339,7 +345,7 @@ class SparseProduct(autograd.Function):
     def forward(values: Any, x: Any, pattern: SparsePattern) -> Any:
         known = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
         # SciPy leaves zeros that are stored as COO out of products with matrices; IEEE's of 0 and inf is nan.
-        if pattern.format == "coo" and x.ndim > 1 and not holds(ops.isfinite(x), traced=True):
+        if pattern.format == "coo" and x.ndim > 1 and not all_finite(x):
             known = False
         if known and values.dtype.char in "fdFD":
             try:
@@ -381,9 +387,8 @@ class SparseProduct(autograd.Function):
 
 @implements(ops.matmul)
 def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    dtype = np.result_type(x1.dtype, x2.dtype)
-    values, x = ops.astype(x1.values, dtype, copy=False), ops.astype(x2, dtype, copy=False)
+    check_product(x1.shape, x2.shape)
+    values, x = promoted(x1.values, x2.dtype), promoted(x2, x1.dtype)
     if x.ndim <= 2:
         return SparseProduct.apply(values, x, x1.pattern)
     front = ops.moveaxis(x, -2, 0)
@@ -394,14 +399,14 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matmul)
 def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
-    check_inner(x1.shape, x2.shape)
-    y = matmul_sparse_tensor(_transposed(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
+    check_product(x1.shape, x2.shape)
+    y = matmul_sparse_tensor(matrix_transpose_sparse(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
     return y if x1.ndim == 1 else ops.matrix_transpose(y)
 
 
 @implements(ops.matmul)
 def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
-    check_inner(x1.shape, x2.shape)
+    check_product(x1.shape, x2.shape)
     order = np.argsort(x2.pattern.rows, kind="stable")  # of the elements of x2, row by row
     starts = np.searchsorted(x2.pattern.rows[order], np.arange(x2.shape[0] + 1))
     counts = np.diff(starts)[x1.pattern.columns]
@@ -422,10 +427,6 @@ def _gathered(pattern: SparsePattern, keys: Any, parts: Any, shape: tuple[int, i
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_sparse(x: SparseTensor, /) -> SparseTensor:
-    return _transposed(x)
-
-
-def _transposed(x: SparseTensor) -> SparseTensor:
     return SparseTensor(x.values, x.pattern.transposed())
 
 
@@ -433,17 +434,17 @@ def _transposed(x: SparseTensor) -> SparseTensor:
 def permute_dims_sparse(x: SparseTensor, /, axes: tuple[int, ...]) -> Any:
     if sorted(a % 2 for a in axes if -2 <= a < 2) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
-    return x if axes[0] % 2 == 0 else _transposed(x)
+    return x if axes[0] % 2 == 0 else matrix_transpose_sparse(x)
 
 
 # Elementwise.
 
 
-@implements(ops.multiply)
+@in_either_order(ops.multiply)
 def scale_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if isinstance(x2, Tensor) and (x2.ndim > 2 or np.broadcast_shapes(x1.shape, x2.shape) != x1.shape):
         return decline("the product has another shape")
-    if not (holds(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+    if not all_finite(x2):
         return decline("0 times inf or nan is nan where nothing is stored")
     if isinstance(x2, Tensor) and x2.ndim:
         x2 = ops.broadcast_to(x2, x1.shape)[x1.pattern.rows, x1.pattern.columns]
@@ -451,15 +452,10 @@ def scale_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
 
 
 @implements(ops.multiply)
-def scale_by_sparse(x1: Number | Tensor, x2: SparseTensor, /) -> Any:
-    return scale_sparse(x2, x1)
-
-
-@implements(ops.multiply)
 def multiply_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
     if x1.shape != x2.shape:
         return decline("the shapes differ")
-    if not holds(ops.isfinite(x1.values), traced=True) or not holds(ops.isfinite(x2.values), traced=True):
+    if not all_finite(x1.values, x2.values):
         return decline("0 times inf or nan is nan where nothing is stored")
     if x1.pattern == x2.pattern:
         return SparseTensor(x1.values * x2.values, x1.pattern)
@@ -491,23 +487,17 @@ def subtract_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
 
 def _minus(x: SparseTensor, other: Any) -> SparseTensor:
     """Return minus a matrix, in the dtype that it has with another array."""
-    return SparseTensor(-ops.astype(x.values, np.result_type(x.dtype, other.dtype)), x.pattern)
+    return SparseTensor(-promoted(x.values, other.dtype), x.pattern)
 
 
 NOT_ZERO = "what is not stored does not stay zero"
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_sparse_to_tensor(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not isinstance(x2, Tensor) or x2.shape[-2:] != x1.shape:
         return decline(NOT_ZERO)
-    total = ops.astype(x2, np.result_type(x1.dtype, x2.dtype))
-    return ops.index_put(total, (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
-
-
-@implements(ops.add)
-def add_tensor_to_sparse(x1: Number | Tensor, x2: SparseTensor, /) -> Any:
-    return add_sparse_to_tensor(x2, x1)
+    return ops.index_put(promoted(x2, x1.dtype), (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
 
 
 @implements(ops.subtract)
@@ -519,23 +509,14 @@ def subtract_sparse_from_tensor(x1: Number | Tensor, x2: SparseTensor, /) -> Any
 def subtract_tensor_from_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not isinstance(x2, Tensor):
         return decline(NOT_ZERO)
-    return add_sparse_to_tensor(x1, -ops.astype(x2, np.result_type(x1.dtype, x2.dtype)))
-
-
-# The elementwise functions that map 0 to 0.
-ZERO_PRESERVING = (
-    *(ops.negative, ops.positive, ops.abs, ops.sign, ops.square),
-    *(ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real, ops.imag),
-    *(ops.sqrt, ops.expm1, ops.log1p, ops.sin, ops.tan, ops.asin),
-    *(ops.atan, ops.sinh, ops.tanh, ops.asinh, ops.atanh),
-)
+    return add_sparse_to_tensor(x1, -promoted(x2, x1.dtype))
 
 
 def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
     return SparseTensor(function(x.values), x.pattern)
 
 
-for _function in ZERO_PRESERVING:
+for _function in (*ZERO_PRESERVING, ops.negative, ops.positive):
     implements(_function, SparseTensor)(bound(_function, map_sparse))
 
 
@@ -544,7 +525,7 @@ for _function in ZERO_PRESERVING:
 
 @implements(ops.sum)
 def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = _axes("sum", axis)
+    axes = axes_of("sum", x, axis)
     if not axes:
         return decline("a sum along no axis is the matrix itself")
     total = ops.sum(x.values)
@@ -558,16 +539,8 @@ def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) 
 
 @implements(ops.mean)
 def mean_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = _axes("mean", axis)
+    axes = axes_of("mean", x, axis)
     count = math.prod(x.shape[a] for a in axes)
     if not count or not axes:
         return decline("a mean of nothing is nan")
     return ops.sum(x, axis=axis, keepdims=keepdims) / count
-
-
-def _axes(name: str, axis: Any) -> set[int]:
-    given = (0, 1) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = {axis_of_matrix(name, SparseTensor, i) for i in given}
-    if len(axes) < len(given):
-        raise ValueError(f"{name}: axis {axis} holds an axis twice")
-    return axes

@@ -17,7 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, listed, open_arguments
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -269,9 +269,9 @@ def _plain(value: Any) -> Any:
 
 
 def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
-    made: UncertainTensor = object.__new__(UncertainTensor)
-    made.data, made.factor, made.sources = _plain(value), _plain(factor), sources
-    return made
+    numbers: UncertainTensor = object.__new__(UncertainTensor)
+    numbers.data, numbers.factor, numbers.sources = _plain(value), _plain(factor), sources
+    return numbers
 
 
 def _part(x: UncertainTensor) -> tuple[Any, Any]:
@@ -292,16 +292,14 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     values = tuple(array.data for array in arrays)
 
     def call(*values: Any) -> Any:
-        given = iter(values)
-        inner, options = tensor_protocol.map_arguments(
-            op, args, kwargs, lambda _, value: next(given) if isinstance(value, UncertainTensor) else value
-        )
+        rest = iter(values)
+        inner, options, _ = open_arguments(op, args, kwargs, UncertainTensor, lambda _: next(rest))
         return op(*inner, **options)
 
     result = call(*values)
     if getattr(getattr(result, "dtype", None), "kind", "f") in "biu":
         return result
-    if any(not tensor_protocol.types.participates(type(one)) for one in _listed(result)):
+    if any(not tensor_protocol.types.participates(type(part)) for part in listed(result)):
         return result
     elementwise = kinds.elementwise in kind.lineage() or op is ops.where
     parts = [_part(array) for array in arrays]
@@ -316,16 +314,16 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _made(result, reduce(ops.add, scaled), sources)
 
     def push(*tangents: Any) -> Any:
-        return _listed(func.jvp(call, values, tangents)[1])
+        return listed(func.jvp(call, values, tangents)[1])
 
-    given = iter(_pushed(push, factors, result))
-    return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(given), sources))
+    rest = iter(_pushed(push, factors, result))
+    return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
 
 
 def _pushed(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
     """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
     if not len(factors[0]):  # numbers without a source, such as a sum of nothing
-        return [value[None][:0] for value in _listed(result)]
+        return [value[None][:0] for value in listed(result)]
     try:
         pushed: list[Any] = func.vmap(push)(*factors)
     except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
@@ -374,10 +372,6 @@ def _scaled(slope: Any, factor: Any, ndim: int) -> Any:
     factor = ops.reshape(factor, shape)
     steep = ops.where(factor == 0, ops.zeros((), dtype=slope.dtype, device=slope.device), slope)
     return steep * factor
-
-
-def _listed(result: Any) -> list[Any]:
-    return [one for part in result for one in _listed(part)] if isinstance(result, (list, tuple)) else [result]
 
 
 def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
@@ -429,12 +423,12 @@ def samples(arrays: Sequence[UncertainTensor], n: int, *, generator: Any = None)
     """
     every = np.unique(np.concatenate([array.sources.ids.ravel() for array in arrays]))
     drawn = random.normal(shape=(n, len(every)), generator=generator)
-    found = []
+    results = []
     for array in arrays:
         mine = ops.take(drawn, ops.asarray(np.searchsorted(every, array.sources.ids).ravel()), axis=1)
         if are_own(*_part(array)):
             moves = ops.sum(ops.reshape(mine, (n, *array.factor.shape)) * array.factor, axis=1)
         else:
             moves = ops.tensordot(mine, array.factor, axes=1)
-        found.append(array.data + moves)
-    return found
+        results.append(array.data + moves)
+    return results

@@ -193,3 +193,8 @@ def test_shapes_that_depend_on_values_are_refused(name: str) -> None:
 def test_arrays_like_others_have_their_shape(like: str) -> None:
     found = vmap(OPERATIONS[like].function)(dk.ones((2, 3), dtype=dk.float32))
     assert (found.shape, found.dtype) == ((2, 3), dk.float32)
+
+
+def test_t_of_more_than_two_axes_says_what_the_function_sees() -> None:
+    with pytest.raises(ValueError, match=r"^t: x has the shape \(3, 4, 5\); "):
+        dk.func.vmap(dk.t)(dk.ones((2, 3, 4, 5)))

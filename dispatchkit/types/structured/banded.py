@@ -14,10 +14,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import all_finite, check_product
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
-    check_product,
     floating,
     implement_pairs,
     slogdet_of_diagonal,
@@ -278,7 +278,7 @@ def det_banded(x: BandedTensor, /) -> Any:
 @implements(linalg.eigh)
 def eigh_banded(x: BandedTensor, /) -> Any:
     """Return them without the dense matrix; the eigenvectors are dense."""
-    if not _hermitian(x):
+    if not is_hermitian(x):
         return decline("the matrix is not Hermitian and finite")
     return linalg.EighResult(*_Eigen.apply(floating(x.elements), Bands(x.lower, x.upper)))
 
@@ -286,7 +286,7 @@ def eigh_banded(x: BandedTensor, /) -> Any:
 @implements(linalg.eigvalsh)
 def eigvalsh_banded(x: BandedTensor, /) -> Any:
     """Return the eigenvalues in O(n² k); their derivative takes the eigenvectors."""
-    if not _hermitian(x):
+    if not is_hermitian(x):
         return decline("the matrix is not Hermitian and finite")
     elements = floating(x.elements)
     if elements.requires_grad or elements.is_tracer:
@@ -298,9 +298,10 @@ def eigvalsh_banded(x: BandedTensor, /) -> Any:
     return ops.asarray(values).to(like=elements)
 
 
-def _hermitian(x: BandedTensor) -> bool:
+def is_hermitian(x: BandedTensor) -> bool:
+    """Return whether the matrices have rows, finite elements, and equal their conjugate transposes."""
     elements = x.elements
-    if x.lower != x.upper or not x.shape[-1] or not holds(ops.isfinite(elements), traced=True):
+    if x.lower != x.upper or not x.shape[-1] or not all_finite(elements):
         return False
     return holds(ops.conj(ops.matrix_transpose(x).elements) == elements, traced=True)
 

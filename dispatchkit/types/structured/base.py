@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 from collections.abc import Callable, Sequence
 from types import NotImplementedType
 from typing import Any
@@ -15,9 +14,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import bound
+from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bound, in_either_order, promoted
 
-Number = int | float | complex
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
 
@@ -171,24 +169,6 @@ class StructuredTensor(ArrayMethods):
 # Operands.
 
 
-def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
-    """Check that arrays of two shapes can be multiplied.
-
-    Raises
-    ------
-    ValueError : if not
-    """
-    inner = right[0] if len(right) == 1 else right[-2] if right else None
-    batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
-    if not left or inner != left[-1] or any(one != other and 1 not in (one, other) for one, other in batches):
-        raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
-
-
-def all_finite(*tensors: Tensor) -> bool:
-    """Return whether all elements of some tensors are finite, as far as it is known."""
-    return all(holds(ops.isfinite(x), traced=True) for x in tensors)
-
-
 def require_finite(name: str, x: StructuredTensor, values: Tensor) -> None:
     """Check the numbers that a structure holds for a decomposition, as the dense algorithm checks the matrix.
 
@@ -254,18 +234,12 @@ def same_size(name: str, x1: StructuredTensor, x2: StructuredTensor) -> bool:
     """
     if x1.shape == x2.shape:
         return True
-    for one, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
-        if one != other and 1 not in (one, other):
+    for length, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
+        if length != other and 1 not in (length, other):
             types = f"{type(x1).__name__} and {type(x2).__name__}"
             types = f"{type(x1).__name__}s" if type(x1) is type(x2) else types
             raise ValueError(f"{name}: {types} of shapes {x1.shape} and {x2.shape} do not broadcast")
     return x1.shape[-2:] == x2.shape[-2:]
-
-
-def promoted(x: Tensor, dtype: Any) -> Tensor:
-    """Return a tensor of the dtype that it has with elements of another."""
-    wanted = np.result_type(x.dtype, dtype)
-    return x if x.dtype == wanted else ops.astype(x, wanted)
 
 
 def converted(x: Any, dtype: Any) -> Any:
@@ -335,40 +309,33 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     return decline("some matrices of the batch are singular")
 
 
-def axis_of(name: str, x: StructuredTensor, axis: int) -> int:
-    """Return an axis counted from the front.
-
-    Raises
-    ------
-    IndexError : if there is no such axis
-    """
-    if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"{name}: axis {axis} is out of range for a {type(x).__name__}, which has {x.ndim} axes")
-    return axis % x.ndim
-
-
-def axes_of(name: str, x: StructuredTensor, axis: Any) -> set[int]:
-    """Return the axes of a reduction counted from the front: all where `axis` is None.
-
-    Raises
-    ------
-    IndexError : if there is no such axis
-    ValueError : if an axis is there twice
-    """
-    if axis is None:
-        return set(range(x.ndim))
-    axes = [axis_of(name, x, i) for i in (axis if isinstance(axis, tuple) else (axis,))]
-    if len(set(axes)) < len(axes):
-        raise ValueError(f"{name}: axis {axis} holds an axis twice")
-    return set(axes)
+def det_by_logarithm(slogdet: Callable[..., Any], x: StructuredTensor, /) -> Any:
+    """Return the determinants of which a rule gives the logarithms; a decline where it declines."""
+    result = slogdet(x)
+    return result if result is NotImplemented else result.sign * ops.exp(result.logabsdet)
 
 
 implements = tensor_protocol.implements
 
 
-@implements(ops.subtract)
-def subtract_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
-    return _less(x1, x2, ops.add)
+def subtract_structured(x1: Any, x2: Any, /) -> Any:
+    """Return the difference of two operands as the sum of one and the negative of the other, in one dtype."""
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    if dtype == np.bool_:
+        return decline("booleans have no negative")
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    if x1 is NotImplemented or x2 is NotImplemented:
+        return NotImplemented
+    negative = -x2
+    if isinstance(x2, StructuredTensor) and not isinstance(negative, StructuredTensor):
+        return decline("its negative has no structure")
+    if isinstance(x1, Tensor):
+        return add_structured_to_tensor(x1, negative)
+    return add_structured_to_tensor(negative, x1) if isinstance(x2, Tensor) else ops.add(x1, negative)
+
+
+for _pair in ((StructuredTensor, StructuredTensor), (Tensor, StructuredTensor), (StructuredTensor, Tensor)):
+    implements(ops.subtract, *_pair)(subtract_structured)
 
 
 @implements(ops.negative)
@@ -381,20 +348,15 @@ def positive_structured(x: StructuredTensor, /) -> Any:
     return x.map_linear(ops.positive)
 
 
-@implements(ops.multiply)
+@in_either_order(ops.multiply)
 def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
-    if not (holds(ops.isfinite(x2), traced=True) if isinstance(x2, Tensor) else cmath.isfinite(x2)):
+    if not all_finite(x2):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        own = _restricted(x1, x2)
-        return own if own is NotImplemented else x1 * own
+        factor = _restricted(x1, x2)
+        return factor if factor is NotImplemented else x1 * factor
     matrix = converted(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements * x2)
-
-
-@implements(ops.multiply)
-def multiply_by_structured(x1: Number | Tensor, x2: StructuredTensor, /) -> Any:
-    return multiply_structured(x2, x1)
 
 
 @implements(ops.divide)
@@ -403,10 +365,10 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not holds(length > 0, traced=True):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        own = _restricted(x1, x2)
-        if own is NotImplemented:
-            return own
-        return (x1 * own.map_elements(ops.ones_like)).zip_elements(own, ops.divide)
+        divisor = _restricted(x1, x2)
+        if divisor is NotImplemented:
+            return divisor
+        return (x1 * divisor.map_elements(ops.ones_like)).zip_elements(divisor, ops.divide)
     matrix = converted(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements / x2)
 
@@ -424,7 +386,7 @@ def _restricted(x: StructuredTensor, other: Any) -> Any:
     return x.restricted(ops.broadcast_to(other, (*other.shape[:-2], *shape[-2:])))
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline(f"a tensor of shape {x1.shape} broadcasts")
@@ -432,40 +394,6 @@ def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     return x2.added_to(ops.broadcast_to(promoted(x1, x2.dtype), (*batch, *x2.shape[-2:])))
 
 
-@implements(ops.add)
-def add_tensor_to_structured(x1: StructuredTensor, x2: Tensor, /) -> Any:
-    return add_structured_to_tensor(x2, x1)
-
-
-@implements(ops.subtract)
-def subtract_structured_from_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
-    return _less(x1, x2, add_structured_to_tensor)
-
-
-@implements(ops.subtract)
-def subtract_tensor_from_structured(x1: StructuredTensor, x2: Tensor, /) -> Any:
-    return _less(x1, x2, add_tensor_to_structured)
-
-
-def _less(x1: Any, x2: Any, add: Callable[[Any, Any], Any]) -> Any:
-    """Return the difference of two operands as the sum of one and the negative of the other, in one dtype."""
-    dtype = np.result_type(x1.dtype, x2.dtype)
-    if dtype == np.bool_:
-        return decline("booleans have no negative")
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
-    if x1 is NotImplemented or x2 is NotImplemented:
-        return NotImplemented
-    negative = -x2
-    if isinstance(x2, StructuredTensor) and not isinstance(negative, StructuredTensor):
-        return decline("its negative has no structure")
-    return add(x1, negative)
-
-
-ZERO_PRESERVING = (
-    *(ops.abs, ops.sign, ops.square, ops.floor, ops.ceil, ops.trunc, ops.round, ops.conj, ops.real, ops.imag),
-    *(ops.sqrt, ops.cbrt, ops.expm1, ops.log1p, ops.sin, ops.tan, ops.asin, ops.atan),
-    *(ops.sinh, ops.tanh, ops.asinh, ops.atanh, ops.relu, special.erf, ops.isnan, ops.isinf),
-)
 ZERO_PRESERVING_PAIRS = (
     *(ops.add, ops.subtract, ops.multiply, ops.less, ops.greater, ops.not_equal),
     *(ops.logical_and, ops.logical_or, ops.logical_xor, ops.bitwise_and, ops.bitwise_or, ops.bitwise_xor),
@@ -476,7 +404,7 @@ def map_structured(function: Any, x: StructuredTensor, /) -> Any:
     return x.map_elements(function)
 
 
-for _function in ZERO_PRESERVING:
+for _function in (*ZERO_PRESERVING, ops.cbrt, ops.relu, special.erf, ops.isnan, ops.isinf):
     implements(_function, StructuredTensor)(bound(_function, map_structured))
 
 

@@ -13,14 +13,8 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    as_tensor,
-    check_product,
-    implement_pairs,
-    in_one_dtype,
-)
+from dispatchkit.types.rules import bound, check_product
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
@@ -117,13 +111,13 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Return the elements at indices."""
-        found = ops.zeros((), dtype=self.dtype)
+        elements = ops.zeros((), dtype=self.dtype)
         for place, block in zip(self.slices, self.blocks, strict=True):
             if block.shape[-1]:
                 inside = (rows >= place.start) & (rows < place.stop) & (columns >= place.start) & (columns < place.stop)
-                index = tuple(ops.where(inside, one - place.start, 0) for one in (rows, columns))
-                found = ops.where(inside, block[(..., *index)], found)
-        return ops.broadcast_to(found, (*self.shape[:-2], *np.broadcast_shapes(rows.shape, columns.shape)))
+                index = tuple(ops.where(inside, indices - place.start, 0) for indices in (rows, columns))
+                elements = ops.where(inside, block[(..., *index)], elements)
+        return ops.broadcast_to(elements, (*self.shape[:-2], *np.broadcast_shapes(rows.shape, columns.shape)))
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, block by block."""
@@ -133,11 +127,11 @@ class BlockDiagonalTensor(StructuredTensor):
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution, block by block."""
         batch = (*self.shape[:-2],)
-        found = []
+        solutions = []
         for place, block in zip(self.slices, self.blocks, strict=True):
-            own = ops.astype(ops.broadcast_to(block, (*batch, *block.shape[-2:])), columns.dtype)
-            found.append(linalg.solve(own, columns[..., place, :]))
-        return self._stacked(found, columns)
+            matrix = ops.astype(ops.broadcast_to(block, (*batch, *block.shape[-2:])), columns.dtype)
+            solutions.append(linalg.solve(matrix, columns[..., place, :]))
+        return self._stacked(solutions, columns)
 
     def _stacked(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
         batch = np.broadcast_shapes(self.shape[:-2], columns.shape[:-2])
@@ -150,27 +144,21 @@ class BlockDiagonalTensor(StructuredTensor):
 implement_pairs(BlockDiagonalTensor)
 
 
-def _with_diagonal(function: Any) -> None:
-    """Register a function of a block diagonal and a diagonal matrix, which is split into parts of the blocks' sizes."""
-
-    def split(x: BlockDiagonalTensor, d: DiagonalTensor) -> list[DiagonalTensor]:
-        return [DiagonalTensor(d.values[..., place]) for place in x.slices]
-
-    @implements(function, BlockDiagonalTensor, DiagonalTensor)
-    def of_blocks_and_diagonal(x1: BlockDiagonalTensor, x2: DiagonalTensor, /) -> Any:
-        if x1.shape[-1] != x2.shape[-1]:
-            return decline("the sizes differ")
-        return BlockDiagonalTensor([function(*pair) for pair in zip(x1.blocks, split(x1, x2), strict=True)])
-
-    @implements(function, DiagonalTensor, BlockDiagonalTensor)
-    def of_diagonal_and_blocks(x1: DiagonalTensor, x2: BlockDiagonalTensor, /) -> Any:
-        if x1.shape[-1] != x2.shape[-1]:
-            return decline("the sizes differ")
-        return BlockDiagonalTensor([function(*pair) for pair in zip(split(x2, x1), x2.blocks, strict=True)])
+def of_blocks_and_diagonal(function: Any, x1: Any, x2: Any, /) -> Any:
+    """Return a function of a block diagonal and a diagonal matrix, which is split into parts of the blocks' sizes."""
+    if x1.shape[-1] != x2.shape[-1]:
+        return decline("the sizes differ")
+    slices = (x1 if isinstance(x1, BlockDiagonalTensor) else x2).slices
+    left, right = (
+        [DiagonalTensor(x.values[..., place]) for place in slices] if isinstance(x, DiagonalTensor) else x.blocks
+        for x in (x1, x2)
+    )
+    return BlockDiagonalTensor([function(*pair) for pair in zip(left, right, strict=True)])
 
 
 for _function in (ops.add, ops.subtract, ops.matmul):
-    _with_diagonal(_function)
+    implements(_function, BlockDiagonalTensor, DiagonalTensor)(bound(_function, of_blocks_and_diagonal))
+    implements(_function, DiagonalTensor, BlockDiagonalTensor)(bound(_function, of_blocks_and_diagonal))
 
 
 @implements(ops.matmul)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any
 
@@ -15,7 +15,9 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import Number, StructuredTensor, all_finite, filled, floating, promoted
+from dispatchkit.types.levels import arguments, open_arguments
+from dispatchkit.types.rules import Number, all_finite, promoted
+from dispatchkit.types.structured.base import StructuredTensor, filled, floating
 
 implements = tensor_protocol.implements
 SPREAD = "a Fourier transform spreads inf and nan over all elements"
@@ -156,27 +158,17 @@ def _all_eigenvalues(x: CirculantTensor) -> Any:
 
 @implements(kinds.elementwise, CirculantTensor)
 def elementwise_circulant(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    found: list[Any] = []
-
-    def opened(name: str, value: Any) -> Any:
-        found.append(value)
-        return value.column if isinstance(value, CirculantTensor) else value
-
-    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    if not fit_elementwise(found, CirculantTensor):
+    if not fit_elementwise([value for _, value in arguments(op, args, kwargs)], CirculantTensor):
         return decline("the elements of another array are not those of a circulant matrix")
+    args, kwargs, _ = open_arguments(op, args, kwargs, CirculantTensor, lambda x: x.column)
     return CirculantTensor(op(*args, **kwargs))
 
 
-def fit_elementwise(arguments: Iterable[Any], structure: type) -> bool:
+def fit_elementwise(values: Sequence[Any], structure: Any) -> bool:
     """Return whether all arguments are numbers, 0-D tensors, or matrices of one size and structure."""
-    matrices: list[Any] = []
-    others: list[Any] = []
-    for x in arguments:
-        (matrices if isinstance(x, structure) else others).append(x)
-    return len({x.shape[-2:] for x in matrices}) == 1 and all(
-        x.ndim == 0 if isinstance(x, (Tensor, np.ndarray)) else isinstance(x, (Number, np.generic, NoneType))
-        for x in others
+    return len({x.shape[-2:] for x in values if isinstance(x, structure)}) == 1 and all(
+        x.ndim == 0 if isinstance(x, (Tensor, np.ndarray)) else isinstance(x, (structure, Number, np.generic, NoneType))
+        for x in values
     )
 
 
@@ -235,8 +227,8 @@ def slogdet_circulant(x: CirculantTensor, /) -> Any:
 def det_circulant(x: CirculantTensor, /) -> Any:
     if not all_finite(x.column):
         return decline(SPREAD)
-    found: Tensor = ops.prod(_all_eigenvalues(x), axis=-1)
-    return found if x.dtype.kind == "c" else ops.real(found)
+    determinant: Tensor = ops.prod(_all_eigenvalues(x), axis=-1)
+    return determinant if x.dtype.kind == "c" else ops.real(determinant)
 
 
 @implements(linalg.svdvals)

@@ -12,12 +12,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import bound
+from dispatchkit.types.rules import axes_of, bound, check_product
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
-    axes_of,
-    check_product,
     filled,
     floating,
     implement_pairs,

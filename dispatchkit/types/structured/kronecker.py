@@ -16,15 +16,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import bound
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    all_finite,
-    axes_of,
-    in_one_dtype,
-    product_of_elements,
-)
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, bound
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
@@ -93,12 +86,12 @@ class KroneckerTensor(StructuredTensor):
 
     @override
     def places(self) -> Tensor | None:
-        own = [f.places() if isinstance(f, StructuredTensor) else None for f in self.factors]
-        like = next((places for places in own if places is not None), None)
+        of_factors = [f.places() if isinstance(f, StructuredTensor) else None for f in self.factors]
+        like = next((places for places in of_factors if places is not None), None)
         if like is None:
             return None
         everywhere = (ops.ones(f.shape[-2:], dtype=np.bool_).to(like=like) for f in self.factors)
-        return reduce(_kron, (full if p is None else p for full, p in zip(everywhere, own, strict=True)))
+        return reduce(_kron, (full if p is None else p for full, p in zip(everywhere, of_factors, strict=True)))
 
     @override
     def map_linear(self, function: Callable[[Any], Any]) -> KroneckerTensor:
@@ -106,18 +99,18 @@ class KroneckerTensor(StructuredTensor):
 
     @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
-        found: Any = 1
+        elements: Any = 1
         indices = []
         for f in reversed(self.factors):
             indices.append((..., rows % f.shape[-2], columns % f.shape[-1]))
-            found = plain(f)[indices[-1]] * found
+            elements = plain(f)[indices[-1]] * elements
             rows, columns = rows // f.shape[-2], columns // f.shape[-1]
-        if all_finite(found):
-            return found
+        if all_finite(elements):
+            return elements
         for f, index in zip(reversed(self.factors), indices, strict=True):
             places = f.places() if isinstance(f, StructuredTensor) else None
-            found = found if places is None else ops.where(places[index], found, 0)
-        return found
+            elements = elements if places is None else ops.where(places[index], elements, 0)
+        return elements
 
     @override
     def times(self, columns: Tensor) -> Any:
@@ -130,7 +123,7 @@ class KroneckerTensor(StructuredTensor):
         if not _square(self):
             return decline("some factor is not square")
         if not is_finite(self, columns):
-            return decline("with inf or nan the order of the products matters")
+            return decline(ORDER_MATTERS)
         return _one_by_one(self.factors, columns, linalg.solve)
 
     def __repr__(self) -> str:
@@ -205,9 +198,9 @@ def _alike(x1: KroneckerTensor, x2: KroneckerTensor, inner: bool = False) -> boo
     return all(a.shape[-1] == b.shape[-2] if inner else a.shape[-2:] == b.shape[-2:] for a, b in pairs)
 
 
-def _each(function: Callable[..., Any], *products: KroneckerTensor, **options: Any) -> KroneckerTensor:
+def each_factor(function: Callable[..., Any], *products: KroneckerTensor) -> KroneckerTensor:
     """Return the product of what a function gives for each factor."""
-    return KroneckerTensor(*(function(*f, **options) for f in zip(*(x.factors for x in products), strict=True)))
+    return KroneckerTensor(*(function(*f) for f in zip(*(x.factors for x in products), strict=True)))
 
 
 # Arithmetic.
@@ -229,29 +222,18 @@ def add_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
 def multiply_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     if not _alike(x1, x2) or not is_finite(x1) or not is_finite(x2):
         return decline("the factors have other sizes, or inf or nan")
-    return _each(ops.multiply, x1, x2)
+    return each_factor(ops.multiply, x1, x2)
 
 
-@implements(ops.abs)
-def abs_kronecker(x: KroneckerTensor, /) -> KroneckerTensor:
-    return _each(ops.abs, x)
-
-
-@implements(ops.conj)
-def conj_kronecker(x: KroneckerTensor, /) -> KroneckerTensor:
-    return _each(ops.conj, x)
+for _function in (ops.abs, ops.conj, ops.matrix_transpose):
+    implements(_function, KroneckerTensor)(bound(_function, each_factor))
 
 
 @implements(ops.matmul)
 def matmul_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     if not _alike(x1, x2, inner=True) or not is_finite(x1) or not is_finite(x2):
         return decline("the factors do not fit one by one, or have inf or nan")
-    return _each(ops.matmul, x1, x2)
-
-
-@implements(ops.matrix_transpose)
-def matrix_transpose_kronecker(x: KroneckerTensor, /) -> KroneckerTensor:
-    return _each(ops.matrix_transpose, x)
+    return each_factor(ops.matmul, x1, x2)
 
 
 def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -287,7 +269,7 @@ def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
     if 0 in x.shape:
         return decline(NO_MATRIX)
-    return _each(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
+    return each_factor(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
 
 
 @implements(linalg.matrix_power)
@@ -296,17 +278,17 @@ def matrix_power_kronecker(x: KroneckerTensor, n: int, /) -> Any:
         return decline("some factor is not square or finite")
     if n < 0 and 0 in x.shape:
         return decline(NO_MATRIX)
-    return _each(lambda f: linalg.matrix_power(f, n), x)
+    return each_factor(lambda f: linalg.matrix_power(f, n), x)
 
 
 @implements(linalg.slogdet)
 def slogdet_kronecker(x: KroneckerTensor, /) -> Any:
     if not _square(x) or not is_finite(x) or not x.shape[-1]:
         return decline("some factor is not square or finite")
-    found = [linalg.slogdet(f) for f in x.factors]
+    results = [linalg.slogdet(f) for f in x.factors]
     powers = [x.shape[-1] // f.shape[-1] for f in x.factors]
-    sign = math.prod(f.sign**power for f, power in zip(found, powers, strict=True))
-    return linalg.SlogdetResult(sign, sum(f.logabsdet * power for f, power in zip(found, powers, strict=True)))
+    sign = math.prod(f.sign**power for f, power in zip(results, powers, strict=True))
+    return linalg.SlogdetResult(sign, sum(f.logabsdet * power for f, power in zip(results, powers, strict=True)))
 
 
 @implements(linalg.det)
@@ -395,15 +377,15 @@ def _in_order(vectors: Sequence[Tensor], order: Tensor, counts: list[int]) -> An
     """
     sizes = [v.shape[-1] for v in vectors]
     places = np.arange(math.prod(sizes)).reshape(sizes)
-    own = places[tuple(map(slice, counts))].ravel()
-    rest = ops.asarray(np.setdiff1d(places, own)).to(like=order)
-    first = ops.take(ops.asarray(own).to(like=order), order)
+    valued = places[tuple(map(slice, counts))].ravel()
+    rest = ops.asarray(np.setdiff1d(places, valued)).to(like=order)
+    first = ops.take(ops.asarray(valued).to(like=order), order)
     columns = ops.concat([first, ops.broadcast_to(rest, (*order.shape[:-1], *rest.shape))], axis=-1)
     product = KroneckerTensor(*vectors)
     moved: Any = ops.matrix_transpose(PermutationTensor(columns, dtype=product.dtype))
     if not rest.size or not any(v.requires_grad or v.is_tracer for v in vectors):
         return product @ moved
-    front = ops.astype(ops.arange(columns.shape[-1], device=order.device) < own.size, product.dtype)
+    front = ops.astype(ops.arange(columns.shape[-1], device=order.device) < valued.size, product.dtype)
     fixed: Any = KroneckerTensor(*(v.detach() for v in vectors))
     return product @ moved @ DiagonalTensor(front) + fixed @ moved @ DiagonalTensor(1 - front)
 

@@ -15,11 +15,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import all_finite, check_product
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
-    all_finite,
-    check_product,
     converted,
     floating,
     in_one_dtype,
@@ -402,8 +401,8 @@ class InverseTensor(StructuredTensor):
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a multiple of the identity."""
-        one = function(ops.ones((), dtype=self.dtype))
-        return ScalarTensor(self.shape[-1], one) @ self
+        multiple = function(ops.ones((), dtype=self.dtype))
+        return ScalarTensor(self.shape[-1], multiple) @ self
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the inverse of the matrix in another dtype."""

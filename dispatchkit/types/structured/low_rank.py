@@ -14,16 +14,9 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bound, check_product, in_either_order, promoted
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import (
-    StructuredTensor,
-    all_finite,
-    check_product,
-    floating,
-    in_one_dtype,
-    promoted,
-    same_size,
-)
+from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, floating, in_one_dtype, same_size
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
@@ -130,7 +123,7 @@ class LowRankTensor(StructuredTensor):
 
 def _finite(product: Tensor) -> Any:
     """Return a product; a decline where the order of its factors matters, as they hold inf or nan, or overflow."""
-    return product if all_finite(product) else decline("with inf or nan the order of the products matters")
+    return product if all_finite(product) else decline(ORDER_MATTERS)
 
 
 def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
@@ -199,7 +192,7 @@ def matrix_norm_low_rank(x: LowRankTensor, /, *, keepdims: bool = False, ord: An
     if ord != "fro":
         return decline("only the Frobenius norm follows from products of the factors")
     if not all_finite(x.left, x.right):
-        return decline("with inf or nan the order of the products matters")
+        return decline(ORDER_MATTERS)
     left = ops.matmul(ops.conj(ops.matrix_transpose(x.left)), x.left)
     right = ops.matmul(x.right, ops.conj(ops.matrix_transpose(x.right)))
     square = ops.real(ops.sum(floating(left) * ops.matrix_transpose(right), axis=(-2, -1), keepdims=keepdims))
@@ -282,9 +275,7 @@ class LowRankUpdateTensor(StructuredTensor):
     @override
     def solve_columns(self, columns: Tensor) -> Any:
         low = self.update
-        if not all_finite(low.left, low.right, columns):
-            return decline("with inf or nan the order of the products matters")
-        spread = _spread(self)
+        spread = _spread(self) if all_finite(columns) else decline(ORDER_MATTERS)
         if spread is NotImplemented:
             return spread
         capacity = _capacity(low, spread)
@@ -316,7 +307,9 @@ def _capacity(low: LowRankTensor, spread: Tensor) -> Any:
 
 
 def _spread(x: LowRankUpdateTensor) -> Any:
-    """Return ``base⁻¹ @ left``; a decline where the base has no inverse, or no way to solve systems."""
+    """Return ``base⁻¹ @ left``; a decline where there are inf or nan, or the base has no inverse."""
+    if not all_finite(x.update.left, x.update.right):
+        return decline(ORDER_MATTERS)
     try:
         return x.base.solve_columns(promoted(floating(x.update.left), x.base.dtype))
     except np.linalg.LinAlgError:
@@ -336,27 +329,14 @@ def _solved(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor) -> bool:
     return holds(residual <= ops.finfo(solution.dtype).eps ** (2 / 3) * size, traced=True)
 
 
-def _register_sums(base: type[StructuredTensor]) -> None:
-    """Register the sums of both orders with a structure that has an inverse."""
+def add_base_and_low_rank(x1: Any, x2: LowRankTensor, /) -> Any:
+    if x1.shape[-1] != x1.shape[-2] or x1.shape[-2:] != x2.shape[-2:]:
+        return decline("the matrices are not square, or axes of length 1 broadcast")
+    return LowRankUpdateTensor(x1, x2)
 
-    def add_base_and_low_rank(x1: Any, x2: LowRankTensor, /) -> Any:
-        if x1.shape[-1] != x1.shape[-2] or x1.shape[-2:] != x2.shape[-2:]:
-            return decline("the matrices are not square, or axes of length 1 broadcast")
-        return LowRankUpdateTensor(x1, x2)
 
-    def add_low_rank_and_base(x1: LowRankTensor, x2: Any, /) -> Any:
-        return add_base_and_low_rank(x2, x1)
-
-    def add_update_and_base(x1: LowRankUpdateTensor, x2: Any, /) -> Any:
-        return _with_base(x1, x2, x1.update)
-
-    def add_base_and_update(x1: Any, x2: LowRankUpdateTensor, /) -> Any:
-        return add_update_and_base(x2, x1)
-
-    implements(ops.add, base, LowRankTensor)(add_base_and_low_rank)
-    implements(ops.add, LowRankTensor, base)(add_low_rank_and_base)
-    implements(ops.add, LowRankUpdateTensor, base)(add_update_and_base)
-    implements(ops.add, base, LowRankUpdateTensor)(add_base_and_update)
+def add_update_and_base(x1: LowRankUpdateTensor, x2: Any, /) -> Any:
+    return _with_base(x1, x2, x1.update)
 
 
 def _with_base(x: LowRankUpdateTensor, other: StructuredTensor, update: LowRankTensor) -> Any:
@@ -371,19 +351,15 @@ for _base in (
     *(ScalarTensor, DiagonalTensor, BandedTensor, TriangularTensor, PermutationTensor, BlockDiagonalTensor),
     *(KroneckerTensor, ShiftedKroneckerTensor, ToeplitzTensor, CirculantTensor),
 ):
-    _register_sums(_base)
+    in_either_order(ops.add, _base, LowRankTensor)(add_base_and_low_rank)
+    in_either_order(ops.add, LowRankUpdateTensor, _base)(add_update_and_base)
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_update_and_low_rank(x1: LowRankUpdateTensor, x2: LowRankTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline("axes of length 1 broadcast")
     return LowRankUpdateTensor(x1.base, x1.update + x2)
-
-
-@implements(ops.add)
-def add_low_rank_and_update(x1: LowRankTensor, x2: LowRankUpdateTensor, /) -> Any:
-    return add_update_and_low_rank(x2, x1)
 
 
 @implements(ops.add)
@@ -404,9 +380,9 @@ def diagonal_update(x: LowRankUpdateTensor, /, *, offset: int = 0) -> Any:
 @implements(linalg.inv)
 def inv_update(x: LowRankUpdateTensor, /) -> Any:
     low = x.update
-    spread = _spread(x) if all_finite(low.left, low.right) else NotImplemented
+    spread = _spread(x)
     if spread is NotImplemented:
-        return decline("the base has no inverse, or there are inf or nan")
+        return spread
     inverse = linalg.inv(x.base)
     right = linalg.solve(_capacity(low, spread), ops.matmul(low.right, inverse))
     return LowRankUpdateTensor(inverse, LowRankTensor(-spread, right))
@@ -415,14 +391,11 @@ def inv_update(x: LowRankUpdateTensor, /) -> Any:
 @implements(linalg.slogdet)
 def slogdet_update(x: LowRankUpdateTensor, /) -> Any:
     low = x.update
-    spread = _spread(x) if all_finite(low.left, low.right) else NotImplemented
+    spread = _spread(x)
     if spread is NotImplemented:
-        return decline("the base has no inverse, or there are inf or nan")
+        return spread
     base, capacity = linalg.slogdet(x.base), linalg.slogdet(_capacity(low, spread))
     return linalg.SlogdetResult(base.sign * capacity.sign, base.logabsdet + capacity.logabsdet)
 
 
-@implements(linalg.det)
-def det_update(x: LowRankUpdateTensor, /) -> Any:
-    found = slogdet_update(x)
-    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)
+implements(linalg.det, LowRankUpdateTensor)(bound(slogdet_update, det_by_logarithm))

@@ -12,17 +12,8 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import bound
-from dispatchkit.types.structured.base import (
-    Number,
-    StructuredTensor,
-    as_tensor,
-    check_product,
-    floating,
-    promoted,
-    require_finite,
-    same_size,
-)
+from dispatchkit.types.rules import Number, bound, check_product, promoted
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
 
@@ -75,11 +66,11 @@ class PermutationTensor(StructuredTensor):
 
     def map_elements(self, function: Callable[[Any], Any]) -> Any:
         """Return the matrix with what a function makes of 1 in the place of each 1."""
-        one = function(ops.ones((), dtype=self.dtype, device=self.permutation.device))
-        if not holds(ops.isfinite(one), traced=True):
+        element = function(ops.ones((), dtype=self.dtype, device=self.permutation.device))
+        if not holds(ops.isfinite(element), traced=True):
             return decline("zeros do not stay zero")
         # Whether the number is 1 and the permutation moves anything decides neither type nor shape.
-        return ProductTensor(ScalarTensor(self.shape[-1], one), _permutation(self.permutation, one.dtype))
+        return ProductTensor(ScalarTensor(self.shape[-1], element), _permutation(self.permutation, element.dtype))
 
     def in_dtype(self, dtype: Any) -> PermutationTensor:
         """Return the matrix with ones of another dtype."""
@@ -122,9 +113,9 @@ class PermutationTensor(StructuredTensor):
 
 def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
     """Return a matrix of what is known to be a permutation."""
-    made = object.__new__(PermutationTensor)
-    made.permutation, made.dtype = permutation, np.dtype(dtype)
-    return made
+    matrix = object.__new__(PermutationTensor)
+    matrix.permutation, matrix.dtype = permutation, np.dtype(dtype)
+    return matrix
 
 
 def _taken(x: Tensor, permutation: Tensor, axis: int) -> Tensor:

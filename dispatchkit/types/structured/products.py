@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,18 +15,9 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.random import Generator
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import (
-    NO_MATRIX,
-    StructuredTensor,
-    axes_of,
-    axis_of,
-    check_product,
-    check_system,
-    converted,
-    floating,
-    promoted,
-)
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, promoted
+from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, converted, floating
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor
 
@@ -40,10 +32,7 @@ def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x2 = promoted(x2, x1.dtype)
     x1 = converted(x1, x2.dtype)
-    if x1 is NotImplemented or x2.ndim > 1:
-        return x1 if x1 is NotImplemented else x1.times(x2)
-    product = x1.times(x2[:, None])
-    return product if product is NotImplemented else product[..., 0]
+    return x1 if x1 is NotImplemented else _with_vectors(x1.times, x2, -1)
 
 
 @implements(ops.matmul)
@@ -51,10 +40,7 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x1 = promoted(x1, x2.dtype)
     x2 = converted(x2, x1.dtype)
-    if x2 is NotImplemented or x1.ndim > 1:
-        return x2 if x2 is NotImplemented else x2.times_from_left(x1)
-    product = x2.times_from_left(x1[None, :])
-    return product if product is NotImplemented else product[..., 0, :]
+    return x2 if x2 is NotImplemented else _with_vectors(x2.times_from_left, x1, -2)
 
 
 @implements(linalg.solve)
@@ -66,10 +52,15 @@ def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
         return x1
     if 0 in (*x1.shape[:-1], *x2.shape[:-2]):  # no system, whatever numbers parts without the batch hold
         return ops.broadcast_to(x2, (*np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]), *x2.shape[-2:]))
-    if x2.ndim > 1:
-        return x1.solve_columns(x2)
-    solution = x1.solve_columns(x2[:, None])
-    return solution if solution is NotImplemented else solution[..., 0]
+    return _with_vectors(x1.solve_columns, x2, -1)
+
+
+def _with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
+    """Return a function of columns or rows; a vector has an axis more while it is computed."""
+    if x.ndim > 1:
+        return function(x)
+    result = function(x[:, None] if axis == -1 else x[None, :])
+    return result if result is NotImplemented else ops.squeeze(result, axis=axis)
 
 
 @implements(linalg.solve)
@@ -101,8 +92,8 @@ def sum_structured(x: StructuredTensor, /, *, axis: Any = None, keepdims: bool =
     ones = ops.ones((along,), dtype=ops.sum(ops.zeros((0,), dtype=x.dtype)).dtype, device=x.device)
     line = ops.matmul(x, ones) if columns in axes else ops.matmul(ones, x)
     line = ops.expand_dims(line, axis=-1 if columns in axes else -2)
-    found = ops.sum(line, axis=tuple(axes - {columns if columns in axes else rows}), keepdims=True)
-    return found if keepdims else ops.squeeze(found, axis=tuple(axes))
+    total = ops.sum(line, axis=tuple(axes - {columns if columns in axes else rows}), keepdims=True)
+    return total if keepdims else ops.squeeze(total, axis=tuple(axes))
 
 
 @implements(ops.mean)
@@ -164,13 +155,13 @@ def getitem_structured(x: StructuredTensor, key: Any, /) -> Any:
 
 def _each_axis(key: tuple[Any, ...], ndim: int) -> list[Any] | None:
     """Return the index of each axis, None where not all are ints and slices."""
-    given = [i for i in key if i is not Ellipsis]
-    if len(key) - len(given) > 1 or len(given) > ndim:
+    indices = [i for i in key if i is not Ellipsis]
+    if len(key) - len(indices) > 1 or len(indices) > ndim:
         return None
-    if not all(isinstance(i, (int, slice)) and not isinstance(i, bool) for i in given):
+    if not all(isinstance(i, (int, slice)) and not isinstance(i, bool) for i in indices):
         return None
     at = key.index(Ellipsis) if Ellipsis in key else len(key)
-    return [*given[:at], *[slice(None)] * (ndim - len(given)), *given[at:]]
+    return [*indices[:at], *[slice(None)] * (ndim - len(indices)), *indices[at:]]
 
 
 class LogdetEstimate(NamedTuple):
@@ -298,14 +289,12 @@ BLOCK = 32  # rows of a block at least: of less, calls take longer than what the
 @implements(linalg.cholesky)
 def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
     """Return the factor, which has the diagonals of one side: block by block, O(n b²) for b diagonals."""
-    elements = x.elements
-    if x.lower != x.upper or not x.shape[-1] or not holds(ops.isfinite(elements), traced=True):
-        return decline("the numbers of diagonals on both sides differ, or there are inf or nan")
-    if not holds(ops.conj(ops.matrix_transpose(x).elements) == elements, traced=True):
-        return decline("the matrix is not Hermitian")
+    if not is_hermitian(x):
+        return decline("the matrix is not Hermitian and finite")
+    device = x.bands.device
     n, width = x.shape[-1], max(x.lower, BLOCK)
     count = -(-n // width)
-    places = ops.reshape(ops.arange(count * width, device=elements.device), (count, width))
+    places = ops.reshape(ops.arange(count * width, device=device), (count, width))
     diagonal = _block(x, places[:, :, None], places[:, None, :])
     below = _block(x, places[1:, :, None], places[:-1, None, :])
     above = _block(x, places[:-1, :, None], places[1:, None, :])
@@ -317,8 +306,8 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
         factors.append(linalg.cholesky(diagonal[..., k, :, :] - ops.matmul(lower[-1], left)))
     lower.append(ops.zeros_like(factors[-1]))
     stacked = ops.concat([ops.stack(factors, axis=-3), ops.stack(lower, axis=-3)], axis=-2)
-    columns = ops.arange(n, device=elements.device)
-    rows = columns % width + ops.arange(x.lower + 1, device=elements.device)[:, None]
+    columns = ops.arange(n, device=device)
+    rows = columns % width + ops.arange(x.lower + 1, device=device)[:, None]
     bands = stacked[..., columns // width + 0 * rows, rows, columns % width + 0 * rows]
     factor = BandedTensor(bands, lower=x.lower, upper=0)
     return ops.conj(ops.matrix_transpose(factor)) if upper else factor
@@ -327,9 +316,9 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
 def _block(x: BandedTensor, rows: Tensor, columns: Tensor) -> Any:
     """Return elements at indices, those of the identity outside the matrix."""
     n = x.shape[-1]
-    found = floating(x.elements_at(ops.minimum(rows, n - 1) + 0 * columns, ops.minimum(columns, n - 1) + 0 * rows))
-    unit = ops.astype(rows == columns, found.dtype)
-    return ops.where((rows < n) & (columns < n), found, unit)
+    elements = floating(x.elements_at(ops.minimum(rows, n - 1) + 0 * columns, ops.minimum(columns, n - 1) + 0 * rows))
+    unit = ops.astype(rows == columns, elements.dtype)
+    return ops.where((rows < n) & (columns < n), elements, unit)
 
 
 @implements(linalg.cholesky)
@@ -341,7 +330,7 @@ def cholesky_toeplitz(x: ToeplitzTensor, /, *, upper: bool = False) -> Any:
     numpy.linalg.LinAlgError : if the matrix is not positive definite
     """
     column, row = floating(x.column), floating(x.first_row)
-    if x.shape[-1] != x.shape[-2] or not x.shape[-1] or not holds(ops.isfinite(x.diagonals), traced=True):
+    if x.shape[-1] != x.shape[-2] or not x.shape[-1] or not all_finite(x.diagonals):
         return decline("the matrix is not square and finite")
     if not holds(column[..., 1:] == ops.conj(row[..., 1:]), traced=True) or not holds(
         ops.imag(column[..., :1]) == 0 if column.dtype.kind == "c" else column[..., :0] == 0, traced=True

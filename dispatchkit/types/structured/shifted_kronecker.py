@@ -14,7 +14,14 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, all_finite, floating, in_one_dtype, product_of_elements
+from dispatchkit.types.rules import all_finite, bound, in_either_order
+from dispatchkit.types.structured.base import (
+    StructuredTensor,
+    det_by_logarithm,
+    floating,
+    in_one_dtype,
+    product_of_elements,
+)
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
@@ -125,9 +132,9 @@ def _in_graph(x: Tensor) -> bool:
 
 def _eigen(x: ShiftedKroneckerTensor) -> tuple[KroneckerTensor, Tensor]:
     """Return eigenvectors, and eigenvalues in their order, outside the graph."""
-    found = [linalg.eigh(plain(f).detach()) for f in x.product.factors]
-    values = products_of([f.eigenvalues for f in found]) + floating(x.shift).detach()
-    return KroneckerTensor(*(f.eigenvectors for f in found)), values
+    results = [linalg.eigh(plain(f).detach()) for f in x.product.factors]
+    values = products_of([f.eigenvalues for f in results]) + floating(x.shift).detach()
+    return KroneckerTensor(*(f.eigenvectors for f in results)), values
 
 
 class _Solution(autograd.Function):
@@ -156,7 +163,7 @@ class _Solution(autograd.Function):
         adjoints = [ops.conj(ops.matrix_transpose(f)) for f in factors]
         right = _Solution.apply(g, ops.conj(shift), ops.conj(values), *vectors, *adjoints)
         _, pull = func.vjp(lambda *fields: _times(fields, y), shift, *factors)
-        shift_g, *factors_g = (-one for one in pull(right))
+        shift_g, *factors_g = (-gradient for gradient in pull(right))
         return right, shift_g, None, *[None] * len(vectors), *factors_g
 
     @staticmethod
@@ -188,28 +195,18 @@ def _times(fields: Sequence[Tensor], columns: Tensor) -> Any:
 # Sums.
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_kronecker_and_scalar(x1: KroneckerTensor, x2: ScalarTensor, /) -> Any:
     if any(f.shape[-1] != f.shape[-2] for f in x1.factors) or x1.shape[-2:] != x2.shape:
         return decline("some factor is not square, or the sizes differ")
     return ShiftedKroneckerTensor(x1, x2.value)
 
 
-@implements(ops.add)
-def add_scalar_and_kronecker(x1: ScalarTensor, x2: KroneckerTensor, /) -> Any:
-    return add_kronecker_and_scalar(x2, x1)
-
-
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_shifted_and_scalar(x1: ShiftedKroneckerTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")
     return ShiftedKroneckerTensor(x1.product, x1.shift + x2.value)
-
-
-@implements(ops.add)
-def add_scalar_and_shifted(x1: ScalarTensor, x2: ShiftedKroneckerTensor, /) -> Any:
-    return add_shifted_and_scalar(x2, x1)
 
 
 # Linear algebra.
@@ -256,8 +253,8 @@ def _change(x: ShiftedKroneckerTensor, vectors: KroneckerTensor, values: Tensor)
     squares = KroneckerTensor(*(f * ops.matrix_transpose(f) for f in turned))
     weights = (1 / values)[..., None]
     second = (squares @ weights)[..., 0] * weights[..., 0] + (change * change - diagonal * diagonal) / values**2
-    found = ops.sum(change / values - second / 2 + _Vanishing.apply(second, 0), axis=-1)
-    real = ops.real(found) if found.dtype.kind == "c" else found
+    logarithm = ops.sum(change / values - second / 2 + _Vanishing.apply(second, 0), axis=-1)
+    real = ops.real(logarithm) if logarithm.dtype.kind == "c" else logarithm
     return real - real.detach()
 
 
@@ -295,10 +292,5 @@ class _Vanishing(autograd.Function):
         return _Vanishing.apply(x, ctx.order + 1)
 
 
-@implements(linalg.det)
-def det_shifted(x: ShiftedKroneckerTensor, /) -> Any:
-    found = slogdet_shifted(x)
-    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)
-
-
+implements(linalg.det, ShiftedKroneckerTensor)(bound(slogdet_shifted, det_by_logarithm))
 implement_lazy_inverse(ShiftedKroneckerTensor)

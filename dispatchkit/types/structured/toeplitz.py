@@ -14,7 +14,9 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, in_one_dtype
+from dispatchkit.types.levels import arguments, open_arguments
+from dispatchkit.types.rules import bound, in_either_order
+from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
@@ -164,8 +166,8 @@ def _by_conjugate_gradients(times: _Product, b: Any) -> Any:
         return times.back(times.transform(x, n) / eigenvalues, n)
 
     inverse = LinearOperator((n, n), matvec=precondition, dtype=b.dtype)
-    found = [cg(matrix, column, rtol=1e-14, maxiter=MOST_STEPS, M=inverse)[0] for column in b.T]
-    return np.stack(found, axis=1)
+    solutions = [cg(matrix, column, rtol=1e-14, maxiter=MOST_STEPS, M=inverse)[0] for column in b.T]
+    return np.stack(solutions, axis=1)
 
 
 def log_determinant_of(column: Any, row: Any) -> tuple[float, float]:
@@ -274,8 +276,8 @@ class ToeplitzTensor(StructuredTensor):
     @property
     def diagonals(self) -> Tensor:
         """The elements of each diagonal, from the upper right corner to the lower left one: shape (..., M + N - 1)."""
-        made: Tensor = ops.concat([ops.flip(self.first_row[..., 1:], axis=-1), self.column], axis=-1)
-        return made
+        diagonals: Tensor = ops.concat([ops.flip(self.first_row[..., 1:], axis=-1), self.column], axis=-1)
+        return diagonals
 
     def map_elements(self, function: Callable[..., Any], *others: ToeplitzTensor) -> ToeplitzTensor:
         """Return a function of the elements, and of those in the same place in other matrices of the same shape.
@@ -348,53 +350,33 @@ def toeplitz_of_circulant(x: CirculantTensor) -> ToeplitzTensor:
 
 @implements(kinds.elementwise, ToeplitzTensor)
 def elementwise_toeplitz(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    found: list[Any] = []
-
-    def taken(name: str, value: Any) -> Any:
-        found.append(toeplitz_of_circulant(value) if isinstance(value, CirculantTensor) else value)
-        return value
-
-    tensor_protocol.map_arguments(op, args, kwargs, taken)
-    if not fit_elementwise(found, ToeplitzTensor):
+    values = [value for _, value in arguments(op, args, kwargs)]
+    if any(isinstance(x, CirculantTensor) for x in values):
+        args, kwargs, _ = open_arguments(op, args, kwargs, CirculantTensor, toeplitz_of_circulant)
+        return elementwise_toeplitz(op, *args, **kwargs)
+    if not fit_elementwise(values, ToeplitzTensor):
         return decline("the elements of another array are not those of a Toeplitz matrix")
 
     def on_elements(*elements: Tensor) -> Any:
-        parts, given = iter(elements), iter(found)
+        parts = iter(elements)
+        opened, options, _ = open_arguments(op, args, kwargs, ToeplitzTensor, lambda _: next(parts))
+        return op(*opened, **options)
 
-        def opened(name: str, value: Any) -> Any:
-            return next(parts) if isinstance(next(given), ToeplitzTensor) else value
-
-        changed, options = tensor_protocol.map_arguments(op, args, kwargs, opened)
-        return op(*changed, **options)
-
-    first, *others = (x for x in found if isinstance(x, ToeplitzTensor))
+    first, *others = (x for x in values if isinstance(x, ToeplitzTensor))
     return first.map_elements(on_elements, *others)
 
 
-def _register_sum(left: type[StructuredTensor], right: type[StructuredTensor]) -> None:
-    def added(x1: Any, x2: Any, /) -> Any:
-        return elementwise_toeplitz(ops.add, x1, x2)
-
-    implements(ops.add, left, right)(added)
-
-
-_register_sum(ToeplitzTensor, ToeplitzTensor)
-_register_sum(ToeplitzTensor, CirculantTensor)
-_register_sum(CirculantTensor, ToeplitzTensor)
+for _pair in ((ToeplitzTensor, ToeplitzTensor), (ToeplitzTensor, CirculantTensor), (CirculantTensor, ToeplitzTensor)):
+    implements(ops.add, *_pair)(bound(ops.add, elementwise_toeplitz))
 implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toeplitz)
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_toeplitz_and_scalar(x1: ToeplitzTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")
     return ToeplitzTensor(ops.concat([x1.column[..., :1] + x2.value, x1.column[..., 1:]], axis=-1), x1.row)
-
-
-@implements(ops.add)
-def add_scalar_and_toeplitz(x1: ScalarTensor, x2: ToeplitzTensor, /) -> Any:
-    return add_toeplitz_and_scalar(x2, x1)
 
 
 @implements(ops.matrix_transpose)
@@ -417,10 +399,5 @@ def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
         return decline(str(error))
 
 
-@implements(linalg.det)
-def det_toeplitz(x: ToeplitzTensor, /) -> Any:
-    found = slogdet_toeplitz(x)
-    return found if found is NotImplemented else found.sign * ops.exp(found.logabsdet)
-
-
+implements(linalg.det, ToeplitzTensor)(bound(slogdet_toeplitz, det_by_logarithm))
 implement_lazy_inverse(ToeplitzTensor)

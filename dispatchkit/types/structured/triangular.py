@@ -13,15 +13,13 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import all_finite, check_product, in_either_order, promoted
 from dispatchkit.types.structured.base import (
     StructuredTensor,
-    all_finite,
     as_tensor,
-    check_product,
     floating,
     implement_pairs,
     product_of_elements,
-    promoted,
     same_size,
     slogdet_of_diagonal,
 )
@@ -173,16 +171,11 @@ def _require_regular(name: str, x: TriangularTensor) -> None:
         raise np.linalg.LinAlgError(f"{name}: singular matrix: a TriangularTensor with 0 on its diagonal")
 
 
-@implements(ops.add)
+@in_either_order(ops.add)
 def add_triangular_diagonal(x1: TriangularTensor, x2: DiagonalTensor, /) -> Any:
     if not same_size("add", x1, x2):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")
     return TriangularTensor(x1.elements + x2, x1.upper)
-
-
-@implements(ops.add)
-def add_diagonal_triangular(x1: DiagonalTensor, x2: TriangularTensor, /) -> Any:
-    return add_triangular_diagonal(x2, x1)
 
 
 @implements(ops.matmul)

@@ -27,10 +27,10 @@ DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
 
 def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
     """Return the unit of derivatives: that of what is differentiated by that of what it is differentiated by."""
-    units = {ONE if one is None else one.delta for one in outputs}
+    units = {ONE if output is None else output.delta for output in outputs}
     if len(units) > 1:
         raise UnitError(
-            f"grad: outputs in {' and '.join(sorted(f'{one!s:}' for one in units))} have no common gradient"
+            f"grad: outputs in {' and '.join(sorted(f'{unit!s:}' for unit in units))} have no common gradient"
         )
     return units.pop() / unit.delta
 
@@ -136,11 +136,11 @@ class QuantityTensor(Wrapper):
     @property
     def grad(self) -> Any:
         """The gradient that backward passes have accumulated, in the unit of the loss by that of this quantity."""
-        found = self.data.grad
-        if found is None:
+        gradient = self.data.grad
+        if gradient is None:
             return None
         note = _notes.get(id(self.data))
-        return QuantityTensor(found, unit_of_gradient(self.unit, [note.unit if note else None]))
+        return QuantityTensor(gradient, unit_of_gradient(self.unit, [note.unit if note else None]))
 
     @grad.setter
     def grad(self, value: Any) -> None:
@@ -237,8 +237,8 @@ def _adopted(op: Any, law: Law, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """Return the unit of the plain 0, NaN and infinities in a function of NumPy: that of what they go together with."""
     if law not in IN_ONE_UNIT:
         return ONE
-    given = (value for _, value in arguments(op, args, kwargs))
-    return next((value.unit for value in given if isinstance(value, QuantityTensor)), ONE)
+    values = (value for _, value in arguments(op, args, kwargs))
+    return next((value.unit for value in values if isinstance(value, QuantityTensor)), ONE)
 
 
 def _unit_of(value: Any, adopted: Unit) -> Unit:
@@ -271,10 +271,10 @@ def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
     if unit is target:
         return None
     try:
-        found = unit.conversion(target)
+        conversion = unit.conversion(target)
     except UnitError as error:
         raise UnitError(f"{name}: {error}") from None
-    return None if found == (1.0, 1.0, 0.0) else found
+    return None if conversion == (1.0, 1.0, 0.0) else conversion
 
 
 def _by_step(value: Any, step: Conversion | None) -> Any:
@@ -327,31 +327,33 @@ def _fitting(number: Any, lowest: int, highest: int) -> tuple[Any, Any]:
 
 def _whole(value: QuantityTensor, target: Unit, lowest: int, highest: int) -> tuple[Any, Any]:
     """Return whole numbers in another unit, and which of them are exact and within a range."""
-    found = value.data if value.dtype == np.uint64 else ops.astype(value.data, np.int64)
-    limits = np.iinfo(found.dtype)
+    numbers = value.data if value.dtype == np.uint64 else ops.astype(value.data, np.int64)
+    limits = np.iinfo(numbers.dtype)
     ratio = value.unit.ratio(target)
     factor, divisor = (ratio.numerator, ratio.denominator) if ratio is not None else (math.inf, 1)
     if max(factor, divisor) > limits.max:
         return _fitting(_by_step(value, _conversion("to", value.unit, target)), lowest, highest)
     least, most = max(-(-lowest // factor), limits.min), min(highest // factor, limits.max)
-    number = found // divisor
-    fits = (found % divisor == 0) & (number >= least) & (number <= most)
+    number = numbers // divisor
+    fits = (numbers % divisor == 0) & (number >= least) & (number <= most)
     return ops.where(fits, number, ops.zeros_like(number)) * factor, fits
 
 
 def _with_units(result: Any, unit: Any) -> Any:
     if type(result) is Tensor and type(unit) is Unit:
-        made = object.__new__(QuantityTensor)
-        made.data, made.unit = result, unit
-        return made
+        quantity = object.__new__(QuantityTensor)
+        quantity.data, quantity.unit = result, unit
+        return quantity
     if unit is None:
         return result
     if isinstance(unit, tuple):  # counted in parts
-        return map_results(result, lambda one: QuantityTensor(one / unit[1], unit[0]))
+        return map_results(result, lambda array: QuantityTensor(array / unit[1], unit[0]))
     if isinstance(unit, list):
-        given = iter(unit)
-        return map_results(result, lambda one: one if (own := next(given)) is None else QuantityTensor(one, own))
-    return map_results(result, lambda one: QuantityTensor(one, unit))
+        units = iter(unit)
+        return map_results(
+            result, lambda array: array if (part_unit := next(units)) is None else QuantityTensor(array, part_unit)
+        )
+    return map_results(result, lambda array: QuantityTensor(array, unit))
 
 
 # The unit of the loss whose backward pass is under way, and what is noted of leaves, by their ids.

@@ -91,8 +91,8 @@ class Unit:
         """Size in base units, and their exponents."""
         size, exponents = Fraction(1), dict[str, Fraction]()
         for name, power in self.parts:
-            own, bases, _ = _defined(name)
-            size *= own ** int(power) if power.denominator == 1 else Fraction(float(own) ** float(power))
+            factor, bases, _ = _defined(name)
+            size *= factor ** int(power) if power.denominator == 1 else Fraction(float(factor) ** float(power))
             for base, exponent in bases:
                 exponents[base] = exponents.get(base, Fraction(0)) + exponent * power
         return size, _sorted(exponents)
@@ -105,7 +105,7 @@ class Unit:
     @cached_property
     def dimension(self) -> Exponents:
         """Exponents of the base units but the radian."""
-        return tuple(one for one in self._base[1] if one[0] != "rad")
+        return tuple(base for base in self._base[1] if base[0] != "rad")
 
     @cached_property
     def delta(self) -> Unit:
@@ -224,18 +224,18 @@ _units: dict[Exponents, Unit] = {}
 def _made(exponents: dict[str, Fraction]) -> Unit:
     """Return the unit of some parts, the same object each time."""
     parts = tuple((name, power) for name, power in exponents.items() if power)
-    found = _units.get(parts)
-    if found is None:
-        found = object.__new__(Unit)
-        found.parts = parts
+    unit = _units.get(parts)
+    if unit is None:
+        unit = object.__new__(Unit)
+        unit.parts = parts
         scales = [name for name, _ in parts if _defined(name)[2]]
         if scales and (len(parts) > 1 or parts[0][1] != 1):
             raise UnitError(
                 f"'{scales[0]}' is of points on a scale, which have no products; convert to 'K', or take differences, "
                 f"'delta_{scales[0]}'"
             )
-        found = _units.setdefault(parts, found)
-    return found
+        unit = _units.setdefault(parts, unit)
+    return unit
 
 
 @cache
@@ -293,8 +293,8 @@ def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
     product = _parsed(f"{root:D}") if f"{root:D}" not in ("", "dimensionless", name) else None
     if product is None:
         return Fraction(size), ((name, Fraction(1)),) if f"{root:D}" == name else (), Fraction(0)
-    own, bases = product._base
-    return Fraction(size) * own, bases, Fraction(0)
+    factor, bases = product._base
+    return Fraction(size) * factor, bases, Fraction(0)
 
 
 @cache
@@ -305,16 +305,16 @@ def _parsed(text: str) -> Unit:
         source = source.replace(sign, meaning)
     source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d)", r"\1**\2", source.strip()))
     try:
-        found = _evaluated(ast.parse(source, mode="eval").body) if source else Fraction(1)
+        value = _evaluated(ast.parse(source, mode="eval").body) if source else Fraction(1)
     except (SyntaxError, ValueError, TypeError, ZeroDivisionError) as error:
         if isinstance(error, UnitError):
             raise
         raise UnitError(f"'{text}' is no unit; write a product of powers, such as 'kg*m/s**2'") from error
-    if isinstance(found, Fraction):
-        if found != 1:
+    if isinstance(value, Fraction):
+        if value != 1:
             raise UnitError(f"'{text}' is a number; a unit is a product of powers of named units")
         return _made({})
-    return found
+    return value
 
 
 def _evaluated(node: ast.AST) -> Unit | Fraction:
@@ -338,7 +338,7 @@ def _evaluated(node: ast.AST) -> Unit | Fraction:
         if isinstance(node.op, (ast.Mult, ast.Div)):
             if isinstance(left, Fraction) and isinstance(right, Fraction):
                 return left * right if isinstance(node.op, ast.Mult) else left / right
-            first, second = (_made({}) if isinstance(one, Fraction) and one == 1 else one for one in (left, right))
+            first, second = (_made({}) if isinstance(part, Fraction) and part == 1 else part for part in (left, right))
             if isinstance(first, Unit) and isinstance(second, Unit):
                 return first * second if isinstance(node.op, ast.Mult) else first / second
     raise ValueError("neither a unit nor a number")
@@ -355,10 +355,10 @@ def _in_short(name: str) -> str:
 
 
 def _number(node: ast.AST) -> Fraction:
-    found = _evaluated(node)
-    if isinstance(found, Unit):
+    value = _evaluated(node)
+    if isinstance(value, Unit):
         raise TypeError("an exponent is a number")
-    return found
+    return value
 
 
 ONE = _made({})
