@@ -17,10 +17,9 @@ from mypy.plugin import AttributeContext, FunctionContext, MethodContext, Method
 from mypy.subtypes import is_same_type
 from mypy.types import AnyType, CallableType, FunctionLike, Instance, Type, get_proper_type
 
-from dispatchkit.mypy_plugin.facts import Rule
 from dispatchkit.mypy_plugin.operations import METHOD, REVERSED, TENSOR, Target, instances, may_be_array, member_target
 from dispatchkit.mypy_plugin.program import Program
-from dispatchkit.mypy_plugin.reading import METHODS, function_of, is_plain
+from dispatchkit.mypy_plugin.reading import METHODS, Rule, function_of, is_plain
 from dispatchkit.protocol.parameters import Form
 
 # Operations that answer their first argument alone by another one.
@@ -62,8 +61,8 @@ class Calls:
             return bound
         signature = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) else None
         takes_anything = bound.arg_kinds == [ARG_STAR, ARG_STAR2]
-        own = isinstance(signature, mypy_types.Parameters) and bound.arg_types == signature.arg_types
-        if own and not takes_anything:
+        declared = isinstance(signature, mypy_types.Parameters) and bound.arg_types == signature.arg_types
+        if declared and not takes_anything:
             self._seen = (call, self._checked(ctx.api, bound, call))
         seen, result = self._seen
         if seen is not call:

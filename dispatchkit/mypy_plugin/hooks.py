@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Callable
 from functools import partial
@@ -22,6 +21,7 @@ from dispatchkit.mypy_plugin.reading import INSTANCE, OPERATION
 
 PARAMETER = "dispatchkit.nn.parameter.Parameter"
 HANDLER = ErrorCode("handler", "A handler that does not fit its operation", "dispatchkit")
+DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
 LOW = 10  # the priority of a dependency that no import states
 
 
@@ -61,7 +61,7 @@ class DispatchPlugin(plugin.Plugin):
         # Asked before a module is written to the cache: what it registers is to be written, too.
         if not ctx.is_check:
             self.program.keep(ctx.id)
-        return _digest()
+        return DIGEST
 
     # Declarations.
 
@@ -123,11 +123,3 @@ def _parameter(ctx: plugin.FunctionContext) -> Type:
     data = get_proper_type(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
     other = isinstance(data, Instance) and data.type.fullname != TENSOR and has_surface(data.type, "__add__")
     return data if data is not None and other else ctx.default_return_type
-
-
-@functools.cache
-def _digest() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from mypy import nodes
 from mypy.nodes import CallExpr, Decorator, Expression, FuncDef, MemberExpr, RefExpr, SymbolNode, TypeInfo
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeType, get_proper_type
 
-from dispatchkit.mypy_plugin.facts import Facts, Rule
 from dispatchkit.mypy_plugin.operations import TENSOR, Target, instances, member_target, signature_of
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
@@ -29,6 +29,38 @@ PARTS = ("func", "defs", "body", "items", "impl", "handlers", "bodies", "else_bo
 LIMIT = 64
 
 Find = Callable[[str], SymbolNode | None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A registered handler.
+
+    Attributes
+    ----------
+    target : the operation's key, ``"kind:"`` and a kind's name, or ``"?"`` where it is not known
+    types : full names of classes, None for any; None where they are not known
+    anywhere : whether the single type may stand in any position
+    handler : full name of the function; "" where it has none that can be looked up
+    """
+
+    target: str
+    types: list[str | None] | None
+    anywhere: bool
+    handler: str
+
+
+@dataclass
+class Facts:
+    """What one module registers.
+
+    Attributes
+    ----------
+    rules : the handlers
+    complaints : what is wrong with the handlers of a registering call, by the id of its expression
+    """
+
+    rules: list[Rule] = field(default_factory=list)
+    complaints: dict[int, list[tuple[nodes.Context, str]]] = field(default_factory=dict)
 
 
 def is_plain(info: TypeInfo) -> bool:
