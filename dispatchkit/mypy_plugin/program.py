@@ -14,8 +14,8 @@ from mypy.lookup import lookup_fully_qualified
 from mypy.nodes import GDEF, ImportFrom, MypyFile, SymbolNode, SymbolTableNode, TypeInfo, Var
 from mypy.types import Instance, LiteralType, get_proper_type
 
-from dispatchkit.mypy_plugin.operations import Target, lookup, target_of_function
-from dispatchkit.mypy_plugin.reading import Facts, Reader, Rule, function_of, is_operation
+from dispatchkit.mypy_plugin import reading
+from dispatchkit.mypy_plugin.reading import Facts, Reader, Rule, Target
 
 LIBRARY = "dispatchkit"
 NAME = "__dispatchkit_facts__"
@@ -77,9 +77,10 @@ class Program:
     def target(self, fullname: str) -> Target | None:
         """Return the operation that a variable or function is, None where it is none."""
         node = self.find(fullname)
-        function = function_of(node)
-        declared = None if function is None else target_of_function(function, declared=is_operation(node))
-        return lookup(fullname) or declared
+        known, function = reading.lookup(fullname), reading.function_of(node)
+        if known is not None or function is None:
+            return known
+        return reading.target_of_function(function, declared=reading.is_operation(node))
 
     # Visibility.
 

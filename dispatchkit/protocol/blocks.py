@@ -129,9 +129,11 @@ class Innermost(Generic[T]):
         self.entered = entered
 
 
-def innermost_state(name: str, default: T) -> ContextState[Innermost[T]]:
-    """Return a state whose `value` is what the innermost block sets."""
-    return ContextState(name, Innermost(default), lambda entered: Innermost(default, entered))
+def innermost_state(
+    name: str, default: T, on_reset: Callable[[Entered], None] | None = None
+) -> ContextState[Innermost[T]]:
+    """Return a state whose `value` is what the innermost block sets; parameters as of `ContextState`."""
+    return ContextState(name, Innermost(default), lambda entered: Innermost(default, entered), on_reset)
 
 
 class Block:

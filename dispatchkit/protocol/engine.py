@@ -22,8 +22,7 @@ from dispatchkit.protocol.registration.array_type import array_type, register_ty
 from dispatchkit.protocol.registration.implementing import converts, implements, packed, place_of, protocol_at, unpack
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, Fallback
-from dispatchkit.protocol.types.records import Conversions
+from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain import Explanation

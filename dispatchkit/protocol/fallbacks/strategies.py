@@ -18,7 +18,7 @@ from dispatchkit.protocol.outcome import ANSWERS, DECLINES, RAISES, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
 from dispatchkit.protocol.types.array_types import undeclared_fields
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.tree import with_attributes
 from dispatchkit.wording import with_article
 

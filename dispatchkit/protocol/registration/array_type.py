@@ -17,15 +17,14 @@ from typing import Any, TypeVar
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import REFLECTED
-from dispatchkit.protocol.densify import FromDense, count_dense, make_dense
+from dispatchkit.protocol.densify import Derived, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import operation_of
 from dispatchkit.protocol.registration.annotations import Registering, not_at_once
 from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, FieldRule, rule_of
-from dispatchkit.protocol.types.records import ATTRIBUTE
+from dispatchkit.protocol.types.declaration import ATTRIBUTE, Declaration, FieldRule, rule_of
 
 
 def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
@@ -288,36 +287,16 @@ def _protocol_method(protocol: Registering) -> Callable[..., Any]:
     return answer
 
 
-class _Derived:
-    """An attribute computed from others; an instance attribute of the same name is found first."""
-
-    def __init__(self, name: str, compute: Callable[[Any], Any], doc: str) -> None:
-        self.name = name
-        self.compute = compute
-        self.__doc__ = doc
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else self.compute(instance)
-
-
-class _DerivedFromDense(FromDense):
-    """An attribute read off the dense form of an instance; an instance attribute of the same name is found first."""
-
-    def __init__(self, protocol: Registering, cls: type, name: str) -> None:
-        self.protocol, self.cls, self.name = protocol, cls, name
-        self.__doc__ = f"The {name} of the array."
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        if instance is None:
-            return self
-        types, cls = self.protocol.types, self.cls
-        dense = types.to_dense(cls)
-        if dense is None:
-            raise AttributeError(
-                f"{type_name(cls)} has no '{self.name}': define a property '{self.name}', or to_dense() to take it from"
-            )
-        asked = f"{type_name(cls)}.{self.name}"
-        return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), self.name)
+def _read_dense(protocol: Registering, cls: type, name: str, instance: Any) -> Any:
+    """Return an attribute of the dense form of an instance."""
+    types = protocol.types
+    dense = types.to_dense(cls)
+    if dense is None:
+        raise AttributeError(
+            f"{type_name(cls)} has no '{name}': define a property '{name}', or to_dense() to take it from"
+        )
+    asked = f"{type_name(cls)}.{name}"
+    return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), name)
 
 
 def _axes_of(x: Any) -> int:
@@ -335,13 +314,13 @@ def _main_memory(x: Any) -> str:
 def _derive_attributes(protocol: Registering, cls: type) -> None:
     known = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
     known.update(instance_attributes(cls))
+    derived = {}
     for name in ("shape", "dtype"):
+        read = partial(_read_dense, protocol, cls, name)
+        derived[name] = Derived(f"The {name} of the array.", read, from_dense=True)
+    derived["ndim"] = Derived("Number of axes.", _axes_of)
+    derived["size"] = Derived("Number of elements.", _size_of)
+    derived["device"] = Derived("Where the data is.", _main_memory)
+    for name, attribute in derived.items():
         if name not in known:
-            setattr(cls, name, _DerivedFromDense(protocol, cls, name))
-    for name, compute, doc in (
-        ("ndim", _axes_of, "Number of axes."),
-        ("size", _size_of, "Number of elements."),
-        ("device", _main_memory, "Where the data is."),
-    ):
-        if name not in known:
-            setattr(cls, name, _Derived(name, compute, doc))
+            setattr(cls, name, attribute)

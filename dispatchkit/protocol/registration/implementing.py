@@ -30,8 +30,7 @@ from dispatchkit.protocol.registration.annotations import (
 )
 from dispatchkit.protocol.registration.array_type import check_operators
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import is_newer
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion, is_newer
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,8 +9,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, rule_of
-from dispatchkit.protocol.types.records import Records
+from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, Records, rule_of
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other

@@ -16,7 +16,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, DEFAULT, FOREIGN, K
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key
 from dispatchkit.protocol.resolution import candidates
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
 from dispatchkit.report.outcomes import SHOWN
 
