@@ -96,8 +96,8 @@ class VjpPlan:
         if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(xp, node, g)
         y = node.output if self.keeps_output else None
-        own = node.keywords if isinstance(node, CallNode) else {}
-        keywords = {name: raw_values(value) for name, value in own.items()}
+        given_by_name = node.keywords if isinstance(node, CallNode) else {}
+        keywords = {name: raw_values(value) for name, value in given_by_name.items()}
         return self.pull_all(node, xp, g, y, raw_values(node.saved), keywords)
 
     def pull_all(
@@ -254,16 +254,16 @@ def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
     """Return the cotangent of each of several outputs, zeros where none arrived."""
     assert node.outputs is not None
     return [
-        xp.zeros(shape, dtype=dtype) if one is None else one
-        for one, (shape, dtype) in zip(g, node.outputs, strict=True)
+        xp.zeros(shape, dtype=dtype) if cotangent is None else cotangent
+        for cotangent, (shape, dtype) in zip(g, node.outputs, strict=True)
     ]
 
 
-def _added(before: Any, part: Any) -> Any:
+def _add(before: Any, part: Any) -> Any:
     return part if before is None else before if part is None else before + part
 
 
-def _like(xp: Any, t: Any, y: Any) -> Any:
+def _fit_to_output(xp: Any, t: Any, y: Any) -> Any:
     """Return a tangent in the shape and dtype of its output; None where that has no derivative."""
     if t is None or not is_inexact(y.dtype):
         return None
@@ -359,7 +359,7 @@ class Derivative:
         base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
-            ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
+            ys = [wrapped(base, array, Output(node.original, i, array.shape, array.dtype)) for i, array in enumerate(y)]
             return with_members(y, ys)
         return wrapped(base, y, node.original)
 
@@ -392,12 +392,12 @@ class Derivative:
         for p, t in tangents:
             part = self._push_from(p, t, call, xp, y, args, kwargs)
             if several:
-                total = [_added(before, t) for before, t in zip(total, part or [None] * len(y), strict=True)]
+                total = [_add(before, t) for before, t in zip(total, part or [None] * len(y), strict=True)]
             else:
-                total = _added(total, part)
+                total = _add(total, part)
         if several:
-            return [_like(xp, t, output) for t, output in zip(total, y, strict=True)]
-        return _like(xp, total, y)
+            return [_fit_to_output(xp, t, output) for t, output in zip(total, y, strict=True)]
+        return _fit_to_output(xp, total, y)
 
     def _push_from(
         self, p: ArrayParameter, t: Any, call: Any, xp: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

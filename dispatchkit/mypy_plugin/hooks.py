@@ -104,13 +104,13 @@ class Calls:
             api.msg.add_errors(errors.filtered_errors())
         if errors.has_new_errors() or ARG_STAR in call.arg_kinds or ARG_STAR2 in call.arg_kinds:
             return unknown()
-        given: list[Type] = [
+        types_of_arguments: list[Type] = [
             api.lookup_type(arg) if api.has_type(arg) else api.get_expression_type(arg) for arg in call.args
         ]
         places = map_actuals_to_formals(
-            call.arg_kinds, call.arg_names, relaxed.arg_kinds, relaxed.arg_names, given.__getitem__
+            call.arg_kinds, call.arg_names, relaxed.arg_kinds, relaxed.arg_names, types_of_arguments.__getitem__
         )
-        types: list[list[Type]] = [[given[place] for place in actuals] for actuals in places]
+        types: list[list[Type]] = [[types_of_arguments[place] for place in actuals] for actuals in places]
         if target is not None:
             return self._result(api, target, types, bound.ret_type, unknown())
         free = [typ for array, entry in zip(arrays, types, strict=True) if array for typ in entry]
@@ -158,23 +158,23 @@ class Calls:
         default : the result on other types where no handler is for them
         """
         parameters = target.parameters.signature.parameters
-        given = {name: entry for name, entry in zip(parameters, types, strict=False) if entry}
+        passed = {name: entry for name, entry in zip(parameters, types, strict=False) if entry}
         arguments: list[list[Instance | None]] = []
         for array in target.parameters.arrays:
-            members = [instance for typ in given.get(array.name, ()) for instance in instances(typ, array.form)]
+            members = [instance for typ in passed.get(array.name, ()) for instance in instances(typ, array.form)]
             # An index, and what may be of any type, holds what is no array, too.
             loose = array.form in (Form.INDEX, Form.LOOSE)
             arguments.append([instance for instance in members if instance is not None or not loose])
         known = [[instance for instance in entry if instance is not None] for entry in arguments]
-        own = [instance.type for entry in known for instance in entry if not is_plain(instance.type)]
-        if any(None in entry for entry in arguments) or any(map(_decides_itself, own)):
+        classes = [instance.type for entry in known for instance in entry if not is_plain(instance.type)]
+        if any(None in entry for entry in arguments) or any(map(_decides_itself, classes)):
             return unknown()
-        visible = self.program.handlers(api.tree.fullname) if own else {}
+        visible = self.program.handlers(api.tree.fullname) if classes else {}
         names = (target.key, *(f"kind:{kind}" for kind in target.kinds), "?")
         rules = [rule for name in names for rule in visible.get(name, ()) if _fits(rule, known)]
         if not rules:
-            return plain if all(info.has_base(TENSOR) for info in own) else default
-        answers = [self._answer(rule, [parameters[name] for name in given]) for rule in rules]
+            return plain if all(info.has_base(TENSOR) for info in classes) else default
+        answers = [self._answer(rule, [parameters[name] for name in passed]) for rule in rules]
         # Of a union, another member may have another handler.
         arrays = zip(target.parameters.arrays, known, strict=True)
         union = any(array.form is Form.ONE and len(entry) > 1 for array, entry in arrays)

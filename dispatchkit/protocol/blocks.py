@@ -166,7 +166,7 @@ class Block:
         ------
         TypeError : for a class, or what cannot be called
         """
-        return cast("F", _decorated(self, func))
+        return cast("F", _decorate(self, func))
 
 
 class Setting(Block):
@@ -197,7 +197,7 @@ class Setting(Block):
         return super().__call__(func)
 
 
-def _decorated(block: Block, func: Any) -> Any:
+def _decorate(block: Block, func: Any) -> Any:
     """Return a function of the same kind, in which a block is entered whenever it runs."""
     if isinstance(func, type) or not callable(func):
         what = f"the class {func.__name__}" if isinstance(func, type) else f"a value of type {type(func).__name__}"

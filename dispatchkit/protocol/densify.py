@@ -279,7 +279,7 @@ def make_dense(
     """
 
     def make() -> Any:
-        dense = _made_dense(function, type_name(cls), to_dense, value, as_attribute)
+        dense = _call_maker(function, type_name(cls), to_dense, value, as_attribute)
         if type(dense) is cls or not is_plain(type(dense)):
             result = "None" if dense is None else f"a value of type {type_name(type(dense))}"
             problem = f"returned {result}; return a plain array"
@@ -423,7 +423,7 @@ def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
     return _MakingDense(value, marks)
 
 
-def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
+def _call_maker(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
     """Return what makes a value dense, which is not to need the dense form itself."""
     if id(value) in _under_way.get():
         maker = f"{_name(to_dense)}()"

@@ -84,22 +84,22 @@ def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:
 MOST = 16
 
 
-def merged(protocol: Any, results: list[Any]) -> Any:
+def join_results(protocol: Any, results: list[Any]) -> Any:
     """Return what stands for one of several results."""
     first, *others = [result for result in results if result is not None] or [None]
     for other in others:
-        first = _either(protocol, first, other)
+        first = _join_two(protocol, first, other)
     return first
 
 
-def _either(protocol: Any, result: Any, other: Any) -> Any:
+def _join_two(protocol: Any, result: Any, other: Any) -> Any:
     if issubclass(type(result), StandIn) and issubclass(type(other), StandIn):
         unknown = not result._classes or not other._classes
         classes = () if unknown else tuple(dict.fromkeys((*result._classes, *other._classes)))
         layout = result._layout if result._layout == other._layout else Layout()
         return make_stand_in(protocol, classes, layout, result._origin or other._origin)
     if type(result) is type(other) and isinstance(result, (tuple, list)) and len(result) == len(other):
-        members = [_either(protocol, a, b) for a, b in zip(result, other, strict=True)]
+        members = [_join_two(protocol, a, b) for a, b in zip(result, other, strict=True)]
         return type(result)(*members) if hasattr(result, "_fields") else type(result)(members)
     return result if result is other else make_stand_in(protocol, (), origin="one of several calls")
 
@@ -113,7 +113,7 @@ def result_classes(result: Any) -> tuple[type, ...]:
     )
 
 
-def narrowed(protocol: Any, call: Call) -> Iterator[Call]:
+def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
     """Yield a call with stand-ins of one type each.
 
     Raises
@@ -143,7 +143,7 @@ def narrowed(protocol: Any, call: Call) -> Iterator[Call]:
         yield Call(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
 
 
-def joined(predictions: list[Prediction]) -> Prediction:
+def join_predictions(predictions: list[Prediction]) -> Prediction:
     """Return what is certain of a call with arguments that may be of several types."""
     first = predictions[0]
     if all(prediction.outcome is REFUSED and not prediction.depends_on_values for prediction in predictions):
@@ -309,11 +309,11 @@ class _Walk:
             return known[1:]
         outer, self.looked_up = self.looked_up, set()
         try:
-            followed = [self.follow_known(each, limited) for each in narrowed(self.protocol, call)]
+            followed = [self.follow_known(each, limited) for each in calls_of_one_type(self.protocol, call)]
             prediction, result = followed[0]
             if len(followed) > 1:
-                prediction = joined([each for each, _ in followed])
-                result = merged(self.protocol, [each for _, each in followed])
+                prediction = join_predictions([each for each, _ in followed])
+                result = join_results(self.protocol, [each for _, each in followed])
             if self.running.isdisjoint(self.looked_up):
                 self.memory.keep(token, self.looked_up, prediction, result)
         finally:
@@ -378,7 +378,7 @@ class _Walk:
             outcome = PLAIN
         error, depends = (first.reason, "") if first.verdict == RAISES else ("", first.reason)
         if len(possible) > 1:
-            result = merged(self.protocol, [each for _, each in possible])
+            result = join_results(self.protocol, [each for _, each in possible])
         return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
 
     def _ask(self, call: Call, step: Step) -> tuple[Asked, Any]:

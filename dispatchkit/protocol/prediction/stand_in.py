@@ -46,21 +46,21 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)  # what Python and libraries look for before they do something else
-        raise NotFollowed(f"the attribute '{name}' of {_described(self)}")
+        raise NotFollowed(f"the attribute '{name}' of {_describe(self)}")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         shape = self._layout.shape
         if shape is None:
-            raise NotFollowed(f"the shape of {_described(self)}")
+            raise NotFollowed(f"the shape of {_describe(self)}")
         return shape
 
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
         if self._layout.dtype is None:
-            raise NotFollowed(f"the dtype of {_described(self)}")
+            raise NotFollowed(f"the dtype of {_describe(self)}")
         return self._layout.dtype
 
     @property
@@ -84,24 +84,24 @@ class StandIn:
         return self.shape[0]
 
     def _value(self, *_: Any, **__: Any) -> Any:
-        raise NotFollowed(f"a value of {_described(self)}")
+        raise NotFollowed(f"a value of {_describe(self)}")
 
     __bool__ = __int__ = __float__ = __complex__ = __index__ = __array__ = __dlpack__ = _value
     item = tolist = numpy = _value
 
     def _class(self) -> type:
         if len(self._classes) != 1:
-            raise NotFollowed(f"the type of {_described(self)}")
+            raise NotFollowed(f"the type of {_describe(self)}")
         return self._classes[0]
 
     # A body that looks whether something is a tensor is to find what it stands for.
     __class__ = property(_class)
 
     def __repr__(self) -> str:
-        return _described(self)
+        return _describe(self)
 
 
-def _described(x: StandIn) -> str:
+def _describe(x: StandIn) -> str:
     names = " or ".join(map(type_name, x._classes))
     if not names:
         return f"what {x._origin or 'an inner call'} gives, whose annotation names no class"
@@ -273,9 +273,9 @@ class Memory:
         known = self._calls.get(token)
         return known if known is not None and running.isdisjoint(known[0]) else None
 
-    def keep(self, token: Hashable, met: set[Mark], prediction: Prediction, result: Any) -> None:
+    def keep(self, token: Hashable, looked_up: set[Mark], prediction: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
-        marks = frozenset(met)
+        marks = frozenset(looked_up)
         self._calls[token] = (self._marks.setdefault(marks, marks), prediction, result)
 
     def _token(self, value: Any) -> Hashable:

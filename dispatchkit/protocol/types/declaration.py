@@ -258,8 +258,8 @@ class TypeRecords(dict[int, Record]):
         # Before the class gets the attributes that its pickle holds: rules refer to the record.
         if self.cls.__dict__.get(ATTRIBUTE) is not self:
             setattr(self.cls, ATTRIBUTE, self)
-        for protocol, found in packed:
-            protocol.unpack(self.cls, found)
+        for protocol, state_of_protocol in packed:
+            protocol.unpack(self.cls, state_of_protocol)
 
 
 _by_version: WeakValueDictionary[Version, TypeRecords] = WeakValueDictionary()
@@ -270,8 +270,8 @@ _protocols: WeakValueDictionary[int, Any] = WeakValueDictionary()
 def _with_version(mark: Version) -> TypeRecords:
     """Return the records that have a mark, made where the process has none."""
     with _making:
-        found = _by_version.get(mark)
-        return TypeRecords(None, mark) if found is None else found
+        records = _by_version.get(mark)
+        return TypeRecords(None, mark) if records is None else records
 
 
 class Records:
@@ -384,7 +384,8 @@ class Conversions:
     def version_of(self, edge: Conversion) -> Version | None:
         """Return the version of the conversion between the same types as a new one, None where there is none."""
         owned = self._records.make(edge.source).owned
-        return next((one.version for one in owned if isinstance(one, Conversion) and one.target is edge.target), None)
+        same = (other for other in owned if isinstance(other, Conversion) and other.target is edge.target)
+        return next((other.version for other in same), None)
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.
