@@ -64,12 +64,12 @@ def raise_with_context(
     reason = getattr(error, REASON, None)
     if (inner and reason is None) or not _is_to_be_explained(operation, error):
         raise error
-    given = operation.parameters.signature.bind_partial(*args, **kwargs).arguments
+    arguments = operation.parameters.signature.bind_partial(*args, **kwargs).arguments
     if reason is None:
         reason = str(error).strip().removeprefix(f"{operation.qualified_name}: ").removeprefix(f"{operation.name}: ")
         reason = in_plain_words(reason)
-    fault = _fault(operation, reason, given)
-    called = ", ".join(f"{name} = {shown(value)}" for name, value in given.items())
+    fault = _fault(operation, reason, arguments)
+    called = ", ".join(f"{name} = {shown(value)}" for name, value in arguments.items())
     if not can_be_restated(error):
         add_context(error, operation.qualified_name, fault or f"called with {called}")
         raise error
@@ -86,15 +86,15 @@ def in_plain_words(reason: str) -> str:
     return reason
 
 
-def _fault(operation: Declared, reason: str, given: Mapping[str, Any]) -> str:
+def _fault(operation: Declared, reason: str, arguments: Mapping[str, Any]) -> str:
     """Say which arguments are at fault and why; "" where only the array library knows."""
-    if "dtype" in given and re.search("dtype|data type", reason):
-        return dtype_fault(given["dtype"])
+    if "dtype" in arguments and re.search("dtype|data type", reason):
+        return dtype_fault(arguments["dtype"])
     if UNFIT.search(reason) is None:
         return ""
-    named = {p.name: given[p.name] for p in operation.parameters.arrays if p.name in given}
+    named = {p.name: arguments[p.name] for p in operation.parameters.arrays if p.name in arguments}
     arrays = {name: tuple(x.shape) for name, x in named.items() if hasattr(x, "shape")}
-    along = given.get("axis", -1) if "axis" in operation.parameters.signature.parameters else None
+    along = arguments.get("axis", -1) if "axis" in operation.parameters.signature.parameters else None
     return _product_fault(arrays, along) if len(arrays) == 2 else ""
 
 
@@ -242,8 +242,8 @@ def numbers_only(operation: Declared, handler: Callable[..., Any], key: Key) -> 
             of_numpy = p.form not in CHECKED_BY_BODY and isinstance(value, (np.ndarray, np.generic))
             if of_numpy and value.dtype.kind not in NUMBERS:
                 kind = "array" if isinstance(value, np.ndarray) else "scalar"
-                found = f"NumPy {kind} of dtype {value.dtype}"
-                raise ForeignArgumentError(name, p.name, found, wanted="an array of numbers or booleans")
+                description = f"NumPy {kind} of dtype {value.dtype}"
+                raise ForeignArgumentError(name, p.name, description, wanted="an array of numbers or booleans")
         return handler(*args, **kwargs)
 
     if any(map(advice_for_subclass, flatten(key))):

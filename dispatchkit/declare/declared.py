@@ -109,16 +109,16 @@ class Implementation:
     @cached_property
     def on_numpy(self) -> Function:
         """What computes NumPy arrays: the namespace's own function where it takes the arguments of the body."""
-        own: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
-        if own is not None and _taken(inspect.signature(own)) == _taken(self._signature):
-            return own
+        function: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
+        if function is not None and _arguments_of(inspect.signature(function)) == _arguments_of(self._signature):
+            return function
         return partial(self.body, numpy_namespace)
 
     @cached_property
     def kernel(self) -> Function:
         """What computes NumPy arrays with every parameter left out."""
-        own = None if self._own is None else getattr(numpy_namespace, self._own, None)
-        return self._kernel(partial(self.body, numpy_namespace) if own is None else own)
+        function = None if self._own is None else getattr(numpy_namespace, self._own, None)
+        return self._kernel(partial(self.body, numpy_namespace) if function is None else function)
 
     def compute_on_numpy_by(self, fast: Function) -> None:
         """Compute NumPy arrays by a function of the same parameters in place of the body."""
@@ -139,8 +139,8 @@ class Implementation:
 
     def _passed_to(self, xp: Any) -> Function | None:
         """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
-        own: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
-        return own if own is not None and (self.arrays_only or _takes(own, self._signature)) else None
+        function: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
+        return function if function is not None and (self.arrays_only or _takes(function, self._signature)) else None
 
     def _kernel(self, compute: Function) -> Function:
         """Return the kernel where a function computes NumPy arrays.
@@ -151,10 +151,10 @@ class Implementation:
         if not self.arrays_only:
             whole: Function | None = None if self._own is None else numpy_namespace.whole.get(self._own)
             return whole or self.on_numpy
-        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copied, compute)
+        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copy_shared, compute)
 
 
-def _taken(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
+def _arguments_of(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
     """Return what a call may pass by place, in order, and what by name alone, with the defaults."""
     parameters = signature.parameters.values()
     named = {(p.name, p.default) for p in parameters if p.kind is p.KEYWORD_ONLY}
@@ -187,7 +187,7 @@ def _in_new_memory(xp: Any, compute: Function, a: Any) -> Any:
     return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
 
 
-def _copied(compute: Function, *args: Any) -> Any:
+def _copy_shared(compute: Function, *args: Any) -> Any:
     r = compute(*args)
     for a in args:
         if r is a or (type(r) is type(a) is np.ndarray and r.base is not None and np.may_share_memory(r, a)):

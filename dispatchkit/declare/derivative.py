@@ -1,4 +1,8 @@
-"""The derivative of an operation: what its rules need a node to save, and how they are applied in a backward pass."""
+"""The derivative of an operation: what its rules need a node to save, and how they are applied in both directions.
+
+Forward, a partial derivative multiplies the tangent; an operation that is linear in an argument is applied to the
+tangent in its place; anything else has a rule of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, making_with, namespace_of
-from dispatchkit.backends.numpy import DOUBLE, numpy_namespace
+from dispatchkit.backends.arrays import foreign, is_inexact, making_with, namespace_of
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.rules import Rules
+from dispatchkit.declare.rules import Rule, Rules
 from dispatchkit.declare.wrapping import spec_of, wrapped
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, TransformError
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.overridable import Dispatcher
-from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.parameters import ArrayParameter, Form, Parameters
 from dispatchkit.tree import with_members
 
 Pull = Callable[..., Any]
@@ -74,12 +78,6 @@ class VjpPlan:
         if self._of_all is not None:
             return self._pull_call
         if parameters.unary and not self._several:
-            partial = rules[0].rule if rules[0] is not None else None
-            if partial is not None and partial.kind == "partial" and len(partial.names) == 1 and not partial.by_name:
-                if keeps_output:
-                    return _by_output(partial.function, self.pulls[0])
-                if self.keeps[0]:
-                    return _by_input(partial.function, self.pulls[0])
             return _unary(self.pulls[0], self.keeps[0], keeps_output)
         if parameters.binary and not self._several:
             factors = [rule.factor if rule is not None else None for rule in rules]
@@ -94,12 +92,12 @@ class VjpPlan:
 
     def _pull_call(self, node: Node, g: Any) -> Sequence[Any]:
         node.check_versions()
-        xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        xp = namespace_of(_first_of(g))
         if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(xp, node, g)
         y = node.output if self.keeps_output else None
-        own = node.keywords if isinstance(node, CallNode) else {}
-        keywords = {name: raw_values(value) for name, value in own.items()}
+        given_by_name = node.keywords if isinstance(node, CallNode) else {}
+        keywords = {name: raw_values(value) for name, value in given_by_name.items()}
         return self.pull_all(node, xp, g, y, raw_values(node.saved), keywords)
 
     def pull_all(
@@ -133,38 +131,16 @@ class VjpPlan:
         return cotangents
 
 
+def _first_of(g: Any) -> Any:
+    """Return the first cotangent that arrived, where there are several outputs."""
+    return next(cotangent for cotangent in g if cotangent is not None) if type(g) is list else g
+
+
 def _without_rule(operation: str, name: str) -> Pull:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AutogradError(f"{operation} has no derivative with respect to '{name}'")
 
     return refuse
-
-
-def _by_input(partial: Pull, pull: Pull) -> PullNode:
-    """Return the pull of one argument by a partial derivative that reads it alone."""
-
-    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
-        x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
-        if x._memory is not None:
-            node.check_versions()
-        if type(g) is not ndarray or g.dtype is not DOUBLE:
-            return (pull(namespace_of(g), g, None, x.array),)
-        return (g * partial(x.array),)
-
-    return pull_raw
-
-
-def _by_output(partial: Pull, pull: Pull) -> PullNode:
-    """Return the pull of one argument by a partial derivative that reads the output alone."""
-
-    def pull_raw(node: Node, g: Any) -> Sequence[Any]:
-        if node.extras is not None:
-            node.check_versions()
-        if type(g) is not ndarray or g.dtype is not DOUBLE:
-            return (pull(namespace_of(g), g, node.output, None),)
-        return (g * partial(node.output),)
-
-    return pull_raw
 
 
 def _sum(*, negated: bool) -> PullNode:
@@ -227,9 +203,7 @@ def _leading(pull: Pull, keeps_output: bool) -> PullNode:
             x = x.array
         if node.extras is not None:
             node.check_versions()
-        xp = numpy_namespace
-        if type(g) is not ndarray:
-            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(_first_of(g))
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
         return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
@@ -253,9 +227,7 @@ def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -
         keywords = node.keywords
         if not names.isdisjoint(keywords):
             keywords = {name: raw_values(value) for name, value in keywords.items()}
-        xp = numpy_namespace
-        if type(g) is not ndarray:
-            xp = namespace_of(next(one for one in g if one is not None) if type(g) is list else g)
+        xp = numpy_namespace if type(g) is ndarray else namespace_of(_first_of(g))
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
         y = node.output if keeps_output else None
@@ -282,9 +254,23 @@ def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
     """Return the cotangent of each of several outputs, zeros where none arrived."""
     assert node.outputs is not None
     return [
-        xp.zeros(shape, dtype=dtype) if one is None else one
-        for one, (shape, dtype) in zip(g, node.outputs, strict=True)
+        xp.zeros(shape, dtype=dtype) if cotangent is None else cotangent
+        for cotangent, (shape, dtype) in zip(g, node.outputs, strict=True)
     ]
+
+
+def _add(before: Any, part: Any) -> Any:
+    return part if before is None else before if part is None else before + part
+
+
+def _fit_to_output(xp: Any, t: Any, y: Any) -> Any:
+    """Return a tangent in the shape and dtype of its output; None where that has no derivative."""
+    if t is None or not is_inexact(y.dtype):
+        return None
+    t = xp.asarray(t)
+    if t.dtype != y.dtype:
+        t = xp.astype(t, y.dtype)
+    return xp.broadcast_to(t, y.shape) if t.shape != y.shape else t
 
 
 class Derivative:
@@ -357,8 +343,7 @@ class Derivative:
         """Return the cotangents of the inputs of a recorded call as tensors."""
         if not foreign:
             return self._pull_live(node, g)
-        arrived = next(one for one in g if one is not None) if type(g) is list else g
-        with making_with(namespace_of(arrived._innermost().array)):
+        with making_with(namespace_of(_first_of(g)._innermost().array)):
             return self._pull_live(node, g)
 
     def _pull_live(self, node: Node, g: Any) -> list[Any]:
@@ -374,6 +359,69 @@ class Derivative:
         base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
-            ys = [wrapped(base, one, Output(node.original, i, one.shape, one.dtype)) for i, one in enumerate(y)]
+            ys = [wrapped(base, array, Output(node.original, i, array.shape, array.dtype)) for i, array in enumerate(y)]
             return with_members(y, ys)
         return wrapped(base, y, node.original)
+
+    def push(
+        self,
+        call: Callable[..., Any],
+        xp: Any,
+        y: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tangents: Sequence[tuple[ArrayParameter, Any]],
+    ) -> Any:
+        """Return the tangent of a call's output, None where none flows; a list of them for several outputs.
+
+        Parameters
+        ----------
+        call : computes the operation on arrays of the namespace
+        xp : namespace that the rules compute with
+        y : the output
+        args, kwargs : of the call
+        tangents : array parameters with the tangents of their arguments, a list of them (None where there is none) for
+            a parameter that takes several
+
+        Raises
+        ------
+        TransformError : where there is no rule for one of the arguments
+        """
+        several = isinstance(y, (tuple, list))
+        total: Any = [None] * len(y) if several else None
+        for p, t in tangents:
+            part = self._push_from(p, t, call, xp, y, args, kwargs)
+            if several:
+                total = [_add(before, t) for before, t in zip(total, part or [None] * len(y), strict=True)]
+            else:
+                total = _add(total, part)
+        if several:
+            return [_fit_to_output(xp, t, output) for t, output in zip(total, y, strict=True)]
+        return _fit_to_output(xp, total, y)
+
+    def _push_from(
+        self, p: ArrayParameter, t: Any, call: Any, xp: Any, y: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Return the tangent that comes of that of one argument."""
+        rules, name = self.rules, p.name
+        if name in rules.jvps:
+            return rules.jvps[name].forward(xp, t, y, *args, **kwargs)
+        if name in rules.partials:
+            factor = rules.partials[name]
+            if isinstance(factor, Rule):
+                factor = factor.forward(xp, t, y, *args, **kwargs)
+            if type(factor) in (int, float):
+                return t if factor == 1 else -t if factor == -1 else None if factor == 0 else t * factor
+            return t * factor
+        if name not in rules.transposes:
+            raise TransformError(
+                f"jvp: {self.qualified_name} has no rule for tangents of '{name}'; declare one with def_jvp"
+            )
+        if p.form is not Form.ONE:
+            members = p.members(p.find(args, kwargs))
+            pairs = zip(members, t, strict=True)
+            t = [xp.zeros_like(xp.asarray(x)) if tangent is None else tangent for x, tangent in pairs]
+        if p.position is None or p.position >= len(args):
+            return call(*args, **{**kwargs, name: t})
+        after = () if p.form is Form.STAR else args[p.position + 1 :]
+        return call(*args[: p.position], *(t if p.form is Form.STAR else (t,)), *after, **kwargs)

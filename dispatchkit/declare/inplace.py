@@ -127,16 +127,16 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
     if memory is None:
         return [(x, changed)]
     family = memory.up_to_date()
-    if changed is None and not memory.behind and all(one._node is None for one in family):
+    if changed is None and not memory.behind and all(tensor._node is None for tensor in family):
         return [(x, changed)]
-    if any(one._node is not None and one._node.is_leaf for one in family if one is not x):
+    if any(tensor._node is not None and tensor._node.is_leaf for tensor in family if tensor is not x):
         raise AutogradError(VIEW_OF_LEAF.format(name=name))
     if 0 in x.array.shape:
         # There is nothing to overlay; a gradient of no elements flows all the same.
-        empty = [one for one in family if one is not x and 0 in one.array.shape]
+        empty = [tensor for tensor in family if tensor is not x and 0 in tensor.array.shape]
         nodes = [
-            None if changed is None else _overlaid(one, None, changed, (Layout(one.array), Layout(x.array)))
-            for one in empty
+            None if changed is None else _overlaid(tensor, None, changed, (Layout(tensor.array), Layout(x.array)))
+            for tensor in empty
         ]
         return [(x, changed), *zip(empty, nodes, strict=True)]
     root = memory.root
@@ -144,10 +144,10 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
         return _without_root(name, x, changed, memory)
     whole = changed if root is x else _Source(name, x, changed).over(root)
     source = _Source(name, root, whole)
-    views = [one for one in family if one is not root and 0 not in one.array.shape]
-    behind = [Behind(source.layout_of(one)) for one in views]
+    views = [tensor for tensor in family if tensor is not root and 0 not in tensor.array.shape]
+    behind = [Behind(source.layout_of(tensor)) for tensor in views]
     if whole is None:
-        return [(one, None) for one in (x, *memory.relatives(x))]
+        return [(tensor, None) for tensor in (x, *memory.relatives(x))]
     changes = [(root, whole), *zip(views, behind, strict=True)]
 
     def with_source() -> Iterator[Change]:
@@ -160,8 +160,8 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
 def _without_root(name: str, x: Storage, changed: Vertex | None, memory: Memory) -> list[Change]:
     """Return the vertices of all tensors that see a change where the root of the views is gone."""
     relatives = memory.relatives(x)
-    for one in relatives:
-        vertex_of(one)
+    for tensor in relatives:
+        vertex_of(tensor)
     source = _Source(name, x, changed)
     others = [(view, source.over(view)) for view in relatives]
     if all(vertex is view._node for view, vertex in others):
@@ -443,8 +443,8 @@ def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwarg
 def _assign(name: str, x: Any, result: Any) -> None:
     """Make a result the new value of a tensor where a transformation holds one of them, which says whether it can."""
     if not isinstance(result, Storage) or result.shape != x.shape:  # type: ignore[attr-defined]  # of any tensor
-        found = getattr(result, "shape", type(result).__name__)
-        raise ValueError(f"{name}: the result has shape {found}, the tensor changed in place {x.shape}")
+        actual = getattr(result, "shape", type(result).__name__)
+        raise ValueError(f"{name}: the result has shape {actual}, the tensor changed in place {x.shape}")
     tensor_namespace.setitem(x, ..., result)
 
 
@@ -508,8 +508,8 @@ def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
             f"in place"
         ) from error
     except TypeError as error:
-        found = getattr(b, "dtype", type(b).__name__)
-        raise TypeError(f"{name}: the result with {found} cannot be held by the tensor's dtype {a.dtype}") from error
+        dtype = getattr(b, "dtype", type(b).__name__)
+        raise TypeError(f"{name}: the result with {dtype} cannot be held by the tensor's dtype {a.dtype}") from error
     if apart:
         a[...] = r
     touch(x)

@@ -44,7 +44,7 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
             common = xp
         elif xp is not common:
             if not _mixes(common, xp):
-                raise MixedArraysError(name, _described(common), _described(xp))
+                raise MixedArraysError(name, _describe(common), _describe(xp))
             common = xp if xp.device is None else common
     return common
 
@@ -66,7 +66,7 @@ def _mixes(first: Any, second: Any) -> bool:
     return same and (first.device is None or second.device is None)
 
 
-def _described(xp: Any) -> str:
+def _describe(xp: Any) -> str:
     return xp.__name__ if xp.device is None else f"{xp.__name__} on {xp.device}"
 
 

@@ -87,10 +87,10 @@ def make_home(name: str, without: Collection[str] = ()) -> None:
     without : names in its `__all__` that have another home
     """
     module: Any = sys.modules[name]
-    own = vars(module)
-    shown = sorted({*own["__all__"], *(key for key in own if key.startswith("__"))})
+    attributes = vars(module)
+    shown = sorted({*attributes["__all__"], *(key for key in attributes if key.startswith("__"))})
     module.__dir__ = lambda: list(shown)
-    for value in (own.get(key) for key in own["__all__"] if key not in without):
+    for value in (attributes.get(key) for key in attributes["__all__"] if key not in without):
         if isinstance(value, (type, FunctionType)):
             place = value.__module__
             if place.startswith("dispatchkit.") and len(name) < len(place):
@@ -105,9 +105,9 @@ def starred_names(name: str) -> list[str]:
     ----------
     name : of the module
     """
-    own = vars(sys.modules[name])
+    held = vars(sys.modules[name])
     helpers = ("make_home", "starred_names")
-    return [key for key in own if key[0] != "_" and key not in helpers and not isinstance(own[key], ModuleType)]
+    return [key for key in held if key[0] != "_" and key not in helpers and not isinstance(held[key], ModuleType)]
 
 
 def defining_module(value: Any) -> str | None:

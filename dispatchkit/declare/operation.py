@@ -66,16 +66,16 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
                 raise ValueError("an array of unknown shape")
             return wrapped(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
         if isinstance(value, Storage):
-            return value if value.is_tracer else wrapped(type(value), _shortened(value.array, short))
+            return value if value.is_tracer else wrapped(type(value), _shorten(value.array, short))
         if isinstance(value, np.ndarray):
-            return _shortened(value, short)
+            return _shorten(value, short)
         return short.get(value, value) if type(value) is int else value
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         result = operation.function(*map_members(args, small), **map_members(keywords, small))
     back = {length: before for before, length in short.items()}
-    return map_members(result, lambda value: _described(value, back))
+    return map_members(result, lambda value: _layout_of(value, back))
 
 
 def _long_axes(operation: Overridable, arguments: Any) -> list[int]:
@@ -92,7 +92,7 @@ def _long_axes(operation: Overridable, arguments: Any) -> list[int]:
     return list(lengths)
 
 
-def _described(value: Any, back: Mapping[int, int]) -> Any:
+def _layout_of(value: Any, back: Mapping[int, int]) -> Any:
     """Return the layout of an array of a result, lengths of axes put back where they are known."""
     if not isinstance(value, ARRAYS):
         return value
@@ -100,7 +100,7 @@ def _described(value: Any, back: Mapping[int, int]) -> Any:
     return Layout(tuple(back.get(n, n) for n in value.shape) if known else None, value.dtype)
 
 
-def _shortened(array: Any, long: Mapping[int, int]) -> Any:
+def _shorten(array: Any, long: Mapping[int, int]) -> Any:
     """Return an array with its long axes cut."""
     return array[tuple(slice(long.get(length)) for length in array.shape)] if long else array
 
@@ -175,23 +175,23 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
     return store(entry, kind, (names[0],), rule)
 
 
-def _check_names(entry: Declared, kind: RuleKind, given: tuple[Any, ...]) -> tuple[str, ...]:
+def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...]) -> tuple[str, ...]:
     """Return the names of the arguments that a rule is for: one, or all for a rule that gives all cotangents."""
     names = [p.name for p in entry.parameters.arrays]
-    unknown = next((name for name in given if name not in names), None)
+    unknown = next((name for name in chosen if name not in names), None)
     if unknown is not None:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameter {unknown!r}; it has {', '.join(names)}"
         )
     of_all = (
-        kind == "vjp" and sorted(given) == sorted(names) and all(p.form is Form.ONE for p in entry.parameters.arrays)
+        kind == "vjp" and sorted(chosen) == sorted(names) and all(p.form is Form.ONE for p in entry.parameters.arrays)
     )
-    if len(given) > 1 and not of_all:
+    if len(chosen) > 1 and not of_all:
         raise RegistrationError(
             f"def_{kind}: a rule of {entry.qualified_name} is for one argument, or def_vjp names all parameters, where "
-            f"each is of one array: {', '.join(names)}; found {', '.join(given)}"
+            f"each is of one array: {', '.join(names)}; found {', '.join(chosen)}"
         )
-    return given
+    return chosen
 
 
 def store(entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
@@ -210,10 +210,10 @@ def store_numbers(entry: Declared, kind: RuleKind, numbers: tuple[Any, ...]) -> 
     names = [p.name for p in entry.parameters.arrays]
     fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
     if kind != "partial" or not fits:
-        found = ", ".join(repr(x) for x in numbers)
+        shown = ", ".join(repr(x) for x in numbers)
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
-            f"number for each of {', '.join(names)}; found {found}"
+            f"number for each of {', '.join(names)}; found {shown}"
         )
     entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
     entry.rules_changed()
@@ -222,8 +222,8 @@ def store_numbers(entry: Declared, kind: RuleKind, numbers: tuple[Any, ...]) -> 
 def define_numpy(entry: Declared, fast: Callable[..., Any], /) -> Callable[..., Any]:
     """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
-    found = signature_of(fast, "def_numpy").parameters.values()
-    if [(p.name, p.kind, p.default) for p in found] != [(p.name, p.kind, p.default) for p in wanted]:
+    actual = signature_of(fast, "def_numpy").parameters.values()
+    if [(p.name, p.kind, p.default) for p in actual] != [(p.name, p.kind, p.default) for p in wanted]:
         right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
         raise RegistrationError(
             f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"

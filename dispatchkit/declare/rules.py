@@ -130,20 +130,20 @@ class Rule:
 
     def _compiled(self, template: str, flows: str) -> Function:
         names: dict[str, Any] = {"__DOUBLE": DOUBLE}
-        code = _code(template, _taken(self._own, ("xp", flows, "y")), self._read[0])
+        code = _code(template, _parameter_list(self._own, ("xp", flows, "y")), self._read[0])
         exec(code, names)  # noqa: S102  # of names that signatures hold
         defaults = {name: p.default for name, p in self._own.parameters.items()}
-        function: Function = names["make"](self.function, defaults, _conjugated)
+        function: Function = names["make"](self.function, defaults, _conjugate)
         return function
 
     @cached_property
     def _read(self) -> tuple[str, frozenset[str]]:
         """Return the arguments that the rule is called with, as source, and the names of what it receives."""
-        own = self._own.parameters
-        known = (*LEADING[self.kind], *own)
+        parameters = self._own.parameters
+        known = (*LEADING[self.kind], *parameters)
         taken = _signature_of(self.function, self._title).parameters.values()
         named = frozenset(p.name for p in taken if p.kind not in VARIADIC)
-        kinds = {name: p.kind for name, p in own.items()}
+        kinds = {name: p.kind for name, p in parameters.items()}
         rest = [name for name in known if name not in named]
         variadic = [p.kind for p in taken if p.kind in VARIADIC]
         # With both, `*args` receives what the operation takes in place and `**kwargs` what it takes by name.
@@ -181,10 +181,10 @@ def _signature_of(function: Function, title: str) -> inspect.Signature:
     return signature
 
 
-def _taken(own: inspect.Signature, leading: tuple[str, ...]) -> str:
+def _parameter_list(signature: inspect.Signature, leading: tuple[str, ...]) -> str:
     """Return the parameter list of what calls a rule: the leading values, then those of a call of the operation."""
     taken = list(leading)
-    parameters = list(own.parameters.values())
+    parameters = list(signature.parameters.values())
     kinds = [p.kind for p in parameters]
     last = kinds.count(inspect.Parameter.POSITIONAL_ONLY) - 1
     if last < 0:
@@ -204,7 +204,7 @@ def _code(template: str, taken: str, passed: str) -> CodeType:
     return compile(template.format(taken=taken, passed=passed), __file__, "exec")
 
 
-def _conjugated(xp: Any, g: Any, partial: Any) -> Any:
+def _conjugate(xp: Any, g: Any, partial: Any) -> Any:
     return xp.conj(xp.asarray(partial)) if is_complex(g.dtype) else partial
 
 

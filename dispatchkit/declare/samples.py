@@ -117,7 +117,7 @@ class Sample:
         >>> args[0].shape, kwargs
         ((3,), {'axis': 0})
         """
-        return tuple(_made(arg, rng) for arg in self.args), {k: _made(v, rng) for k, v in self.kwargs.items()}
+        return tuple(_make(arg, rng) for arg in self.args), {k: _make(v, rng) for k, v in self.kwargs.items()}
 
     def arrays(self, parameters: Parameters) -> list[tuple[str, Any]]:
         """Return its arrays, drawn or given, each with the name of the parameter of the operation that takes it.
@@ -190,11 +190,11 @@ def sample(*args: Any, differentiable: bool = True, **kwargs: Any) -> Sample:
     return Sample(args, kwargs, differentiable)
 
 
-def _made(value: Any, rng: np.random.Generator) -> Any:
+def _make(value: Any, rng: np.random.Generator) -> Any:
     if isinstance(value, Draw):
         return value.make(rng)
     if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
-        return type(value)(_made(member, rng) for member in value)
+        return type(value)(_make(member, rng) for member in value)
     return value
 
 

@@ -29,8 +29,8 @@ def items_of(value: Any) -> Sequence[Item] | None:
     """Return the parts of a container, or of an instance of a declared type, with their keys; None for a leaf."""
     if value is None or is_array(value):
         return None
-    found = container_items(value)
-    return tensor_protocol.types.items_of(value) if found is None else found
+    items = container_items(value)
+    return tensor_protocol.types.items_of(value) if items is None else items
 
 
 def constants_in(value: Any) -> frozenset[str]:

@@ -1,15 +1,24 @@
-"""What the modules of the analysed program register, and which of them a module sees."""
+"""What the modules of the analysed program register, which of them a module sees, and how mypy's cache keeps it.
+
+mypy forgets the code of a module once it is checked, and reads only its names from the cache when nothing changed. So
+the facts are kept as one of its names: a variable whose type is a literal string. When they change, mypy sees the
+module's interface change, and checks again who depends on it.
+"""
 
 from __future__ import annotations
 
-from mypy.lookup import lookup_fully_qualified
-from mypy.nodes import ImportFrom, MypyFile, SymbolNode, TypeInfo
+import json
+from dataclasses import asdict
 
-from dispatchkit.mypy_plugin.facts import Facts, Rule, load, store
-from dispatchkit.mypy_plugin.operations import Target, lookup, target_of_function
-from dispatchkit.mypy_plugin.reading import Reader, function_of, is_operation
+from mypy.lookup import lookup_fully_qualified
+from mypy.nodes import GDEF, ImportFrom, MypyFile, SymbolNode, SymbolTableNode, TypeInfo, Var
+from mypy.types import Instance, LiteralType, get_proper_type
+
+from dispatchkit.mypy_plugin import reading
+from dispatchkit.mypy_plugin.reading import Facts, Reader, Rule, Target
 
 LIBRARY = "dispatchkit"
+NAME = "__dispatchkit_facts__"
 
 
 class Program:
@@ -45,7 +54,7 @@ class Program:
         known = self._facts.get(module)
         if known is not None and known[0] is tree:
             return known[1]
-        facts = load(tree)
+        facts = _load(tree)
         unread = tree.is_cache_skeleton or not tree.defs or not (read or imports_library(tree))
         if facts.rules or not unread:
             self._facts[module] = (tree, facts)
@@ -54,19 +63,24 @@ class Program:
         return facts
 
     def keep(self, module: str) -> None:
-        """Put what a module registers where mypy will write it to its cache."""
+        """Put what a module registers among its names, where mypy will write it to its cache."""
         tree, text = self.modules.get(module), self.find("builtins.str")
-        if tree is not None and isinstance(text, TypeInfo):
-            store(self.facts(module), tree, text)
+        rules = [] if tree is None else self.facts(module).rules
+        if rules and tree is not None and isinstance(text, TypeInfo):
+            kept = json.dumps([asdict(rule) for rule in rules], sort_keys=True)
+            var = Var(NAME, LiteralType(kept, Instance(text, [])))
+            var._fullname = f"{module}.{NAME}"
+            tree.names[NAME] = SymbolTableNode(GDEF, var, module_public=False, plugin_generated=True)
 
     # Operations.
 
     def target(self, fullname: str) -> Target | None:
         """Return the operation that a variable or function is, None where it is none."""
         node = self.find(fullname)
-        function = function_of(node)
-        own = None if function is None else target_of_function(function, declared=is_operation(node))
-        return lookup(fullname) or own
+        known, function = reading.lookup(fullname), reading.function_of(node)
+        if known is not None or function is None:
+            return known
+        return reading.target_of_function(function, declared=reading.is_operation(node))
 
     # Visibility.
 
@@ -124,3 +138,12 @@ def imports_library(file: MypyFile) -> bool:
     plain = [name for node in file.imports for name, _ in getattr(node, "ids", ())]
     names = plain + [node.id for node in file.imports if isinstance(node, ImportFrom)]
     return any(name.partition(".")[0] == LIBRARY for name in names)
+
+
+def _load(tree: MypyFile) -> Facts:
+    """Return the facts among the names of a module."""
+    symbol = tree.names.get(NAME)
+    typ = get_proper_type(symbol.node.type) if symbol is not None and isinstance(symbol.node, Var) else None
+    if not isinstance(typ, LiteralType) or not isinstance(typ.value, str):
+        return Facts()
+    return Facts([Rule(**rule) for rule in json.loads(typ.value)])

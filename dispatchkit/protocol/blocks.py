@@ -129,9 +129,11 @@ class Innermost(Generic[T]):
         self.entered = entered
 
 
-def innermost_state(name: str, default: T) -> ContextState[Innermost[T]]:
-    """Return a state whose `value` is what the innermost block sets."""
-    return ContextState(name, Innermost(default), lambda entered: Innermost(default, entered))
+def innermost_state(
+    name: str, default: T, on_reset: Callable[[Entered], None] | None = None
+) -> ContextState[Innermost[T]]:
+    """Return a state whose `value` is what the innermost block sets; parameters as of `ContextState`."""
+    return ContextState(name, Innermost(default), lambda entered: Innermost(default, entered), on_reset)
 
 
 class Block:
@@ -164,7 +166,7 @@ class Block:
         ------
         TypeError : for a class, or what cannot be called
         """
-        return cast("F", _decorated(self, func))
+        return cast("F", _decorate(self, func))
 
 
 class Setting(Block):
@@ -195,7 +197,7 @@ class Setting(Block):
         return super().__call__(func)
 
 
-def _decorated(block: Block, func: Any) -> Any:
+def _decorate(block: Block, func: Any) -> Any:
     """Return a function of the same kind, in which a block is entered whenever it runs."""
     if isinstance(func, type) or not callable(func):
         what = f"the class {func.__name__}" if isinstance(func, type) else f"a value of type {type(func).__name__}"

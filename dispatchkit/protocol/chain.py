@@ -27,8 +27,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE,
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Version
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion, Version
 
 _pending_reason: ContextVar[str] = state_variable("reason of a decline", "")
 
@@ -162,11 +161,11 @@ def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
-            steps += _ranked(operation, key, cls, fitting, RULE if target is operation else KIND)
+            steps += _rank(operation, key, cls, fitting, RULE if target is operation else KIND)
     return steps
 
 
-def _ranked(
+def _rank(
     operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
 ) -> list[Step]:
     fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
@@ -183,7 +182,7 @@ def _ranked(
             if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
         ]
         if rivals:
-            steps.append(_ambiguous(operation, cls, key, [rule, *rivals]))
+            steps.append(_ambiguity(operation, cls, key, [rule, *rivals]))
             return steps
         steps.append(_rule_step(operation, key, cls, rule, source))
     return steps
@@ -207,7 +206,7 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     if operation not in known:
         known[operation] = rule.takes_everything(operation.parameters)
     if not known[operation]:
-        call = _guarded(rule, call)
+        call = _guard(rule, call)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -270,7 +269,7 @@ def _wrapping_operands(
     return with_wrapped_operands
 
 
-def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
     # The refusal depends on the number of arguments and the names of keywords alone.
     known: dict[tuple[Any, ...], list[str]] = {}
 
@@ -286,7 +285,7 @@ def _guarded(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
     return where_accepted
 
 
-def _ambiguous(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
     resolving = [
         min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
         for i in range(min(len(rule.types) for rule in rules))
@@ -335,9 +334,9 @@ class Chain:
         for place, entry in enumerate(self.entries):
             if isinstance(entry, partial):
                 with _making:
-                    found = self.entries[place]
-                    found = self.entries[place] = found() if isinstance(found, partial) else found
-                yield found
+                    current = self.entries[place]
+                    current = self.entries[place] = current() if isinstance(current, partial) else current
+                yield current
             else:
                 yield entry
         self.whole = True

@@ -279,7 +279,7 @@ def make_dense(
     """
 
     def make() -> Any:
-        dense = _made_dense(function, type_name(cls), to_dense, value, as_attribute)
+        dense = _call_maker(function, type_name(cls), to_dense, value, as_attribute)
         if type(dense) is cls or not is_plain(type(dense)):
             result = "None" if dense is None else f"a value of type {type_name(type(dense))}"
             problem = f"returned {result}; return a plain array"
@@ -423,7 +423,7 @@ def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
     return _MakingDense(value, marks)
 
 
-def _made_dense(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
+def _call_maker(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
     """Return what makes a value dense, which is not to need the dense form itself."""
     if id(value) in _under_way.get():
         maker = f"{_name(to_dense)}()"
@@ -454,8 +454,23 @@ def _check_limit(budget: _Budget, function: str, name: str, nbytes: int | None, 
         raise DensifyError(function, name, nbytes, budget.limit, inside)
 
 
-class FromDense:
-    """An attribute that is read off the dense form, where the type does not supply it."""
+class Derived:
+    """An attribute that a type does not supply; an instance attribute of the same name is found first.
+
+    Parameters
+    ----------
+    doc : its docstring
+    compute : gives it of an instance
+    from_dense : whether it is read off the dense form
+    """
+
+    def __init__(self, doc: str, compute: Callable[[Any], Any], from_dense: bool = False) -> None:
+        self.__doc__ = doc
+        self.compute = compute
+        self.from_dense = from_dense
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else self.compute(instance)
 
 
 def known_layout(value: Any) -> tuple[Any, Any]:
@@ -467,7 +482,8 @@ def known_layout(value: Any) -> tuple[Any, Any]:
 
 def _reads_dense(value: Any, name: str) -> bool:
     """Return whether an attribute of a value is read off its dense form."""
-    return isinstance(getattr(type(value), name, None), FromDense) and name not in getattr(value, "__dict__", ())
+    derived = getattr(type(value), name, None)
+    return isinstance(derived, Derived) and derived.from_dense and name not in getattr(value, "__dict__", ())
 
 
 def densified_nbytes(value: Any) -> int | None:

@@ -17,13 +17,11 @@ from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.registration import decorators
 from dispatchkit.protocol.registration.annotations import target_of
-from dispatchkit.protocol.registration.array_type import array_type, register_type
-from dispatchkit.protocol.registration.implementing import converts, implements, packed, place_of, protocol_at, unpack
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, Fallback
-from dispatchkit.protocol.types.records import Conversions
+from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain import Explanation
@@ -83,10 +81,10 @@ class DispatchProtocol:
         return f"DispatchProtocol({self.method!r})"
 
     def __reduce__(self) -> Any:
-        self._place = self._place or place_of(self)
-        return protocol_at, self._place
+        self._place = self._place or decorators.place_of(self)
+        return decorators.protocol_at, self._place
 
-    packed, unpack = packed, unpack  # of its records, when a class is pickled by value
+    packed, unpack = decorators.packed, decorators.unpack  # of its records, when a class is pickled by value
 
     @property
     def method(self) -> str:
@@ -231,7 +229,7 @@ class DispatchProtocol:
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declared = (fallback, priority, fields, dense, from_dense)
-        return array_type(self, Declaration(*declared, closed=tuple(closed), impossible=tuple(impossible)))
+        return decorators.array_type(self, Declaration(*declared, closed=tuple(closed), impossible=tuple(impossible)))
 
     def register_type(
         self,
@@ -264,7 +262,7 @@ class DispatchProtocol:
         ...     dk.mean(range(4)), dk.ones(2) + range(2)
         (tensor(1.5000), tensor([1., 2.]))
         """
-        register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
+        decorators.register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
     def implements(
         self, target: Callable[..., Any] | Kind, *types: type, declines: bool | None = None
@@ -306,7 +304,7 @@ class DispatchProtocol:
         >>> x @ x, dk.floor(x)
         (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
         """
-        return implements(self, target_of(self, target), types, declines)
+        return decorators.implements(self, target_of(self, target), types, declines)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
         """Return a decorator that declares a conversion from one type to another, for `fallback.convert`.
@@ -333,7 +331,7 @@ class DispatchProtocol:
         >>> dk.sum(Identity(3))
         tensor(3.)
         """
-        return converts(self, cost, lossy)
+        return decorators.converts(self, cost, lossy)
 
     def local_registrations(self) -> AbstractContextManager[None]:
         """Return a context that undoes at its end what was registered inside: types, rules and conversions.

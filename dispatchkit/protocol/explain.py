@@ -14,10 +14,10 @@ from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason,
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes
-from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, METHOD, MODE, PLAIN
+from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPENDS, FOREIGN, METHOD, MODE, PLAIN, RAISES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
-from dispatchkit.protocol.prediction.tree import ANSWERS, AT_RUN_TIME, DEPENDS, RAISES, first_line
+from dispatchkit.protocol.prediction.tree import first_line
 
 # How verdicts begin, with the class of their colour.
 CLASSES = {

@@ -168,8 +168,8 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
     while True:
         if frame.f_code.co_filename.startswith(ENGINE):
             # What public functions close over, and what chains and fallbacks are about.
-            found = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
-            if hasattr(found, "qualified_name") and called is not frame:
+            operation = frame.f_locals.get("operation") or frame.f_globals.get("_operation")
+            if hasattr(operation, "qualified_name") and called is not frame:
                 break
         else:
             called = frame
@@ -178,7 +178,7 @@ def operation_frames() -> tuple[Any, FrameType, FrameType] | None:
         frame = frame.f_back
     while frame.f_back is not None and _is_own(frame):
         frame = frame.f_back
-    return found, called, frame
+    return operation, called, frame
 
 
 def stack() -> list[tuple[CodeType, int]]:

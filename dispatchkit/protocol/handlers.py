@@ -12,12 +12,11 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from dispatchkit.protocol.blocks import Block, ContextState, Entered
+from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, Version, new_version
-from dispatchkit.protocol.types.records import Undo
+from dispatchkit.protocol.types.declaration import Declaration, Undo, Version, new_version
 
 # So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
 NEW_TYPES = 100
@@ -42,7 +41,7 @@ class Journal:
         # The types that decisions were kept for, and how many of them since decisions were last forgotten.
         self._types: weakref.WeakSet[type] = weakref.WeakSet()
         self._new_types = 0
-        self._blocks = ContextState[Any]("local registrations", None, _Blocks, self._undo_all)
+        self._blocks = innermost_state("local registrations", None, self._undo_all)
 
     def keep(self, cache: Any, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], decision: Any) -> None:
         """Store a decision, unless something was registered since it began.
@@ -142,13 +141,6 @@ def _types_in(key: Any) -> Iterator[type]:
             yield from _types_in(entry)
     elif isinstance(key, type):
         yield key
-
-
-class _Blocks:
-    """The blocks of local registrations, each with what undoes its registrations."""
-
-    def __init__(self, entered: Entered) -> None:
-        self.entered = entered
 
 
 class _LocalRegistrations(Block):

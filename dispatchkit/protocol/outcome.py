@@ -35,3 +35,13 @@ FOREIGN = Outcome("foreign", "an argument is no array")
 REFUSED = Outcome("nobody", "not at all: a call raises")
 PLAIN = Outcome("plain", "computed on plain tensors")
 MODE = Outcome("mode", "by an active mode")
+
+# What a prediction says of one who is asked; "" of one that is known to have no answer.
+ANSWERS = "answers"
+OPEN = "answers unless it declines"
+AT_RUN_TIME = "decides at run time"
+DECLINES = "declines"
+DEPENDS = "depends on values"
+IF_DECLINED = "if declined"
+PASSED_OVER = "passed over"
+RAISES = "raises"

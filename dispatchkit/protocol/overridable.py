@@ -13,8 +13,7 @@ from dispatchkit.protocol.handlers import Handlers, Journal, Rule, function_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Version, new_version
-from dispatchkit.protocol.types.records import Conversions
+from dispatchkit.protocol.types.declaration import Conversions, Version, new_version
 
 Handler = Callable[..., Any]
 

@@ -88,7 +88,7 @@ class ArrayParameter:
         cls = type(value)
         if cls is list or cls is tuple:
             return True
-        return isinstance(value, (list, tuple)) and not self.whole(cls)
+        return issubclass(cls, (list, tuple)) and not self.whole(cls)
 
     def find(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the argument of a call, the default if it is absent."""
@@ -100,17 +100,17 @@ class ArrayParameter:
                 return args[position]
         return kwargs.get(self.name, self.default)
 
-    def key(self, value: Any) -> Any:
+    def key(self, value: Any, type_of: Callable[[Any], type] = type) -> Any:
         """Return the type of an argument, or the distinct types of its members."""
         form = self.form
         if form is Form.ONE:
-            return type(value)
+            return type_of(value)
         if form is Form.INDEX:
             members = value if type(value) is tuple else (value,)
-            return tuple(dict.fromkeys(map(type, members)))
+            return tuple(dict.fromkeys(map(type_of, members)))
         if self.holds_several(value):
-            return tuple(dict.fromkeys(map(type, value)))
-        return type(value)
+            return tuple(dict.fromkeys(map(type_of, value)))
+        return type_of(value)
 
     def members(self, value: Any) -> Iterator[Any]:
         """Yield the arrays of an argument."""

@@ -244,10 +244,10 @@ def _refusal(operation: Overridable, parameter: str, cls: type, member: bool, ad
     member : whether it is one of several in a sequence
     advice : what the message says to write instead
     """
-    found = class_name(cls)
+    name = class_name(cls)
 
     def refuse(*args: Any, **kwargs: Any) -> Any:
         operation.check_call(args, kwargs)
-        raise ForeignArgumentError(operation.qualified_name, parameter, found, advice, member=member)
+        raise ForeignArgumentError(operation.qualified_name, parameter, name, advice, member=member)
 
     return refuse

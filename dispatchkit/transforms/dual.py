@@ -9,7 +9,6 @@ import numpy as np
 
 from dispatchkit.backends.arrays import SCALARS, foreign, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.jvp import apply_jvp
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.wrapping import wrapped
@@ -111,7 +110,7 @@ class Dual(Tracer):
         y = call(*values, **keywords)
         if not tangents:
             return y
-        return _paired(y, apply_jvp(operation, call, tensor_namespace, y, values, keywords, tangents), level)
+        return _paired(y, operation.derivative.push(call, tensor_namespace, y, values, keywords, tangents), level)
 
 
 def value_at(x: Any, level: int) -> Any:
@@ -191,7 +190,7 @@ def _on_raw_arrays(
     if isinstance(y, (tuple, list)):
         return None
     y = raw_array(y)
-    t = apply_jvp(operation, call, numpy_namespace, y, values, keywords, raw_tangents)
+    t = operation.derivative.push(call, numpy_namespace, y, values, keywords, raw_tangents)
     base = tensor_namespace.Tensor
     return _paired(wrapped(base, y), None if t is None else wrapped(base, t), level)
 

@@ -13,7 +13,7 @@ from mypy.options import Options
 from mypy.plugin import Plugin
 
 from dispatchkit.mypy_plugin import plugin
-from dispatchkit.mypy_plugin.operations import PROPERTIES, lookup, member_target
+from dispatchkit.mypy_plugin.reading import PROPERTIES, lookup, member_target
 from tests.declared import OPERATIONS
 
 

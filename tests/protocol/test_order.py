@@ -10,7 +10,7 @@ from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.fallbacks.dense import Dense
+from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key

@@ -13,7 +13,7 @@ from dispatchkit.errors import RegistrationError, ReplacementWarning
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion
 from tests.protocol.support import Answer, binary, line_of, unary
 
 UFUNCS = "numpy." if hasattr(np.add, "__module__") else ""  # NumPy 2.0's do not say where they are from

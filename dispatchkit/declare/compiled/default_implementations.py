@@ -95,9 +95,9 @@ def default_implementation(operation: Declared, key: Key, cls: type) -> Function
     cls : of the result
     """
     parameters = operation.parameters
-    places = [_place(one) for one in key]
+    places = [_place(entry) for entry in key]
     making = not MAKING.isdisjoint(parameters.signature.parameters)
-    general = implementation = _made(operation, cls, partial(_general, operation))
+    general = implementation = _make(operation, cls, partial(_general, operation))
     if operation.composite or operation.several or not key:
         pass
     elif operation.implementation.arrays_only:
@@ -105,7 +105,7 @@ def default_implementation(operation: Declared, key: Key, cls: type) -> Function
     elif parameters.leading and operation.kind not in CREATING:
         implementation = _by_place(operation, cls, general, places) if places == ["tensor"] else general
     elif parameters.gathering and not making:
-        implementation = _made(operation, cls, partial(_general, operation, sequence=True), _general=general)
+        implementation = _make(operation, cls, partial(_general, operation, sequence=True), _general=general)
     elif parameters.positional > 1 and "tensor" in places and not making:
         last = max(i for i, place in enumerate(places) if place != "scalar")
         implementation = _by_place(operation, cls, general, places[: last + 1])
@@ -121,12 +121,12 @@ def _place(cls: Any) -> str:
     return "scalar" if cls in PLAIN else "array"
 
 
-def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
+def _make(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
     finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
 
     def build() -> tuple[str, Mapping[str, Any]]:
-        own = {
+        names_of_function = {
             **NAMES,
             "_cls": cls,
             "_compute": operation.implementation.on_numpy,
@@ -139,7 +139,7 @@ def _made(operation: Declared, cls: Any, source: Callable[..., list[str]], **nam
             "_on": operation.implementation.on,
             **names,
         }
-        return "\n".join(source(finalize is not None)), own
+        return "\n".join(source(finalize is not None)), names_of_function
 
     return compiled_later(build)
 
@@ -156,7 +156,7 @@ def _by_place(operation: Declared, cls: type, general: Function, places: Sequenc
     source = partial(_text_by_place, operation, places)
     record = recorder(operation, [place == "tensor" for place in places])
     names = frozenset(p.name for p in operation.parameters.arrays)
-    return _made(operation, cls, source, _general=general, _record=record, _names=names)
+    return _make(operation, cls, source, _general=general, _record=record, _names=names)
 
 
 def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) -> list[str]:

@@ -114,13 +114,13 @@ def _type_of_members(tensors: Any) -> type | None:
     """
     if type(tensors) is not list and type(tensors) is not tuple:
         return None
-    found = None
+    cls = None
     for x in tensors:  # takes half the time of a set of the types
-        if type(x) is not found:
-            if found is not None:
+        if type(x) is not cls:
+            if cls is not None:
                 return None
-            found = type(x)
-    return found
+            cls = type(x)
+    return cls
 
 
 NAMES: Mapping[str, Any] = {
@@ -152,7 +152,7 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
     if not can_be_spelled(parameters):
         return general
     if operation.implementation.arrays_only:
-        return _made(operation, _plain)
+        return _make(operation, _plain)
 
     def ask(*pieces: Any) -> Any:
         args, kwargs = given(*pieces)
@@ -168,8 +168,8 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
         return general(*args, **kwargs)
 
     if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
-        return _made(operation, _leading, _ask=ask, _rest=rest)
-    return _made(operation, partial(_several, returns_itself=returns_itself), _ask=ask, _rest=rest)
+        return _make(operation, _leading, _ask=ask, _rest=rest)
+    return _make(operation, partial(_several, returns_itself=returns_itself), _ask=ask, _rest=rest)
 
 
 def operator_entry_point(operation: Declared, reflected: str) -> Function:
@@ -180,10 +180,10 @@ def operator_entry_point(operation: Declared, reflected: str) -> Function:
     operation : to compute
     reflected : the method that Python asks next
     """
-    return _made(operation, _plain, _reflected=reflected)
+    return _make(operation, _plain, _reflected=reflected)
 
 
-def _made(
+def _make(
     operation: Declared,
     source: Callable[..., list[str]],
     **names: Any,
@@ -192,7 +192,7 @@ def _made(
 
     def build() -> tuple[str, Mapping[str, Any]]:
         spelled = SpelledOut(operation.parameters)
-        own = {
+        names_of_function = {
             **NAMES,
             **spelled.names,
             "_cls": operation.protocol.types.base,
@@ -204,7 +204,7 @@ def _made(
             **names,
         }
         text = source(operation, spelled, **({"reflected": True} if names.get("_reflected") else {}))
-        return "\n".join(text), own
+        return "\n".join(text), names_of_function
 
     function = compiled_later(build)
     operation.on_change.append(partial(recompile, function))
@@ -244,7 +244,7 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
     beyond = ["_unknown", *([] if its.spread else ["_star"])]
     needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
-    more, given = (", *_args", "_args or _unknown") if its.positional[1:] or its.spread else ("", "_unknown")
+    more, has_more = (", *_args", "_args or _unknown") if its.positional[1:] or its.spread else ("", "_unknown")
     arguments = f"({first}{more or ','}), _unknown"
     fits = ["not _foreign", *(f"not {x}" for x in beyond), *(f"{x} is not _MISSING" for x in needed)]
     compute = [f"_r = _compute({its.passed_on('_array')})"]
@@ -286,7 +286,7 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
         reflected=False,
         arguments=arguments,
         types="*([] if _type is None else [_type])" if sequence else "_type",
-        answer=f"_first({first}{more}, **_unknown) if {given} else _first({first})",
+        answer=f"_first({first}{more}, **_unknown) if {has_more} else _first({first})",
     )
 
 

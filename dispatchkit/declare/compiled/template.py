@@ -170,19 +170,19 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 def _install(function: FunctionType) -> FunctionType:
     names = function.__globals__
-    text, own = names["_build"]()
+    text, names_of_function = names["_build"]()
     names.update(NAMES)
-    names.update(own)
-    exec(_compiled(text), names)  # noqa: S102  # of this library
-    made = names["call"]
-    function.__defaults__, function.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
+    names.update(names_of_function)
+    exec(_code_of(text), names)  # noqa: S102  # of this library
+    call = names["call"]
+    function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
     # A copy, since what the interpreter notes in it belongs to the names of one function.
-    function.__code__ = made.__code__.replace()
+    function.__code__ = call.__code__.replace()
     return function
 
 
 @cache
-def _compiled(text: str) -> CodeType:
+def _code_of(text: str) -> CodeType:
     """Return the code of a text; tracebacks show it, in a file of this library for who asks where it was called."""
     file = f"{__file__}, function {next(_count)}"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -219,8 +219,8 @@ def given(
 
 def can_be_spelled(parameters: Parameters) -> bool:
     """Return whether a text can take the parameters: they are listed, their names are free, and none is an index."""
-    own = parameters.signature.parameters.values()
-    free = not any(p.kind is OPEN or p.name.startswith("_") or p.name in USED for p in own)
+    listed = parameters.signature.parameters.values()
+    free = not any(p.kind is OPEN or p.name.startswith("_") or p.name in USED for p in listed)
     return free and not any(p.form is Form.INDEX for p in parameters.arrays)
 
 
@@ -238,12 +238,12 @@ class SpelledOut:
     """
 
     def __init__(self, parameters: Parameters) -> None:
-        self.parameters = own = list(parameters.signature.parameters.values())
+        self.parameters = listed = list(parameters.signature.parameters.values())
         self.forms = {p.name: p.form for p in parameters.arrays}
-        self.values = [self.value_of(p) for p in own]
-        self.positional = [_taken(p) for p in own if p.kind in (ONLY, BOTH)]
-        self.named = [p.name for p in own if p.kind in (BOTH, NAMED)]
-        self.spread = any(p.kind is STAR for p in own)
+        self.values = [self.value_of(p) for p in listed]
+        self.positional = [_placed_name(p) for p in listed if p.kind in (ONLY, BOTH)]
+        self.named = [p.name for p in listed if p.kind in (BOTH, NAMED)]
+        self.spread = any(p.kind is STAR for p in listed)
         by_name = ", ".join(f"{name!r}: {name}" for name in self.named)
         self.given = f"{tuple_of(self.positional)}, _star, {{{by_name}}}, _unknown"
         taken = [*(f"{x}=_MISSING" for x in self.positional), *(["/"] if self.positional else []), "*_star"]
@@ -252,10 +252,10 @@ class SpelledOut:
     @property
     def names(self) -> dict[str, Any]:
         """What the lines use that belongs to the parameters."""
-        found: dict[str, Any] = {"_MISSING": MISSING, "_are_numbers": PYTHON_SCALARS.issuperset}
+        names: dict[str, Any] = {"_MISSING": MISSING, "_are_numbers": PYTHON_SCALARS.issuperset}
         for p in self.parameters:
-            found[f"_default_{p.name}"], found[f"_passed_{p.name}"] = p.default, self._passed(p)
-        return found
+            names[f"_default_{p.name}"], names[f"_passed_{p.name}"] = p.default, self._passed(p)
+        return names
 
     def _passed(self, p: Parameter) -> frozenset[type]:
         """Return the types of what a parameter takes as it is."""
@@ -349,7 +349,7 @@ class SpelledOut:
         return lines
 
 
-def _taken(p: Parameter) -> str:
+def _placed_name(p: Parameter) -> str:
     """Return what a positional argument is called; one that may come by name, too, has another name then."""
     return p.name if p.kind is ONLY else f"_place_{p.name}"
 

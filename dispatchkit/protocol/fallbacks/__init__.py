@@ -1,12 +1,9 @@
-"""What answers for a type where it has no rule: declared, ordered, visible; one module for each strategy."""
+"""What answers for a type where it has no rule: declared, ordered, visible."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
-
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
-from dispatchkit.protocol.fallbacks.decompose import Decompose, Undecomposable
+from dispatchkit.protocol.fallbacks.strategies import Decompose, Undecomposable
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 
 __all__ = ["STRATEGIES", "Decompose", "Fallback", "FallbackStrategy", "Undecomposable", "fallback"]
@@ -39,8 +36,6 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     fieldwise = Fallback(("fieldwise",))
 
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
 for _name in FallbackStrategy.named:
     if not hasattr(fallback, _name):
         setattr(fallback, _name, Fallback((_name,)))

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.outcome import Outcome
+from dispatchkit.protocol.outcome import ANSWERS, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
@@ -21,19 +21,15 @@ class Followed(NamedTuple):
     Attributes
     ----------
     result : what it gives, with stand-ins for arrays
-    declines : why it declines, "" where it does not
-    error : class and first line of what it raises, "" where nothing is known to be raised
-    depends : on what it depends, "" where it is certain
-    holds : whether it answers, or raises, whatever that is
+    verdict : whether it answers, declines, raises, or depends on values, as `outcome` has these texts
+    reason : why it declines, what it raises, or on what its answer depends
     nobody : whether what it raises is that nobody answers
     inner : predictions of the calls that it makes
     """
 
     result: Any = None
-    declines: str = ""
-    error: str = ""
-    depends: str = ""
-    holds: bool = False
+    verdict: str = ANSWERS
+    reason: str = ""
     nobody: bool = False
     inner: tuple[Any, ...] = ()
 
@@ -73,8 +69,8 @@ class Follower(Protocol):
 class FallbackStrategy:
     """One way to answer for a type that has no rule.
 
-    A module of this package that defines a subclass makes it ``fallback.<name>``; chains, explanations, records,
-    audits, coverage and the mypy plugin read all else here.
+    A subclass in `strategies` is ``fallback.<name>``; chains, explanations, records, audits, coverage and the mypy
+    plugin read all else here.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import replace
 from itertools import islice, product
@@ -12,34 +12,44 @@ from dispatchkit.errors import DispatchError
 from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason
 from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
-from dispatchkit.protocol.fallbacks.rewrap import wrapped_field
+from dispatchkit.protocol.fallbacks.strategies import wrapped_field
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.modes import Mode, current, without_modes
 from dispatchkit.protocol.observers import watch_state
-from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD, MODE, PLAIN, REFUSED, RULE
+from dispatchkit.protocol.outcome import (
+    AMBIGUOUS,
+    ANSWERS,
+    AT_RUN_TIME,
+    DECLINES,
+    DEFAULT,
+    DEPENDS,
+    FOREIGN,
+    IF_DECLINED,
+    METHOD,
+    MODE,
+    OPEN,
+    PASSED_OVER,
+    PLAIN,
+    RAISES,
+    REFUSED,
+    RULE,
+)
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Layout, flatten
 from dispatchkit.protocol.prediction.stand_in import (
+    Call,
     Mark,
     Memory,
     NotFollowed,
     StandIn,
+    class_of,
     classes_of,
-    key_of,
     layout_of,
     make_stand_in,
     stand_in_for,
 )
 from dispatchkit.protocol.prediction.tree import (
-    ANSWERS,
-    AT_RUN_TIME,
-    DECLINES,
-    DEPENDS,
-    IF_DECLINED,
-    OPEN,
-    PASSED_OVER,
-    RAISES,
     Asked,
     Prediction,
     first_line,
@@ -49,32 +59,24 @@ from dispatchkit.protocol.prediction.tree import (
 )
 
 
-def active_modes(operation: Overridable) -> Iterator[Mode]:
-    """Yield the modes that a call asks, innermost first."""
+def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:
+    """Return what is known of the active modes, innermost first, and whether one of them switches overrides off."""
+    asked: list[Asked] = []
+    method = operation.types.method
     cell = current()
     while cell is not None:
-        if cell.asks(operation):
-            yield cell.mode
-        cell = cell.below
-
-
-def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked], bool]:
-    """Return what is known of the modes that are asked, and whether one of them switches overrides off."""
-    asked: list[Asked] = []
-    for mode in modes:
-        if type(mode).switches_off:
+        mode = type(cell.mode)
+        if cell.asks(operation) and mode.switches_off:
             return asked, True
-        if not type(mode).of_users:
-            continue
-        method = operation.types.method
-        answer = getattr(type(mode), method)
-        what = f"active mode, {type(mode).__name__}.{method}"
-        if getattr(answer, "__passes__", False):  # the default of the base class
-            asked.append(Asked(type(mode), what, DECLINES, "it passes every call on", MODE))
-            continue
-        location = location_of(answer)
-        reason = f"the mode {type(mode).__name__} may decline" if promise_of(answer).may_decline else ""
-        asked.append(Asked(type(mode), what, AT_RUN_TIME, reason, MODE, location))
+        if cell.asks(operation) and mode.of_users:
+            answer = getattr(mode, method)
+            what = f"active mode, {mode.__name__}.{method}"
+            if getattr(answer, "__passes__", False):  # the default of the base class
+                asked.append(Asked(mode, what, DECLINES, "it passes every call on", MODE))
+            else:
+                reason = f"the mode {mode.__name__} may decline" if promise_of(answer).may_decline else ""
+                asked.append(Asked(mode, what, AT_RUN_TIME, reason, MODE, location_of(answer)))
+        cell = cell.below
     return asked, False
 
 
@@ -82,22 +84,22 @@ def asked_modes(operation: Overridable, modes: list[Mode]) -> tuple[list[Asked],
 MOST = 16
 
 
-def merged(protocol: Any, results: list[Any]) -> Any:
+def join_results(protocol: Any, results: list[Any]) -> Any:
     """Return what stands for one of several results."""
     first, *others = [result for result in results if result is not None] or [None]
     for other in others:
-        first = _either(protocol, first, other)
+        first = _join_two(protocol, first, other)
     return first
 
 
-def _either(protocol: Any, result: Any, other: Any) -> Any:
+def _join_two(protocol: Any, result: Any, other: Any) -> Any:
     if issubclass(type(result), StandIn) and issubclass(type(other), StandIn):
         unknown = not result._classes or not other._classes
         classes = () if unknown else tuple(dict.fromkeys((*result._classes, *other._classes)))
         layout = result._layout if result._layout == other._layout else Layout()
         return make_stand_in(protocol, classes, layout, result._origin or other._origin)
     if type(result) is type(other) and isinstance(result, (tuple, list)) and len(result) == len(other):
-        members = [_either(protocol, a, b) for a, b in zip(result, other, strict=True)]
+        members = [_join_two(protocol, a, b) for a, b in zip(result, other, strict=True)]
         return type(result)(*members) if hasattr(result, "_fields") else type(result)(members)
     return result if result is other else make_stand_in(protocol, (), origin="one of several calls")
 
@@ -111,9 +113,7 @@ def result_classes(result: Any) -> tuple[type, ...]:
     )
 
 
-def narrowed(
-    protocol: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
     """Yield a call with stand-ins of one type each.
 
     Raises
@@ -126,10 +126,9 @@ def narrowed(
         if issubclass(type(value), StandIn) and len(value._classes) != 1:
             several[id(value)] = value
 
-    for value in (*args, *kwargs.values()):
-        map_members(value, note)
+    map_members(call[1:], note)
     if not several:
-        yield args, kwargs
+        yield call
         return
     unknown = next((stand_in for stand_in in several.values() if not stand_in._classes), None)
     if unknown is not None:
@@ -141,10 +140,10 @@ def narrowed(
             cls = chosen.get(id(value))
             return value if cls is None else make_stand_in(protocol, (cls,), value._layout, value._origin)
 
-        yield map_members(args, narrow), map_members(kwargs, narrow)
+        yield Call(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
 
 
-def joined(predictions: list[Prediction]) -> Prediction:
+def join_predictions(predictions: list[Prediction]) -> Prediction:
     """Return what is certain of a call with arguments that may be of several types."""
     first = predictions[0]
     if all(prediction.outcome is REFUSED and not prediction.depends_on_values for prediction in predictions):
@@ -173,54 +172,43 @@ def predict(
     memory : what is known of other calls, for many that are made outside of modes
     until : the answer after which nobody is asked any more, by its type and its way; by default all are
     """
-    modes = list(active_modes(operation)) if memory is None else []
-    return copy_context().run(_predicted, operation, args, dict(kwargs), modes, memory or Memory(), until)
+    return copy_context().run(_predict_here, Call(operation, args, dict(kwargs)), memory, until)
 
 
-def _predicted(
-    operation: Overridable,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    modes: list[Mode],
-    memory: Memory,
-    until: Step | None,
-) -> Prediction:
-    """Follow a call in a context where neither modes nor observers see it."""
+def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Prediction:
+    """Follow a call in a context of its own, where neither modes nor observers see it."""
+    operation = call.operation
+    # A mode sees a call before its arguments are looked at.
+    asked, switched_off = ask_modes(operation) if memory is None else ([], False)
+    memory = memory or Memory()
     without_modes()
     watch_state.set(None)
-    walk = _Walk(operation, memory)
-    # A mode sees a call before its arguments are looked at.
-    asked, plainly = asked_modes(operation, modes)
     open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
-    mistake = native_mistake(operation, args, kwargs) if open_to_modes else memory.mistake(operation, args, kwargs)
+    mistake = native_mistake(*call) if open_to_modes else memory.mistake(call)
     if mistake:
         return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake)
-    args, kwargs = walk.stand_ins(operation, args, kwargs)
-    if plainly:
-        key = key_of(operation.parameters, args, kwargs, walk.type_of)
-        chain = operation.protocol.plain_chain(operation, key)
-        return walk.of_chain(chain, key, args, kwargs, asked)[0]
+    walk = _Walk(operation.protocol, memory)
+    call = walk.with_stand_ins(call)
+    if switched_off:
+        return walk.follow_chain(call, operation.protocol.plain_chain(operation, call.key), asked)[0]
     if asked or until is not None:
-        return walk.known(operation, args, kwargs, asked=asked, until=until)[0]
-    return walk.call(operation, args, kwargs)[0]
+        return walk.follow_known(call, asked=asked, until=until)[0]
+    return walk.follow(call)[0]
 
 
 class _Walk:
     """Follows the calls of one prediction."""
 
-    def __init__(self, operation: Overridable, memory: Memory) -> None:
-        self.protocol: Any = operation.protocol
+    def __init__(self, protocol: Any, memory: Memory) -> None:
+        self.protocol = protocol
         self.memory = memory
         self.running: set[Mark] = set(RUNNING.get())
-        self.met: set[Mark] = set()  # what was asked about, whether it is under way
+        self.looked_up: set[Mark] = set()  # what was asked about, whether it is under way
 
     # What fallbacks ask for.
 
     def type_of(self, value: Any) -> type:
-        classes = classes_of(value)
-        if len(classes) != 1:
-            raise NotFollowed(f"the type of {value!r}")
-        return classes[0]
+        return class_of(value)
 
     def like(self, value: Any, classes: tuple[type, ...]) -> Any:
         layout = value._layout if issubclass(type(value), StandIn) else Layout()
@@ -243,9 +231,8 @@ class _Walk:
         return stand_in_for(self.protocol, field)
 
     def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
-        error, depends = forbidden_copy(
-            operation.qualified_name, self.type_of(value), value._layout.shape, value._layout.dtype
-        )
+        layout = value._layout
+        error, depends = forbidden_copy(operation.qualified_name, class_of(value), layout.shape, layout.dtype)
         return ("" if error is None else first_line(error)), depends
 
     def again(
@@ -255,123 +242,101 @@ class _Walk:
         if mark is not None:
             self.running.add(mark)
         try:
-            prediction, result = self.call(operation, args, kwargs)
+            prediction, result = self.follow(Call(operation, args, kwargs))
         finally:
             if mark is not None:
                 self.running.discard(mark)
-        nobody = prediction.outcome is REFUSED and not prediction.depends_on_values
-        return Followed(result, "", prediction.error, prediction.depends_on_values, True, nobody, (prediction,))
+        if prediction.depends_on_values or not prediction.error:
+            return Followed(result, ANSWERS, prediction.depends_on_values, inner=(prediction,))
+        return Followed(None, RAISES, prediction.error, prediction.outcome is REFUSED, (prediction,))
 
     def is_running(self, operation: Overridable, key: Key) -> bool:
-        self.met.add((operation, key))
+        self.looked_up.add((operation, key))
         return (operation, key) in self.running
 
     def body(
         self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Followed:
         """Run a body on stand-ins, and return what comes of it."""
-        mode = _Following(self)
+        calls = _BodyCalls(self)
         result = None
-        declines = error = ""
+        verdict, reason = ANSWERS, ""
         self.running.add((operation, key))
         try:
-            with mode:
+            with calls:
                 result = body(*args, **kwargs)
-        except _Unanswered as failure:
-            if failure.mode is not mode:
-                raise
-            declines = f"it needs {failure.found.lacks}"
-        except _Raised as failure:
-            error = failure.found.error
-        except NotFollowed as failure:
-            mode.depends.append(f"the body of {operation.name} asks for {failure.wanted}{place_of(failure)}")
-        except Exception as failure:  # noqa: BLE001  # what a body raises on stand-ins is looked at
-            if type(failure) in (ValueError, IndexError, DispatchError):
-                error = first_line(failure)
+        except _BodyEnds as end:
+            unanswered = end.prediction.outcome is REFUSED and end.prediction.by is None
+            verdict = DECLINES if unanswered else RAISES
+            reason = f"it needs {end.prediction.lacks}" if unanswered else end.prediction.error
+        except NotFollowed as error:
+            calls.depends.append(f"the body of {operation.name} asks for {error.wanted}{place_of(error)}")
+        except Exception as error:  # noqa: BLE001  # what a body raises on stand-ins is looked at
+            if type(error) in (ValueError, IndexError, DispatchError):
+                verdict, reason = RAISES, first_line(error)
             else:
-                mode.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(failure)}")
+                calls.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(error)}")
         finally:
             self.running.discard((operation, key))
         if result is NotImplemented:
-            declines = pop_decline_reason() or "it declines"
-        depends = "" if declines or not mode.depends else mode.depends[0]
-        if result is None and depends:
-            result = make_stand_in(self.protocol, (), origin=operation.name)
-        return Followed(result, declines, error, depends, inner=tuple(mode.inner))
+            verdict, reason = DECLINES, pop_decline_reason() or "it declines"
+        if calls.depends and verdict != DECLINES:
+            verdict, reason = DEPENDS, calls.depends[0]
+            result = make_stand_in(self.protocol, (), origin=operation.name) if result is None else result
+        return Followed(result, verdict, reason, inner=tuple(calls.inner))
 
     # Calls.
 
-    def stand_ins(
-        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call with stand-ins in the place of arrays, but for small plain ones."""
-        return operation.parameters.replace(
-            args, kwargs, lambda name, value: stand_in_for(self.protocol, value, always=bool(operation.changes))
-        )
+    def with_stand_ins(self, call: Call) -> Call:
+        """Return a call with stand-ins in the place of arrays, but for small plain ones."""
+        operation, args, kwargs = call
+        always = bool(operation.changes)
+        replaced = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
+        return Call(operation, *replaced)
 
-    def plain(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def plain(self, call: Call) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
-        if operation.is_cheap(args, kwargs):
-            return operation.function(*args, **kwargs)
-        return self.results(operation, (self.protocol.types.base,), args, kwargs, "")
+        if call.operation.is_cheap(call.args, call.kwargs):
+            return call.operation.function(*call.args, **call.kwargs)
+        return self.results(call, (self.protocol.types.base,), "")
 
-    def call(
-        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool = False
-    ) -> tuple[Prediction, Any]:
+    def follow(self, call: Call, limited: bool = False) -> tuple[Prediction, Any]:
         """Follow a call, for each of the types that its stand-ins may be of."""
-        token = self.memory.token(operation, args, kwargs, limited)
+        token = self.memory.token(call, limited)
         known = self.memory.find(token, self.running)
         if known is not None:
-            self.met |= known[0]
+            self.looked_up |= known[0]
             return known[1:]
-        outer, self.met = self.met, set()
+        outer, self.looked_up = self.looked_up, set()
         try:
-            followed = [self.known(operation, *call, limited=limited) for call in narrowed(self.protocol, args, kwargs)]
-            first, result = followed[0]
+            followed = [self.follow_known(each, limited) for each in calls_of_one_type(self.protocol, call)]
+            prediction, result = followed[0]
             if len(followed) > 1:
-                first = joined([narrow for narrow, _ in followed])
-                result = merged(self.protocol, [each for _, each in followed])
-            if self.running.isdisjoint(self.met):
-                self.memory.keep(token, self.met, first, result)
+                prediction = join_predictions([each for each, _ in followed])
+                result = join_results(self.protocol, [each for _, each in followed])
+            if self.running.isdisjoint(self.looked_up):
+                self.memory.keep(token, self.looked_up, prediction, result)
         finally:
-            self.met |= outer
-        return first, result
+            self.looked_up |= outer
+        return prediction, result
 
-    def known(
-        self,
-        operation: Overridable,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        limited: bool = False,
-        asked: list[Asked] | None = None,
-        until: Step | None = None,
+    def follow_known(
+        self, call: Call, limited: bool = False, asked: Sequence[Asked] = (), until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Follow a call with arguments of known types."""
-        key = key_of(operation.parameters, args, kwargs, self.type_of)
+        operation, key = call.operation, call.key
         supposed = self.memory.supposed.get(operation)
-        if supposed is not None and supposed in flatten(key):
-            return self.supposed(operation, key, supposed, args, kwargs)
-        return self.of_chain(self.memory.chain(operation, key, limited), key, args, kwargs, asked or [], until)
+        if supposed is None or supposed not in flatten(key):
+            return self.follow_chain(call, self.memory.chain(operation, key, limited), asked, until)
+        # A rule that is taken to be there.
+        by = Asked(supposed, "a rule to be written", ANSWERS, "", RULE)
+        result = self.results(call, (supposed,), by.what)
+        return Prediction(operation.qualified_name, key, (by.who,), (by,), RULE, by, results=(supposed,)), result
 
-    def supposed(
-        self, operation: Overridable, key: Key, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Prediction, Any]:
-        """Answer a call by a rule that is taken to be there."""
-        asked = Asked(cls, "a rule to be written", ANSWERS, "", RULE)
-        result = self.results(operation, (cls,), args, kwargs, asked.what)
-        return Prediction(operation.qualified_name, key, (asked.who,), (asked,), RULE, asked, results=(cls,)), result
-
-    def of_chain(
-        self,
-        chain: Chain,
-        key: Key,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        modes: list[Asked],
-        until: Step | None = None,
+    def follow_chain(
+        self, call: Call, chain: Chain, modes: Sequence[Asked], until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
-        operation: Any = chain.operation
         asked: list[Asked] = list(modes)
         possible: list[tuple[Asked, Any]] = []
         decided = False
@@ -385,7 +350,7 @@ class _Walk:
             elif decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))
             else:
-                answer, result = self._ask(operation, entry, args, kwargs)
+                answer, result = self._ask(call, entry)
                 decided = answer.verdict in (ANSWERS, RAISES) or (answer.verdict == AT_RUN_TIME and not answer.reason)
                 if answer.verdict in (ANSWERS, OPEN) and any(other.verdict != AT_RUN_TIME for other, _ in possible):
                     answer = replace(answer, verdict=IF_DECLINED)
@@ -393,106 +358,78 @@ class _Walk:
                 if answer.verdict not in (PASSED_OVER, DECLINES):
                     possible.append((answer, result))
             if until is not None and asked[-1].outcome is until.source and entry.cls is until.cls:
-                return Prediction(operation.qualified_name, key, (), tuple(asked)), None
-        return self._ended(chain, key, args, kwargs, asked, possible)
+                return Prediction(call.operation.qualified_name, call.key, (), tuple(asked)), None
+        return self._predict(call, chain, asked, possible)
 
-    def _ended(
-        self,
-        chain: Chain,
-        key: Key,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        asked: list[Asked],
-        possible: list[tuple[Asked, Any]],
+    def _predict(
+        self, call: Call, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
-        operation: Any = chain.operation
-        base = operation.protocol.types.base
+        base = self.protocol.types.base
         order = [type_name(cls) for cls in chain.order]
         if base is not None and base in chain.types:
             order.append(type_name(base))
-        name, who = operation.qualified_name, tuple(order)
+        about = call.operation.qualified_name, call.key, tuple(order), tuple(asked)
         if not possible:
-            error = first_line(chain.error(args, kwargs, [], brief=True))
-            return Prediction(name, key, who, tuple(asked), error=error), None
+            return Prediction(*about, error=first_line(chain.error(call.args, call.kwargs, [], brief=True))), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED
         if outcome is DEFAULT and all(cls is base for cls in chain.types):
             outcome = PLAIN
-        raises = first.verdict == RAISES
-        error, depends = (first.reason, "") if raises else ("", first.reason)
+        error, depends = (first.reason, "") if first.verdict == RAISES else ("", first.reason)
         if len(possible) > 1:
-            result = merged(self.protocol, [each for _, each in possible])
-        results = result_classes(result)
-        return Prediction(name, key, who, tuple(asked), outcome, first, error, depends, results), result
+            result = join_results(self.protocol, [each for _, each in possible])
+        return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
 
-    def _ask(
-        self, operation: Overridable, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Asked, Any]:
+    def _ask(self, call: Call, step: Step) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
+        operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
-        if step.rule is not None:
-            refused = step.rule.refusal(args, kwargs)
-            if refused:
-                reason = f"it cannot be called with {', '.join(refused)}"
-                return replace(asked, verdict=PASSED_OVER, reason=reason), None
+        if step.rule is not None and (refused := step.rule.refusal(args, kwargs)):
+            reason = f"it cannot be called with {', '.join(refused)}"
+            return replace(asked, verdict=PASSED_OVER, reason=reason), None
         if step.source in (AMBIGUOUS, FOREIGN):
-            return replace(asked, verdict=RAISES, reason=_raised(step, args, kwargs)), None
+            try:
+                step.call(*args, **kwargs)  # which does nothing but raise
+            except Exception as error:  # noqa: BLE001  # which is what is asked for
+                return replace(asked, verdict=RAISES, reason=first_line(error)), None
         if step.follow is not None:
-            return self._followed(asked, step, args, kwargs)
+            return self._ask_to_follow(call, asked, step, step.follow)
         if step.source is DEFAULT:
             # A function made overridable may give anything; operations give what they were given.
             declared = type(operation).layouts is not Overridable.layouts
             known = declared and self.protocol.types.takes_default(step.cls)
             classes: tuple[type, ...] = (step.cls,) if known else ()
-            if (
-                known and step.cls is self.protocol.types.base
-            ):  # with overrides off an argument may be handed on as it is
-                key = key_of(operation.parameters, args, kwargs, self.type_of)
-                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(key)))))
-            return asked, self.results(operation, classes, args, kwargs, "")
+            if known and step.cls is self.protocol.types.base:
+                # With overrides off an argument may be handed on as it is.
+                classes = tuple(dict.fromkeys((*classes, *filter(operation.computes, flatten(call.key)))))
+            return asked, self.results(call, classes, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
         promise = promise_of(handler) if step.rule is None else promise_of_rule(step.rule)
-        origin = f"{step.rule.title if step.rule is not None else step.text}"
-        result = self.results(operation, promise.classes, args, kwargs, origin)
+        result = self.results(call, promise.classes, step.text if step.rule is None else step.rule.title)
+        reason = f"{step.text} may decline" if promise.may_decline else ""
         if step.source is METHOD:
-            reason = f"{step.text} may decline" if promise.may_decline else ""
             return replace(asked, verdict=AT_RUN_TIME, reason=reason), result
         if promise.never_answers:
             return replace(asked, verdict=DECLINES, reason=f"{step.text} declines"), None
-        if promise.may_decline:
-            return replace(asked, verdict=OPEN, reason=f"{step.text} may decline"), result
-        return asked, result
+        return replace(asked, verdict=OPEN if reason else ANSWERS, reason=reason), result
 
-    def _followed(self, asked: Asked, step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Asked, Any]:
-        assert step.follow is not None
+    def _ask_to_follow(
+        self, call: Call, asked: Asked, step: Step, follow: Callable[..., Followed]
+    ) -> tuple[Asked, Any]:
         try:
-            followed: Followed = step.follow(self, args, kwargs)
+            followed = follow(self, call.args, call.kwargs)
         except NotFollowed as failure:
             unknown = make_stand_in(self.protocol, (), origin=step.text)
-            followed = Followed(unknown, depends=f"{step.text} asks for {failure.wanted}")
-        inner = followed.inner
-        if followed.declines:
-            return replace(asked, inner=inner, verdict=DECLINES, reason=followed.declines), None
-        if followed.depends:
-            verdict = ANSWERS if followed.holds else DEPENDS
-            return replace(asked, inner=inner, verdict=verdict, reason=followed.depends), followed.result
-        if followed.error:
-            outcome = REFUSED if followed.nobody else step.source
-            return replace(asked, inner=inner, verdict=RAISES, reason=followed.error, outcome=outcome), None
-        return replace(asked, inner=inner), followed.result
+            followed = Followed(unknown, DEPENDS, f"{step.text} asks for {failure.wanted}")
+        result, verdict, reason, nobody, inner = followed
+        outcome = REFUSED if nobody else step.source
+        asked = replace(asked, inner=inner, verdict=verdict, reason=reason, outcome=outcome)
+        return asked, None if verdict in (DECLINES, RAISES) else result
 
-    def results(
-        self,
-        operation: Overridable,
-        classes: tuple[type, ...],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        origin: str,
-    ) -> Any:
+    def results(self, call: Call, classes: tuple[type, ...], origin: str) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
-        protocol = self.protocol
-        layouts = self.memory.layouts(operation, args, kwargs)
+        layouts = self.memory.layouts(call)
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
             # What an annotation of several results says of one that is a single array.
             single = tuple(cls for cls in classes if not issubclass(cls, (tuple, list, dict)))
@@ -500,8 +437,8 @@ class _Walk:
 
         def stand_in(value: Any) -> Any:
             if isinstance(value, (bool, int, float, complex)):
-                return make_stand_in(protocol, (type(value),), Layout(()), origin)
-            return make_stand_in(protocol, classes, value, origin) if isinstance(value, Layout) else value
+                return make_stand_in(self.protocol, (type(value),), Layout(()), origin)
+            return make_stand_in(self.protocol, classes, value, origin) if isinstance(value, Layout) else value
 
         return map_members(layouts, stand_in)
 
@@ -510,33 +447,15 @@ def _location(step: Step) -> str:
     return "" if step.rule is None else step.rule.location
 
 
-def _raised(step: Step, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return what a step raises that does nothing else."""
-    try:
-        step.call(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001  # which is what is asked for
-        return first_line(error)
-    return ""
-
-
-class _Unanswered(BaseException):
-    """An inner call of a body that nobody answers; it never leaves the prediction."""
-
-    def __init__(self, mode: Mode, prediction: Prediction) -> None:
-        super().__init__(prediction.call)
-        self.mode = mode
-        self.found = prediction
-
-
-class _Raised(BaseException):
-    """An inner call of a body that raises; it never leaves the prediction."""
+class _BodyEnds(BaseException):
+    """An inner call of a body that raises, or that nobody answers; it never leaves the prediction."""
 
     def __init__(self, prediction: Prediction) -> None:
         super().__init__(prediction.error)
-        self.found = prediction
+        self.prediction = prediction
 
 
-class _Following(Mode):
+class _BodyCalls(Mode):
     """Sees the calls of a body, and answers each by what is predicted of it."""
 
     def __init__(self, walk: _Walk) -> None:
@@ -546,18 +465,17 @@ class _Following(Mode):
         self.depends: list[str] = []
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(operation, args, kwargs)
         if not _has_stand_in((args, kwargs)):
-            return self.walk.plain(operation, args, kwargs)
-        if self.walk.memory.mistake(operation, args, kwargs):
+            return self.walk.plain(call)
+        if self.walk.memory.mistake(call):
             return NotImplemented  # which raises in the body
-        prediction, result = self.walk.call(operation, args, kwargs, limited=True)
+        prediction, result = self.walk.follow(call, limited=True)
         self.inner.append(prediction)
         if prediction.depends_on_values:
             self.depends.append(prediction.depends_on_values)
-        elif prediction.outcome is REFUSED and prediction.by is None:
-            raise _Unanswered(self, prediction)
         elif prediction.error:
-            raise _Raised(prediction)
+            raise _BodyEnds(prediction)
         return result
 
 

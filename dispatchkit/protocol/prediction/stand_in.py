@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import known_layout, making_dense
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Layout, Parameters
+from dispatchkit.protocol.parameters import Key, Layout
 from dispatchkit.protocol.prediction.tree import Prediction, mistake_in
 from dispatchkit.protocol.resolution import build_chain
 
@@ -46,21 +46,21 @@ class StandIn:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)  # what Python and libraries look for before they do something else
-        raise NotFollowed(f"the attribute '{name}' of {_described(self)}")
+        raise NotFollowed(f"the attribute '{name}' of {_describe(self)}")
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         shape = self._layout.shape
         if shape is None:
-            raise NotFollowed(f"the shape of {_described(self)}")
+            raise NotFollowed(f"the shape of {_describe(self)}")
         return shape
 
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
         if self._layout.dtype is None:
-            raise NotFollowed(f"the dtype of {_described(self)}")
+            raise NotFollowed(f"the dtype of {_describe(self)}")
         return self._layout.dtype
 
     @property
@@ -84,24 +84,24 @@ class StandIn:
         return self.shape[0]
 
     def _value(self, *_: Any, **__: Any) -> Any:
-        raise NotFollowed(f"a value of {_described(self)}")
+        raise NotFollowed(f"a value of {_describe(self)}")
 
     __bool__ = __int__ = __float__ = __complex__ = __index__ = __array__ = __dlpack__ = _value
     item = tolist = numpy = _value
 
     def _class(self) -> type:
         if len(self._classes) != 1:
-            raise NotFollowed(f"the type of {_described(self)}")
+            raise NotFollowed(f"the type of {_describe(self)}")
         return self._classes[0]
 
     # A body that looks whether something is a tensor is to find what it stands for.
     __class__ = property(_class)
 
     def __repr__(self) -> str:
-        return _described(self)
+        return _describe(self)
 
 
-def _described(x: StandIn) -> str:
+def _describe(x: StandIn) -> str:
     names = " or ".join(map(type_name, x._classes))
     if not names:
         return f"what {x._origin or 'an inner call'} gives, whose annotation names no class"
@@ -171,19 +171,30 @@ def classes_of(value: Any) -> tuple[type, ...]:
     return value._classes if issubclass(type(value), StandIn) else (type(value),)
 
 
-def key_of(parameters: Parameters, args: Sequence[Any], kwargs: dict[str, Any], cls_of: Callable[[Any], type]) -> Key:
-    """Return the types that decide who answers a call, those of stand-ins by what they stand for."""
-    entries: list[Any] = []
-    for p in parameters.arrays:
-        value = p.find(args, kwargs)
-        if p.form is Form.INDEX:
-            members = value if type(value) is tuple else (value,)
-            entries.append(tuple(dict.fromkeys(map(cls_of, members))))
-        elif p.form is not Form.ONE and not issubclass(type(value), StandIn) and p.holds_several(value):
-            entries.append(tuple(dict.fromkeys(map(cls_of, value))))
-        else:
-            entries.append(cls_of(value))
-    return tuple(entries)
+def class_of(value: Any) -> type:
+    """Return the type of a value, of a stand-in the one that it stands for.
+
+    Raises
+    ------
+    NotFollowed : if it stands for an array of one of several types
+    """
+    classes = classes_of(value)
+    if len(classes) != 1:
+        raise NotFollowed(f"the type of {value!r}")
+    return classes[0]
+
+
+class Call(NamedTuple):
+    """A call that is followed, with stand-ins in the place of arrays."""
+
+    operation: Overridable
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """The types that decide who answers, those of stand-ins by what they stand for."""
+        return tuple(p.key(p.find(self.args, self.kwargs), class_of) for p in self.operation.parameters.arrays)
 
 
 # A decomposition or conversion that is under way.
@@ -228,43 +239,43 @@ class Memory:
             self._chains[operation, key, limited] = chain
         return chain
 
-    def mistake(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def mistake(self, call: Call) -> str:
         """Return what the signature of an operation does not allow in a call, "" where it allows it."""
-        form = (operation, len(args), tuple(kwargs))
+        form = (call.operation, len(call.args), tuple(call.kwargs))
         if form in self._bound:
             return ""
-        mistake = mistake_in(operation, args, kwargs)
+        mistake = mistake_in(*call)
         if not mistake:
             self._bound.add(form)
         return mistake
 
-    def layouts(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def layouts(self, call: Call) -> Any:
         """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
 
         def layout(value: Any) -> Any:
             return value._layout if issubclass(type(value), StandIn) else value
 
-        args, kwargs = map_members(args, layout), map_members(kwargs, layout)
-        token = (operation, self._token(args), self._token(kwargs))
+        args, kwargs = map_members(call.args, layout), map_members(call.kwargs, layout)
+        token = (call.operation, self._token(args), self._token(kwargs))
         if token not in self._layouts:
             try:
-                self._layouts[token] = operation.layouts(args, kwargs)
+                self._layouts[token] = call.operation.layouts(args, kwargs)
             except Exception:  # noqa: BLE001  # where plain arrays give no result, the shape of one is not known
                 self._layouts[token] = Layout()
         return self._layouts[token]
 
-    def token(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], limited: bool) -> Hashable:
+    def token(self, call: Call, limited: bool) -> Hashable:
         """Return what equal calls have in common."""
-        return (operation, limited, self._token(args), self._token(kwargs))
+        return (call.operation, limited, self._token(call.args), self._token(call.kwargs))
 
     def find(self, token: Hashable, running: set[Mark]) -> tuple[frozenset[Mark], Prediction, Any] | None:
         """Return what was found of an equal call, and on which marks it depends that they are not under way."""
         known = self._calls.get(token)
         return known if known is not None and running.isdisjoint(known[0]) else None
 
-    def keep(self, token: Hashable, met: set[Mark], prediction: Prediction, result: Any) -> None:
+    def keep(self, token: Hashable, looked_up: set[Mark], prediction: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
-        marks = frozenset(met)
+        marks = frozenset(looked_up)
         self._calls[token] = (self._marks.setdefault(marks, marks), prediction, result)
 
     def _token(self, value: Any) -> Hashable:

@@ -11,20 +11,10 @@ from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
-from dispatchkit.protocol.outcome import MODE, REFUSED, Outcome
+from dispatchkit.protocol.outcome import ANSWERS, AT_RUN_TIME, IF_DECLINED, MODE, OPEN, REFUSED, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
-
-# Verdicts on one who is asked; "" of one that is known to have no answer.
-ANSWERS = "answers"
-OPEN = "answers unless it declines"
-AT_RUN_TIME = "decides at run time"
-DECLINES = "declines"
-DEPENDS = "depends on values"
-IF_DECLINED = "if declined"
-PASSED_OVER = "passed over"
-RAISES = "raises"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +25,7 @@ class Asked:
     ----------
     cls : the type that is asked; of a mode its class
     what : the answer it has, or why it has none
-    verdict : one of the texts above
+    verdict : one of the texts in `outcome`
     reason : why it declines or is passed over, what it raises, or on what its answer depends
     outcome : how the call is answered by it; None of one that has no answer
     location : file and line of the function behind the answer, "" where there is none

@@ -107,7 +107,7 @@ def resolved_hints(
         if scope is None:
             scope = _enclosing_names(function)
         try:
-            resolved[name] = _resolved(hint, module, scope)
+            resolved[name] = _resolve(hint, module, scope)
         except Exception as error:
             raise RegistrationError(
                 f"the annotation {hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
@@ -126,8 +126,8 @@ def _is_text(hint: Any) -> bool:
     return any(map(_is_text, parts[:1] if typing.get_origin(hint) is typing.Annotated else parts))
 
 
-def _resolved(hint: Any, module: dict[str, Any], scope: dict[str, Any]) -> Any:
-    value = eval(_compiled(hint), module, scope) if isinstance(hint, str) else hint  # noqa: S307
+def _resolve(hint: Any, module: dict[str, Any], scope: dict[str, Any]) -> Any:
+    value = eval(_compile(hint), module, scope) if isinstance(hint, str) else hint  # noqa: S307
     if not _is_text(value):
         return value
     holder = types.SimpleNamespace(__annotations__={"hint": value})
@@ -135,7 +135,7 @@ def _resolved(hint: Any, module: dict[str, Any], scope: dict[str, Any]) -> Any:
 
 
 @cache
-def _compiled(hint: str) -> types.CodeType:
+def _compile(hint: str) -> types.CodeType:
     return compile(hint, "<annotation>", "eval")
 
 
@@ -164,7 +164,7 @@ def alternatives(hint: Any) -> list[Any]:
     if origin is typing.Annotated or hint is Any or isinstance(hint, type):
         return [hint]
     if is_alias(hint) or is_alias(origin):
-        parts = [_aliased(hint)]
+        parts = [_target_of_alias(hint)]
     elif isinstance(hint, typing.NewType):
         parts = [hint.__supertype__]
     elif isinstance(hint, typing.TypeVar):
@@ -181,7 +181,7 @@ def is_alias(hint: Any) -> bool:
     return isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType"
 
 
-def _aliased(hint: Any) -> Any:
+def _target_of_alias(hint: Any) -> Any:
     """Return what an alias stands for, with the types given for its variables."""
     alias = hint if is_alias(hint) else typing.get_origin(hint)
     value = alias.__value__

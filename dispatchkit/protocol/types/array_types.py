@@ -9,8 +9,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, rule_of
-from dispatchkit.protocol.types.records import Records
+from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, Records, rule_of
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
@@ -80,8 +79,8 @@ class ArrayTypes:
         """Return whether calls ask this type."""
         if self.own_method(cls) is not None:
             return True
-        found = map(self.records.find, cls.__mro__)
-        return any(record is not None and record.declaration is not None for record in found)
+        records = map(self.records.find, cls.__mro__)
+        return any(record is not None and record.declaration is not None for record in records)
 
     def participating(self, key: Key) -> tuple[type, ...]:
         """Return the distinct types of a key that take part in the protocol."""
@@ -132,8 +131,8 @@ class ArrayTypes:
     def from_dense(self, cls: type) -> Callable[[Any, Any], Any] | None:
         """Return what makes an instance of a plain array and of an instance with its structure, if declared."""
         declared = self.declared(cls, "from_dense")
-        made: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
-        return made
+        maker: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
+        return maker
 
     def field_names(self, cls: type) -> tuple[str, ...]:
         """Return the fields that hold an instance's content.
@@ -171,15 +170,15 @@ class ArrayTypes:
         bare = not self.declared(cls, "fields") and _has_no_constructor(cls)
         if bare and not names and getattr(value, "__dict__", None):
             raise undeclared_fields(cls)
-        found = tuple(name for name in names if hasattr(value, name))
-        if len(found) < len(names) and self.declared(cls, "fields") is not None:
-            missing = next(name for name in names if name not in found)
+        present = tuple(name for name in names if hasattr(value, name))
+        if len(present) < len(names) and self.declared(cls, "fields") is not None:
+            missing = next(name for name in names if name not in present)
             listed = ", ".join(getattr(value, "__dict__", ())) or "none"
             raise RegistrationError(
                 f"fields={names!r} of {cls.__qualname__} name '{missing}', which an instance does not have; its "
                 f"attributes are {listed}"
             )
-        return found
+        return present
 
     def items_of(self, value: Any, *, strict: bool = True) -> list[Item] | None:
         """Return the fields of an instance with their values, None if its type does not take part.
@@ -231,9 +230,9 @@ class ArrayTypes:
 
     def field_rules(self, cls: type) -> dict[str, FieldRule]:
         """Return what a type declares of its fields with `field`, by name."""
-        found = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
-        found.update(self.declared(cls, "rules") or {})
-        return {name: rule for name, rule in found.items() if rule is not None}
+        rules = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
+        rules.update(self.declared(cls, "rules") or {})
+        return {name: rule for name, rule in rules.items() if rule is not None}
 
     def carried(
         self,
@@ -254,7 +253,7 @@ class ArrayTypes:
         operation, args, kwargs : the call, and the record behind its function
         """
         shapes = not {kinds.indexing, kinds.manipulation}.isdisjoint(operation.kind.lineage())
-        found: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         for name in dict.fromkeys(name for source in sources for name in source):
             law = laws.get(name, default)
             rule = law if isinstance(law, FieldRule) else rule_of(law) or FieldRule()
@@ -264,8 +263,8 @@ class ArrayTypes:
             elif operation.name == "clone" and value is not DROPPED:
                 value = rule.copied(value)
             if value is not DROPPED:
-                found[name] = value
-        return found
+                metadata[name] = value
+        return metadata
 
     def is_raw(self, cls: type) -> bool:
         """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
@@ -298,10 +297,10 @@ class ArrayTypes:
         """Return what a value of a type counts as in signatures, the nearest first."""
         if not self.is_raw(cls):
             return cls.__mro__
-        own = cls.__mro__[:-1]
-        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in own]
+        bases = cls.__mro__[:-1]
+        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in bases]
         base = () if self.base is None else (self.base,)
-        return (*own, *dict.fromkeys(wider), *base, object)
+        return (*bases, *dict.fromkeys(wider), *base, object)
 
     def takes_default(self, cls: type) -> bool:
         """Return whether a type is computed as the base type is."""

@@ -12,12 +12,11 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.handlers import ANY, Rule, location_of, type_name
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, KIND, METHOD, RULE
+from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key
-from dispatchkit.protocol.prediction.tree import ANSWERS
 from dispatchkit.protocol.resolution import candidates
-from dispatchkit.protocol.types.records import Conversion
+from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
 from dispatchkit.report.outcomes import SHOWN
 

@@ -12,11 +12,10 @@ from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.outcome import REFUSED
+from dispatchkit.protocol.outcome import DECLINES, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.prediction import Prediction
-from dispatchkit.protocol.prediction.tree import DECLINES
 from dispatchkit.report.coverage.rows import STRUCTURED, typical
 from dispatchkit.report.coverage.survey import Survey, dry_calls
 from dispatchkit.report.documents import format_time, short_location, wrapped_names

@@ -19,11 +19,11 @@ from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.densify import separate_ledger, unbounded
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
-from dispatchkit.protocol.outcome import RULE
+from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
-from dispatchkit.protocol.prediction.tree import DEPENDS, PASSED_OVER, promise_of
+from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.report.coverage.rows import FAULTS, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown

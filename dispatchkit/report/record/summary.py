@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from dispatchkit.protocol.fallbacks.dense import Dense
+from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.coverage.advice import Advice, Event, advise
