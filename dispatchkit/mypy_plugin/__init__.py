@@ -21,8 +21,6 @@ except ModuleNotFoundError as error:
         name=error.name,
     ) from error
 
-__all__ = ["plugin"]
-
 
 def plugin(version: str) -> type[DispatchPlugin]:
     """Return the plugin for a version of mypy, which looks for a function of this name.

@@ -30,12 +30,6 @@ from dispatchkit.protocol.parameters import Form
 
 # Operations that answer their first argument alone by another one.
 ALONE = frozenset({"dispatchkit.where"})
-# Scalars, each of which a handler for a wider one takes, too.
-SCALARS = {
-    "builtins.int": "numpy.integer",
-    "builtins.float": "numpy.floating",
-    "builtins.complex": "numpy.complexfloating",
-}
 
 
 def unknown() -> AnyType:
@@ -167,7 +161,9 @@ class Calls:
             arguments.append([instance for instance in members if instance is not None or not loose])
         known = [[instance for instance in entry if instance is not None] for entry in arguments]
         classes = [instance.type for entry in known for instance in entry if not is_plain(instance.type)]
-        if any(None in entry for entry in arguments) or any(map(_decides_itself, classes)):
+        owners = [info.get_containing_type_info(reading.METHOD) for info in classes]
+        # A class that has written the protocol's method itself decides when the program runs.
+        if any(None in entry for entry in arguments) or any(o is not None and o.fullname != TENSOR for o in owners):
             return unknown()
         visible = self.program.handlers(api.tree.fullname) if classes else {}
         names = (target.key, *(f"kind:{kind}" for kind in target.kinds), "?")
@@ -213,18 +209,10 @@ def _fits(rule: Rule, arguments: Sequence[Sequence[Instance]]) -> bool:
 
 
 def _counts_as(instance: Instance, wanted: str | None) -> bool:
-    """Return whether a handler for a class takes an argument: scalars pass for wider ones, and for tensors."""
+    """Return whether a handler for a class may take an argument: scalars pass for other ones, and for tensors."""
     info = instance.type
-    if wanted is None or info.has_base(wanted):
-        return True
-    place = next((i for i, names in enumerate(SCALARS.items()) if any(map(info.has_base, names))), len(SCALARS))
-    return is_plain(info) and wanted in (TENSOR, *list(SCALARS)[place:])
-
-
-def _decides_itself(info: TypeInfo) -> bool:
-    """Return whether a class has written the protocol's method itself."""
-    owner = info.get_containing_type_info(reading.METHOD)
-    return owner is not None and owner.fullname != TENSOR
+    scalars = wanted in reading.SCALARS and (info.fullname in reading.SCALARS or info.has_base("numpy.generic"))
+    return wanted is None or info.has_base(wanted) or (is_plain(info) if wanted == TENSOR else scalars)
 
 
 def has_surface(info: TypeInfo, name: str) -> bool:
@@ -233,10 +221,8 @@ def has_surface(info: TypeInfo, name: str) -> bool:
     return owner is not None and (owner.fullname == reading.METHODS or owner.names[name].plugin_generated)
 
 
-PARAMETER = "dispatchkit.nn.parameter.Parameter"
-HANDLER = ErrorCode("handler", "A handler that does not fit its operation", "dispatchkit")
+HANDLER = ErrorCode("handler", "A handler that does not fit its operation", LIBRARY)
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
-LOW = 10  # the priority of a dependency that no import states
 
 
 class DispatchPlugin(plugin.Plugin):
@@ -263,7 +249,7 @@ class DispatchPlugin(plugin.Plugin):
         if file.is_stub or file.fullname.partition(".")[0] == LIBRARY or not imports_library(file):
             return []
         parts = file.fullname.split(".")
-        return [(LOW, ".".join(parts[:count]), -1) for count in range(1, len(parts))]
+        return [(10, ".".join(parts[:count]), -1) for count in range(1, len(parts))]  # 10 is the lowest priority
 
     @override
     def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
@@ -300,7 +286,7 @@ class DispatchPlugin(plugin.Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[plugin.FunctionContext], Type] | None:
         if fullname.endswith(".implements"):
             return self._implements
-        if fullname == PARAMETER:
+        if fullname == "dispatchkit.nn.parameter.Parameter":
             return _parameter
         decorated = isinstance(self.program.find(fullname), nodes.Decorator)
         return partial(self.calls.function, name=fullname) if decorated else None

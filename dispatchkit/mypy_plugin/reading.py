@@ -243,11 +243,11 @@ class Reader:
                         give_surface(node.info, self.find)
                 case Decorator():
                     for call in node.original_decorators:
-                        if isinstance(call, CallExpr) and call.args and _is_implements(call.callee):
+                        if isinstance(call, CallExpr) and call.args and _full_name(call.callee).endswith(".implements"):
                             self._register(call, node.func)
                 case nodes.AssignmentStmt(rvalue=CallExpr() as call) | nodes.ExpressionStmt(expr=CallExpr() as call):
                     inner = call.callee  # as in ``implements(operation, Type)(handler)``
-                    if isinstance(inner, CallExpr) and inner.args and _is_implements(inner.callee):
+                    if isinstance(inner, CallExpr) and inner.args and _full_name(inner.callee).endswith(".implements"):
                         self._register(inner, call.args[0])
 
     def _target(self, expr: Expression) -> Target | None:
@@ -367,10 +367,6 @@ def _full_name(expr: Expression) -> str:
     if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) and not expr.fullname:
         return f"{expr.expr.fullname}.{expr.name}"
     return expr.fullname if isinstance(expr, RefExpr) else ""
-
-
-def _is_implements(expr: Expression) -> bool:
-    return _full_name(expr).rpartition(".")[2] == "implements"
 
 
 def _kind(expr: Expression) -> str | None:

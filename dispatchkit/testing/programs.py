@@ -504,7 +504,8 @@ def verify(program: Callable[..., T], *args: Any, **kwargs: Any) -> T:
 
     Returns
     -------
-    what the function returns
+    Any
+        What the function returns.
 
     Raises
     ------

@@ -23,7 +23,7 @@ ZERO_PRESERVING = (
 )
 
 
-# By a name of its own: mypy's plugin reads every call of `implements`, and knows neither operation nor types of this.
+# By another name: mypy's plugin takes a call of `implements` whose types it does not know for a rule of all types.
 enter = tensor_protocol.implements
 
 

@@ -14,7 +14,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bound, in_either_order, promoted
+from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bound, enter, in_either_order, promoted
 
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
@@ -335,7 +335,7 @@ def subtract_structured(x1: Any, x2: Any, /) -> Any:
 
 
 for _pair in ((StructuredTensor, StructuredTensor), (Tensor, StructuredTensor), (StructuredTensor, Tensor)):
-    implements(ops.subtract, *_pair)(subtract_structured)
+    enter(ops.subtract, *_pair)(subtract_structured)
 
 
 @implements(ops.negative)

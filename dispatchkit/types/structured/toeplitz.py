@@ -15,7 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bound, in_either_order
+from dispatchkit.types.rules import bound, enter, in_either_order
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -367,7 +367,7 @@ def elementwise_toeplitz(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 for _pair in ((ToeplitzTensor, ToeplitzTensor), (ToeplitzTensor, CirculantTensor), (CirculantTensor, ToeplitzTensor)):
-    implements(ops.add, *_pair)(bound(ops.add, elementwise_toeplitz))
+    enter(ops.add, *_pair)(bound(ops.add, elementwise_toeplitz))
 implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toeplitz)
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
