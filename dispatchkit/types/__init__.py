@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _load_everything() -> None:
-    for name in _PLACES:
+    for name in [name for name in _PLACES if name not in globals()]:
         __getattr__(name)
 
 
