@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -64,6 +64,10 @@ class TypeSample:
 
     def plain(self) -> Any:
         """Return the plain tensor of the same values; one of the same shape and dtype where there is no dense form."""
+        return anew(self._plain)
+
+    @cached_property
+    def _plain(self) -> Any:
         if self.to_dense is not None:
             return self.to_dense(self.make())
         drawn = Draw(self.shape, content=content_of(self.dtype)).make(np.random.default_rng(0))
