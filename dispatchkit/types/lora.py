@@ -176,7 +176,8 @@ def negative_lora(x: LoraTensor, /) -> LoraTensor:
 def multiply_lora(x1: LoraTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0) or not all_finite(x2):
         return decline("only products with one finite number keep base and update apart")
-    number = ops.astype(ops.asarray(x2), (ops.zeros((), dtype=x1.dtype) * x2).dtype)
+    # Of the library of the matrix, and of its dtype, which may be wider than that of the base.
+    number = ops.astype(ops.sum(x1.left.detach()[:0]), x1.dtype) + x2
     return LoraTensor(x1.base * number, x1.left * number, x1.right, x1.scale)
 
 
