@@ -120,19 +120,22 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     ------
     AutogradError : for a tensor that was computed from one that requires a gradient, where a graph is recorded
     """
-    found = {name: one for name, one in attributes_of(value).items() if not is_cache(type(value), name)}
-    marked: frozenset[str] = found.pop(MARK, frozenset())
+    attributes = {
+        name: attribute for name, attribute in attributes_of(value).items() if not is_cache(type(value), name)
+    }
+    marked: frozenset[str] = attributes.pop(MARK, frozenset())
     first = {name: place for place, name in enumerate(fields(type(value)))}
-    names = sorted(found, key=lambda name: (first.get(name, len(first)), name))
+    names = sorted(attributes, key=lambda name: (first.get(name, len(first)), name))
     constants = tensor_protocol.types.constants_of(type(value))
     children = tuple(
         name
         for name in names
-        if name in marked or (holds_arrays(found[name]) and not (name in constants and is_number(found[name])))
+        if name in marked
+        or (holds_arrays(attributes[name]) and not (name in constants and is_number(attributes[name])))
     )
-    rest = {name: found[name] for name in names if name not in children}
-    raw = frozenset(name for name in children if is_array(found[name]))
-    held = [plain(found[name]) for name in children]
+    rest = {name: attributes[name] for name in names if name not in children}
+    raw = frozenset(name for name in children if is_array(attributes[name]))
+    held = [plain(attributes[name]) for name in children]
     if not isinstance(value, Tensor):
         return held, Kept(children, raw, rest)
     node = value._node
@@ -164,19 +167,19 @@ def put_together(cls: type, kept: Kept, held: Any) -> Any:
     held = list(held)
     if issubclass(cls, Tensor):
         array = held.pop(0)
-        made = wrapped(cls, raw_array(array) if is_array(array) else array)
+        instance = wrapped(cls, raw_array(array) if is_array(array) else array)
         if kept.leaf and is_array(array) and is_inexact(array.dtype):
-            made._node = make_leaf(array)
+            instance._node = make_leaf(array)
     else:
-        made = object.__new__(cls)
+        instance = object.__new__(cls)
     for name, value in kept.rest.items():
-        object.__setattr__(made, name, value)
+        object.__setattr__(instance, name, value)
     for name, value in zip(kept.children, held, strict=True):
         wraps = name not in kept.raw and is_array(value)
-        object.__setattr__(made, name, wrapped(Tensor, raw_array(value)) if wraps else value)
-    if not all(map(holds_arrays, held)) and hasattr(made, "__dict__"):
-        object.__setattr__(made, MARK, frozenset(kept.children))
-    return made
+        object.__setattr__(instance, name, wrapped(Tensor, raw_array(value)) if wraps else value)
+    if not all(map(holds_arrays, held)) and hasattr(instance, "__dict__"):
+        object.__setattr__(instance, MARK, frozenset(kept.children))
+    return instance
 
 
 def register(cls: type) -> None:
@@ -197,7 +200,7 @@ def register(cls: type) -> None:
     def flatten_with_keys(value: Any) -> tuple[list[Any], Kept]:
         held, kept = taken_apart(value)
         names = ("array", *kept.children) if issubclass(cls, Tensor) else kept.children
-        return [(key(name), one) for name, one in zip(names, held, strict=True)], kept
+        return [(key(name), child) for name, child in zip(names, held, strict=True)], kept
 
     def unflatten(kept: Kept, held: Any) -> Any:
         return put_together(cls, kept, held)

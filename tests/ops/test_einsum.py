@@ -196,3 +196,12 @@ def test_a_result_that_needs_no_sum_is_a_view(text: str, writable: bool) -> None
 
 def test_a_number_takes_the_dtype_of_the_other_operand() -> None:
     assert dk.einsum(",i->i", 2.0, dk.ones(2, dtype="float32")).dtype == np.float32
+
+
+@pytest.mark.parametrize("subscripts", ["ij,jk->ik", "...ij,...jk->...ik", "ij,jk->k"])
+def test_what_broadcasts_along_a_summed_axis_is_multiplied_before_the_sum(subscripts: str) -> None:
+    x = dk.asarray([[np.inf]])
+    base, left, right = dk.asarray([[0.0, 1.0], [-1.0, 2.0]]), dk.zeros((2, 1)), dk.zeros((1, 2))
+    with dk.densify(on="allow"), np.errstate(invalid="ignore"):
+        found = dk.einsum(subscripts, x, dk.types.LoraTensor(base, left, right))
+        np.testing.assert_array_equal(found, np.einsum(subscripts, x.numpy(), base.numpy()))

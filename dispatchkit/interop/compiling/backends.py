@@ -41,10 +41,10 @@ class Backend:
         CompileError : for an array of another library, or a dtype that the library would round
         """
         if isinstance(array, (np.ndarray, np.generic)):
-            made = self.from_numpy(np.asarray(array))
-            if array.ndim and dtype_name(made.dtype) != array.dtype.name:
-                raise CompileError(f"{self.package} would round {array.dtype} to {made.dtype}; {self.wider}")
-            return made
+            converted = self.from_numpy(np.asarray(array))
+            if array.ndim and dtype_name(converted.dtype) != array.dtype.name:
+                raise CompileError(f"{self.package} would round {array.dtype} to {converted.dtype}; {self.wider}")
+            return converted
         if namespace_of(array).__name__.partition(".")[0] != self.package:
             raise CompileError(
                 f"an array is of {namespace_of(array)!r}, which backend={self.name!r} does not compile; give the "

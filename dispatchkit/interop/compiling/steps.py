@@ -78,13 +78,13 @@ class State:
         self.key = (tuple(self._places), tuple(self._constants), tuple(map(layout, self.tensors)))
 
     def _read_module(self, place: Any, module: Any) -> None:
-        own = module.__dict__
-        self._changing.append(own)
+        attributes = module.__dict__
+        self._changing.append(attributes)
         for table in TABLES:
-            self._read_size(own[table])
-        self._read_entry((*place, "training"), own, "training")
+            self._read_size(attributes[table])
+        self._read_entry((*place, "training"), attributes, "training")
         for name in (*module._parameter_names, *module._buffer_names):
-            self._read_entry((*place, name), own, name)
+            self._read_entry((*place, name), attributes, name)
 
     def _read_optimizer(self, number: int, optimizer: Any) -> None:
         self._changing.append(optimizer.state)
@@ -131,14 +131,14 @@ class State:
     def is_current(self) -> bool:
         """Return whether nothing but elements, gradients and learning rates is another than when the state was read."""
         # Once a call: neither a loop of Python's nor a method of a subclass, where the interpreter's own will do.
-        found = map(dict.get, self._holders, self._names)
-        return all(map(is_, found, self._values)) and list(map(len, self._containers)) == self._sizes
+        values = map(dict.get, self._holders, self._names)
+        return all(map(is_, values, self._values)) and list(map(len, self._containers)) == self._sizes
 
     def arrays(self) -> list[Any]:
         """Return those of the tensors, and note their shapes."""
-        arrays = [one.array for one in self.tensors]
+        arrays = [tensor.array for tensor in self.tensors]
         if not self.holds(arrays):
-            self.note(arrays, tuple([tuple(one.shape) for one in arrays]))
+            self.note(arrays, tuple([tuple(tensor.shape) for tensor in arrays]))
         return arrays
 
     def holds(self, arrays: list[Any]) -> bool:
@@ -354,23 +354,23 @@ class Program:
         Only the elements differ from those of the last call, so that nothing is looked up or converted.
         """
         tensors = state.tensors
-        held = [one.array for one in tensors]
+        held = [x.array for x in tensors]
         if (
             state.shapes is not self._shapes
             or not state.holds(held)
-            or [(one.shape, one.dtype) for one in arrays] != self._layout
+            or [(x.shape, x.dtype) for x in arrays] != self._layout
             or not self._backend.known.issuperset(map(type, arrays))
-            or any(gradient_of(one) is not None for one in tensors)
+            or any(gradient_of(x) is not None for x in tensors)
             or bool(is_grad_enabled()) is not self._recording
             or not state.is_current()
         ):
             return NotImplemented
-        made = self._run(*held, *map(self._backend.rate, state.rates), *arrays)
-        for i, array in zip(self._changed, made[self._results :], strict=True):
+        outputs = self._run(*held, *map(self._backend.rate, state.rates), *arrays)
+        for i, array in zip(self._changed, outputs[self._results :], strict=True):
             held[i] = tensors[i].array = array
         touch(*[tensors[i] for i in self._changed])
         state.note(held, self._shapes)
-        return self._result(made)
+        return self._result(outputs)
 
     def __call__(self, state: State, held: list[Any], arrays: Sequence[Any]) -> Any:
         """Run the program on the arrays of the state and the arguments, and take over what it gives."""
@@ -419,23 +419,23 @@ def put_in(leaf: Any, arrays: Any) -> Any:
         return leaf
     if not isinstance(leaf, Storage):
         return wrapped(Tensor, next(arrays))
-    made = wrapped(type(leaf), next(arrays))
+    tensor = wrapped(type(leaf), next(arrays))
     if hasattr(leaf, "__dict__"):
-        made.__dict__.update(leaf.__dict__)
-    return made
+        tensor.__dict__.update(leaf.__dict__)
+    return tensor
 
 
 def user_line(error: BaseException) -> str:
     """Return the innermost line of a traceback that is of no library, with file and number."""
-    trace, found = error.__traceback__, None
+    trace, innermost = error.__traceback__, None
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not name.startswith(PACKAGE) and not any(part in name for part in LIBRARIES):
-            found = trace
+            innermost = trace
         trace = trace.tb_next
-    if found is None:
+    if innermost is None:
         return "the step"
-    name, number = found.tb_frame.f_code.co_filename, found.tb_lineno
+    name, number = innermost.tb_frame.f_code.co_filename, innermost.tb_lineno
     return f"line {number} of {name}, `{linecache.getline(name, number).strip()}`,"
 
 

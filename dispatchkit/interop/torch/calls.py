@@ -136,9 +136,9 @@ def bound(
     None where the call fits no signature that is known
     """
     for parameters in signatures(func):
-        given = _bound(parameters, args, kwargs)
-        if given is not None:
-            return [p.name for p in parameters], given
+        arguments = _bound(parameters, args, kwargs)
+        if arguments is not None:
+            return [p.name for p in parameters], arguments
     return None
 
 
@@ -146,19 +146,23 @@ def _bound(parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping
     by_place = [p for p in parameters if not p.keyword]
     if len(args) > len(by_place):
         return None
-    given = dict(zip([p.name for p in by_place], args, strict=False))
-    if not given.keys().isdisjoint(kwargs):
+    arguments = dict(zip([p.name for p in by_place], args, strict=False))
+    if not arguments.keys().isdisjoint(kwargs):
         return None
-    given.update(kwargs)
-    if not given.keys() <= {p.name for p in parameters}:
+    arguments.update(kwargs)
+    if not arguments.keys() <= {p.name for p in parameters}:
         return None
     for p in parameters:
-        if p.name not in given:
+        if p.name not in arguments:
             if p.default is NO_DEFAULT:
                 return None
-        elif not _fits(p.kind, given[p.name]):
+        elif not _fits(p.kind, arguments[p.name]):
             return None
-    return {p.name: given[p.name] for p in parameters if p.name in given and not _is_default(given[p.name], p.default)}
+    return {
+        p.name: arguments[p.name]
+        for p in parameters
+        if p.name in arguments and not _is_default(arguments[p.name], p.default)
+    }
 
 
 def _is_default(value: Any, default: Any) -> bool:
@@ -180,7 +184,7 @@ def _fits(kind: str, value: Any) -> bool:
     if kind in ("int", "SymInt"):
         return whole
     if kind in ("List[int]", "List[SymInt]"):
-        return whole or (isinstance(value, (list, tuple)) and all(isinstance(one, int) for one in value))
+        return whole or (isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value))
     if kind == "bool":
         return isinstance(value, bool)
     if kind in ("number", "Scalar", "float"):
@@ -209,28 +213,28 @@ _signature = functools.cache(inspect.signature)
 def signatures(func: Callable[..., Any]) -> tuple[tuple[Parameter, ...], ...]:
     """Return the signatures of a function, one for each overload, without those that write into an argument."""
     try:
-        found = inspect.signature(func)
+        signature = inspect.signature(func)
     except (TypeError, ValueError):
         schemas = torch._C._jit_get_schemas_for_operator(f"aten::{func.__name__}")
         return tuple(_of_schema(schema) for schema in schemas if _computes(schema))
-    return (tuple(_of_python(found)),)
+    return (tuple(_of_python(signature)),)
 
 
 def _computes(schema: Any) -> bool:
     """Return whether a schema is of tensors, and gives its result back."""
     kinds = [str(argument.type) for argument in schema.arguments]
-    return any("Tensor" in kind for kind in kinds) and not any(one.is_out for one in schema.arguments)
+    return any("Tensor" in kind for kind in kinds) and not any(argument.is_out for argument in schema.arguments)
 
 
 def _of_schema(schema: Any) -> tuple[Parameter, ...]:
     return tuple(
         Parameter(
-            "input" if one.name == "self" else one.name,
-            str(one.type),
-            one.default_value if one.has_default_value() else NO_DEFAULT,
-            one.kwarg_only,
+            "input" if argument.name == "self" else argument.name,
+            str(argument.type),
+            argument.default_value if argument.has_default_value() else NO_DEFAULT,
+            argument.kwarg_only,
         )
-        for one in schema.arguments
+        for argument in schema.arguments
     )
 
 
@@ -335,35 +339,35 @@ def _call_of(
     parameters = operation.parameters
     if not kwargs and len(args) == (2 if parameters.binary else 1 if parameters.unary else -1):
         return args, kwargs
-    found = bound(func, args, kwargs)
-    if found is None:
+    call = bound(func, args, kwargs)
+    if call is None:
         raise NotTranslated
-    order, given = found
+    order, arguments = call
     signature = parameters.signature.parameters
     by_place = [p for p in signature.values() if p.kind is p.POSITIONAL_ONLY]
-    own = []
+    positional = []
     for name, _ in zip(order, by_place, strict=False):
-        if name not in given:
+        if name not in arguments:
             raise NotTranslated
-        own.append(_converted(given.pop(name)))
+        positional.append(_converted(arguments.pop(name)))
     keywords = {}
-    for name, value in given.items():
-        renamed = next((one for one in (name, *KEYWORDS.get(name, ())) if one in signature), None)
+    for name, value in arguments.items():
+        renamed = next((candidate for candidate in (name, *KEYWORDS.get(name, ())) if candidate in signature), None)
         if renamed is None:
             raise NotTranslated
         keywords[renamed] = _converted(value)
     try:
-        parameters.signature.bind(*own, **keywords)
+        parameters.signature.bind(*positional, **keywords)
     except TypeError:
         raise NotTranslated from None
-    return tuple(own), keywords
+    return tuple(positional), keywords
 
 
 def _converted(value: Any) -> Any:
     """Return a dtype of PyTorch as NumPy's where it has it, a list of integers as a tuple."""
     if isinstance(value, torch.dtype):
         return getattr(np, dtype_name(value), value)
-    if isinstance(value, list) and all(isinstance(one, int) for one in value):
+    if isinstance(value, list) and all(isinstance(item, int) for item in value):
         return tuple(value)
     return value
 

@@ -141,12 +141,12 @@ def opened(value: Any) -> Any:
     if isinstance(value, Tensor):
         if isinstance(value.array, torch.Tensor) and value._node is None:
             return value
-        made = twin(value)
-        made.array = raw_array(to_torch(value))
-        return made
+        result = twin(value)
+        result.array = raw_array(to_torch(value))
+        return result
     if isinstance(value, Storage):
         return value
-    made = value
+    result = value
     try:
         names = tensor_protocol.types.fields_of(value)
     except RegistrationError:
@@ -157,8 +157,8 @@ def opened(value: Any) -> Any:
         if isinstance(held, np.ndarray):
             new = torch.from_numpy(held)
         if new is not held:
-            made = with_attributes(made, [(name, new)])
-    return made
+            result = with_attributes(result, [(name, new)])
+    return result
 
 
 Call = Callable[..., Any]
@@ -293,12 +293,12 @@ def as_dispatchkit_function(function: Call) -> Call:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = mapped(_tensors, (args, kwargs))
-        xs = list(arrays_of(given))
+        call_arguments = mapped(_tensors, (args, kwargs))
+        xs = list(arrays_of(call_arguments))
         if any(in_own_graph(x.array) for x in xs):
-            args, kwargs = mapped(closed, given)
+            args, kwargs = mapped(closed, call_arguments)
             return mapped(_tensors, function(*args, **kwargs))
-        return _OfTorch.apply(_Placed(function, given), *xs)
+        return _OfTorch.apply(_Placed(function, call_arguments), *xs)
 
     return call
 
@@ -378,8 +378,8 @@ class _OfTorch(Function):
 
 def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
     """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
-    found: Tensor = wrapped(Tensor, raw_array(like(others[0], t) if others else t))
-    return found
+    tensor: Tensor = wrapped(Tensor, raw_array(like(others[0], t) if others else t))
+    return tensor
 
 
 class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyTorch is not installed
@@ -490,11 +490,11 @@ def set_weight(module: torch.nn.Module, name: str, value: Any) -> FieldParameter
     old = module._parameters.get(name)
     if old is None:
         raise AttributeError(f"set_weight: {type(module).__name__} has no parameter {name!r}")
-    made = FieldParameters(value)
+    parameters = FieldParameters(value)
     if tuple(value.shape) != tuple(old.shape):
         raise ValueError(
             f"set_weight: {name!r} has shape {tuple(old.shape)}, the {type(value).__name__} {tuple(value.shape)}"
         )
     delattr(module, name)
-    module.add_module(name, made)
-    return made
+    module.add_module(name, parameters)
+    return parameters

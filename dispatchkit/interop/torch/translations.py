@@ -145,8 +145,8 @@ TRANSLATIONS["std"], TRANSLATIONS["var"] = _spread("std"), _spread("var")
 
 @translation("sort")
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    given = {"axis": dim, "descending": descending}
-    return xp.sort(input, **given), xp.argsort(input, **given)
+    order = {"axis": dim, "descending": descending}
+    return xp.sort(input, **order), xp.argsort(input, **order)
 
 
 @translation("transpose")

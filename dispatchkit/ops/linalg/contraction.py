@@ -265,7 +265,7 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
     tensor(5.)
     """
     read = _read(subscripts, operands)
-    terms = [Term(i, *_prepared(xp, x, read.terms[i], read.sizes)) for i, x in enumerate(operands)]
+    terms = [Term(i, *_prepared(xp, x, read.terms[i], read)) for i, x in enumerate(operands)]
     for step in found_path(einsum.__name__, read, optimize):
         # In the order of the operands, as a chain of matrices is written with its products in place.
         chosen = sorted((terms[place] for place in step), key=_number)
@@ -286,9 +286,14 @@ def _read(subscripts: str, operands: Sequence[Any]) -> Subscripts:
     return read_subscripts(einsum.__name__, subscripts, tuple(shape_of(x) for x in operands))
 
 
-def _prepared(xp: Namespace, x: Any, labels: Labels, sizes: Sizes) -> tuple[Labels, Any]:
+def _prepared(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[Labels, Any]:
     """Return an operand with one axis for each label, and none of length 1 that is to broadcast."""
-    stretched = tuple(i for i, label in enumerate(labels) if x.shape[i] != sizes[label])
+    if not labels:
+        return labels, x  # a number, too
+    # Each product counts in a sum: inf times the sum of what it is multiplied by is another number.
+    shape = tuple(n if label in read.output else read.sizes[label] for n, label in zip(x.shape, labels, strict=True))
+    x = x if x.shape == shape else xp.broadcast_to(x, shape)
+    stretched = tuple(i for i, label in enumerate(labels) if x.shape[i] != read.sizes[label])
     if stretched:
         x = xp.squeeze(x, axis=stretched)
         labels = tuple(label for i, label in enumerate(labels) if i not in stretched)
