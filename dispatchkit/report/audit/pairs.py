@@ -161,15 +161,15 @@ class Call:
     def values(self, left: Any, right: Any, filler: Any) -> dict[str, Any]:
         """Return what each array parameter is given; what may be left out is."""
         named = self.operation.parameters.signature.parameters
-        types: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for p in self.operation.parameters.arrays:
             if p is self.first:
-                types[p.name] = (left, right) if p is self.second else left
+                values[p.name] = (left, right) if p is self.second else left
             elif p is self.second:
-                types[p.name] = right
+                values[p.name] = right
             elif named[p.name].default is named[p.name].empty and p.form is not Form.STAR:
-                types[p.name] = int if p.form is Form.INDEX else filler
-        return types
+                values[p.name] = int if p.form is Form.INDEX else filler
+        return values
 
     def text(self, left: str, right: str, filler: str) -> str:
         """Return a call in words."""
