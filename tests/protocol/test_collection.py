@@ -26,7 +26,6 @@ class Lasting:
 @pytest.fixture(autouse=True, scope="module")
 def objects_of_other_tests() -> None:
     """Have the many collections of these tests pass over what the tests before them left: half a second each time."""
-    gc.collect()
     gc.freeze()
 
 
