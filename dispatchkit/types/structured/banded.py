@@ -194,6 +194,8 @@ class Bands:
 
     def solve(self, columns: np.ndarray, bands: np.ndarray) -> Any:
         solve_banded = scipy_linalg("solve").solve_banded
+        if bands.shape[-1] == 1 and not bands[self.upper, 0]:
+            raise np.linalg.LinAlgError("singular matrix")  # SciPy divides by the one element
         return solve_banded((self.lower, self.upper), bands, columns, check_finite=False)
 
     def log_determinant(self, bands: np.ndarray) -> tuple[Any, Any]:
