@@ -73,6 +73,7 @@ def test_another_number_of_diagonals_is_refused() -> None:
 @pytest.mark.parametrize("bands", [np.zeros((1, 1)), np.zeros((3, 1)), np.zeros((2, 1, 1))])
 def test_a_matrix_of_one_zero_is_singular(bands: Any) -> None:
     x = BandedTensor(bands, lower=bands.shape[-2] // 2, upper=bands.shape[-2] // 2)
-    for solved in (lambda: dk.linalg.solve(x, dk.ones((1, 1))), lambda: dk.linalg.solve(x, x).to_dense()):
-        with pytest.raises(np.linalg.LinAlgError, match="singular matrix"):
-            solved()
+    with pytest.raises(np.linalg.LinAlgError, match="singular matrix"):
+        dk.linalg.solve(x, dk.ones((1, 1)))
+    with pytest.raises(np.linalg.LinAlgError, match="singular matrix"):
+        dk.linalg.solve(x, x).to_dense()
