@@ -43,7 +43,7 @@ SECTIONS = {
         "fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
-    "Insight": "explain rules which coverage audit record_calls draw",
+    "Insight": "explain rules which coverage audit record_calls draw checked verify",
     "Tensors": "Tensor arrays_of Generator manual_seed set_printoptions set_default_dtype get_default_dtype load save",
     "Compiled steps": "compile",
     "Gradients": "no_grad enable_grad set_grad_enabled is_grad_enabled",
