@@ -110,17 +110,43 @@ def wrong_derivatives_of(
     chosen : tells the operands by whose fields it is differentiated
     transformed, refusals : as of `wrong_derivatives`
     """
+    instances = [operand.make() for operand in call.operands if chosen(operand)]
+    return wrong_derivatives_by(
+        call.operation,
+        lambda values: call.run(*call.with_values(values, chosen)),
+        dense,
+        instances,
+        transformed,
+        refusals,
+    )
+
+
+def wrong_derivatives_by(
+    operation: Overridable,
+    run: Callable[[Iterable[Any]], Any],
+    dense: Callable[[Any], Any],
+    instances: list[Any],
+    transformed: Transformed = gradients,
+    refusals: tuple[type[Exception], ...] = (),
+) -> WrongDerivatives | None:
+    """Compare the derivatives of a call by some of its arrays with those of the dense computation.
+
+    Parameters
+    ----------
+    operation, run : that is called; makes the call with values in the place of these arrays
+    dense : makes plain tensors of arguments and results
+    instances : the arrays
+    transformed, refusals : as of `wrong_derivatives`
+    """
 
     def form(on_dense: bool) -> Function:
         def function(*arrays: Any) -> list[Any]:
-            values = map(dense, arrays) if on_dense else arrays
-            result = dense(call.run(*call.with_values(values, chosen)))
-            parts = members(determined(call.operation, result, result)[0])
+            result = dense(run(map(dense, arrays) if on_dense else arrays))
+            parts = members(determined(operation, result, result)[0])
             return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
 
         return function
 
-    instances = [operand.make() for operand in call.operands if chosen(operand)]
     return wrong_derivatives(form, instances, transformed, refusals)
 
 

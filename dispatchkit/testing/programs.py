@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,24 +30,22 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import entering
 from dispatchkit.testing.differences import (
-    NUMBERS,
     Difference,
-    Function,
     densified,
     described,
-    determined,
     difference,
     is_determined,
     members,
     same,
     shown,
-    wrong_derivatives,
 )
+from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.instances import anew
 from dispatchkit.testing.pasting import Writer, code_of
 
 T = TypeVar("T")
 types = tensor_protocol.types
+_densified = partial(densified, tensor_protocol)
 SETITEM = tensor_protocol.operation(xp.setitem)
 # What is said instead of an answer; NumPy's linear algebra has no half precision, which structures do not need.
 REFUSALS = (NoImplementationError, DensifyError, Warning)
@@ -92,8 +91,8 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
     """Check a program: each call that meets an array type is made once more on dense forms, and compared.
 
     The first call that differs raises. A call is compared in its values, shape, dtype, errors, in what it writes into
-    its arguments, in whether its result shares memory with them, and, where a graph is recorded, in its gradients by
-    all of its arguments. It takes the time of the program on dense forms, too, and about half a millisecond a call.
+    its arguments, in whether its result shares memory with them, and, where one of these requires a gradient, in its
+    gradients by all of them. It takes the time of the program on dense forms, too, and about half a millisecond a call.
 
     Parameters
     ----------
@@ -153,7 +152,7 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
 
     @override
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(operation, args, kwargs, self.gradients)
+        call = ProgramCall(operation, args, kwargs, self.gradients)
         if not any(map(is_typed, call.arrays())) or not is_determined(operation):
             return NotImplemented
         reason = next(filter(None, map(_incomparable, call.arrays())), None)
@@ -184,7 +183,7 @@ def _incomparable(value: Any) -> str | None:
 
 
 @dataclass
-class Call:
+class ProgramCall:
     """A call of a program.
 
     Attributes
@@ -202,10 +201,10 @@ class Call:
         """Return its array arguments, in the order of the signature."""
         return [value for _, value in self.operation.parameters.values(self.args, self.kwargs)]
 
-    def replaced(self, change: Callable[[Any], Any]) -> Call:
+    def replaced(self, change: Callable[[Any], Any]) -> ProgramCall:
         """Return the call with `change` made to each array argument."""
         args, kwargs = self.operation.parameters.replace(self.args, self.kwargs, lambda _, value: change(value))
-        return Call(self.operation, args, kwargs, self.gradients)
+        return ProgramCall(self.operation, args, kwargs, self.gradients)
 
     def elements(self) -> list[Any]:
         """Return copies of the arrays in its arguments."""
@@ -215,7 +214,7 @@ class Call:
         """Return the result."""
         return self.operation.function(*self.args, **self.kwargs)
 
-    def checked(self, dense: Call) -> Any:
+    def checked(self, dense: ProgramCall) -> Any:
         """Make the call, and compare it with the same call on dense forms; return its result.
 
         Raises
@@ -242,22 +241,25 @@ class Call:
             return None
 
     def __str__(self) -> str:
-        call = self.replaced(_Outline)
+        call = self.replaced(_outline)
         written = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
         return f"{self.operation.qualified_name}({', '.join(written)})"
 
 
-class _Outline:
-    """Prints the type, shape and dtype of an array, and other values as they are."""
+class _Text:
+    """Prints as a text, in the place of an array."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, text: str) -> None:
+        self.text = text
 
     def __repr__(self) -> str:
-        value = self.value
-        return (
-            f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if hasattr(value, "shape") else repr(value)
-        )
+        return self.text
+
+
+def _outline(value: Any) -> _Text:
+    """Return the type, shape and dtype of an array, another value as it is."""
+    is_array = hasattr(value, "shape")
+    return _Text(f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if is_array else repr(value))
 
 
 def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()) -> tuple[Any, Exception | None]:
@@ -280,13 +282,15 @@ def _aside() -> Iterator[None]:
 
 def _dense_copy(value: Any) -> Any:
     """Return an array argument as a plain tensor in memory of its own, outside of any graph."""
-    value = densified(tensor_protocol, value)
+    value = _densified(value)
     if isinstance(value, Tensor):
         return xp.clone(value.detach())
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _difference(call: Call, before: list[Any], dense: Call, result: Any, error: Exception | None) -> Difference | None:
+def _difference(
+    call: ProgramCall, before: list[Any], dense: ProgramCall, result: Any, error: Exception | None
+) -> Difference | None:
     """Return in what a call differs from the same call on dense forms, None where it does not.
 
     Parameters
@@ -301,7 +305,7 @@ def _difference(call: Call, before: list[Any], dense: Call, result: Any, error: 
         return _answer_to_none(result, error, refusal)
     if error is not None:
         return _named("error", described(error), shown(expected))
-    found, unreadable = _outcome(lambda: densified(tensor_protocol, result))
+    found, unreadable = _outcome(lambda: _densified(result))
     if unreadable is not None:
         text = f"{type_name(type(result))}, whose dense form raises {described(unreadable)}"
         return _named("error", text, shown(expected))
@@ -321,22 +325,22 @@ def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) ->
     """Return that a type answers a call that plain tensors refuse; one that computes lazily may do so later."""
     if error is not None or NO_DENSE_ANSWER in str(refusal):
         return None
-    found, unreadable = _outcome(lambda: densified(tensor_protocol, result))
+    found, unreadable = _outcome(lambda: _densified(result))
     return None if unreadable is not None else _named("error", shown(found), described(refusal))
 
 
-def _wrong_arguments(call: Call, before: list[Any], dense: Call) -> Difference | None:
+def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -> Difference | None:
     """Return which instance does not hold what the call on dense forms left there."""
     if call.operation is not SETITEM and all(map(same, call.elements(), before)):
         return None
     for (p, value), plain in zip(call.operation.parameters.values(call.args, call.kwargs), dense.arrays(), strict=True):
-        wrong = difference(densified(tensor_protocol, value), plain) if is_typed(value) else None
+        wrong = difference(_densified(value), plain) if is_typed(value) else None
         if wrong is not None:
             return _named("mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}")
     return None
 
 
-def _wrong_result(call: Call, found: Any, expected: Any) -> Difference | None:
+def _wrong_result(call: ProgramCall, found: Any, expected: Any) -> Difference | None:
     wrong = difference(found, expected, call.arrays(), operation=call.operation)
     if wrong is not None and wrong.aspect == "value" and kinds.linalg in call.operation.kind.lineage():
         # Sums of products in another order, or without those by zero, have NaN in other places.
@@ -352,7 +356,7 @@ def _difference_where_finite(found: Any, expected: Any) -> Difference | None:
     return difference(xp.where(finite, found, expected), expected)
 
 
-def _shared_memory(call: Call, dense: Call, result: Any, expected: Any) -> Difference | None:
+def _shared_memory(call: ProgramCall, dense: ProgramCall, result: Any, expected: Any) -> Difference | None:
     """Return that assigning to elements of a result, or of an argument, changes the other, as dense results do not."""
     plain = _memory(dense.arrays())
     if any(_overlap(array, other) for array, _ in _memory(expected) for other, _ in plain):
@@ -389,7 +393,7 @@ def _is_assignable(cls: type) -> bool:
     return bool(tensor_protocol.chain(SETITEM, (cls, (int,), int)).steps)
 
 
-def _wrong_gradient(call: Call) -> Difference | None:
+def _wrong_gradient(call: ProgramCall) -> Difference | None:
     """Return in what the gradients by all floating-point arguments differ, where one of them requires a gradient."""
     required = (isinstance(leaf, Tensor) and leaf.requires_grad for value in call.arrays() for leaf in arrays_of(value))
     if not (call.gradients and is_grad_enabled() and any(required)):
@@ -397,17 +401,11 @@ def _wrong_gradient(call: Call) -> Difference | None:
     operands = [value for value in call.arrays() if any(map(is_floating, arrays_of(value)))]
     places = {id(value): place for place, value in enumerate(operands)}
 
-    def form(on_dense: bool) -> Function:
-        def function(*values: Any) -> list[Any]:
-            arrays = [densified(tensor_protocol, value) for value in values] if on_dense else values
-            inner = call.replaced(lambda value: arrays[places[id(value)]] if id(value) in places else value)
-            dense = densified(tensor_protocol, inner.make())
-            parts = members(determined(call.operation, dense, dense)[0])
-            return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
+    def run(values: Iterable[Any]) -> Any:
+        arrays = list(values)
+        return call.replaced(lambda value: arrays[places[id(value)]] if id(value) in places else value).make()
 
-        return function
-
-    wrong = wrong_derivatives(form, [anew(value) for value in operands])
+    wrong = wrong_derivatives_by(call.operation, run, _densified, [anew(value) for value in operands])
     if wrong is None:
         return None
     if isinstance(wrong.found, Exception):
@@ -415,23 +413,20 @@ def _wrong_gradient(call: Call) -> Difference | None:
     return _named("gradient", shown(wrong.found[wrong.place]), shown(wrong.expected[wrong.place]))
 
 
-def _explained(call: Call, wrong: Difference) -> WrongCallError:
+def _explained(call: ProgramCall, wrong: Difference) -> WrongCallError:
     """Return the error of a call that differs, with the smallest call that differs likewise."""
     simple = _simplest(call, wrong.aspect)
-    program = ""
+    call, wrong = simple or (call, wrong)
     with entering() as noted:
-        if simple is not None:
-            call, wrong = simple
         _outcome(call.replaced(anew).make)
-    if simple is not None:
-        program = _program(call)
+    program = "" if simple is None else _program(call)
     rules = tuple(map(str, noted.rules))
     return WrongCallError(
         call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program
     )
 
 
-def _simplest(call: Call, aspect: str) -> tuple[Call, Difference] | None:
+def _simplest(call: ProgramCall, aspect: str) -> tuple[ProgramCall, Difference] | None:
     """Return the simplest call that differs in the same way, and in what; None where it differs no more by itself."""
     wrong = call.again()
     if wrong is None or wrong.aspect != aspect:
@@ -447,11 +442,11 @@ def _simplest(call: Call, aspect: str) -> tuple[Call, Difference] | None:
     return call, wrong
 
 
-def _simpler(call: Call) -> Iterator[Call]:
+def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:
     """Yield calls without one of the keywords, and with whole numbers in the place of others."""
     for name in call.kwargs:
         kwargs = {key: value for key, value in call.kwargs.items() if key != name}
-        yield Call(call.operation, call.args, kwargs, call.gradients)
+        yield ProgramCall(call.operation, call.args, kwargs, call.gradients)
     if any(
         not np.array_equal(array, _counted(array)) for array, _ in _memory(call.arrays()) if array.dtype.kind in "fc"
     ):
@@ -463,7 +458,7 @@ def _counted(array: Any) -> Any:
     return np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
 
 
-def _program(call: Call) -> str:
+def _program(call: ProgramCall) -> str:
     """Return a program that makes a call, and the same on dense forms."""
     writer = Writer()
     names = {id(value): writer.named(value) for value in call.arrays() if isinstance(value, Tensor) or is_typed(value)}
@@ -472,7 +467,7 @@ def _program(call: Call) -> str:
     def written(on_dense: bool) -> str:
         def text(value: Any) -> Any:
             name = names.get(id(value))
-            return value if name is None else _Name(f"{name}.to_dense()" if on_dense and is_typed(value) else name)
+            return value if name is None else _Text(f"{name}.to_dense()" if on_dense and is_typed(value) else name)
 
         replaced = call.replaced(text)
         arguments = [
@@ -484,18 +479,8 @@ def _program(call: Call) -> str:
     return writer.text([f"print({written(False)})", f"print({written(True)})"])
 
 
-class _Name:
-    """Prints the name of a variable."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return self.name
-
-
 def verify(program: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-    """Call a function with every call that meets an array type checked against the same call on dense forms.
+    """ProgramCall a function with every call that meets an array type checked against the same call on dense forms.
 
     Parameters
     ----------

@@ -165,6 +165,41 @@ def test_keywords_that_do_not_matter_are_left_out() -> None:
         dk.verify(dk.mean, hankel(1.0, 2, 3, 4, 6), axis=0, keepdims=True)
 
 
+def test_a_fault_that_the_call_alone_does_not_show_has_no_program() -> None:
+    calls: list[Any] = []
+
+    @dk.implements(dk.prod)
+    def wrong_once(x: Hankel, /) -> Any:
+        calls.append(x)
+        return dk.prod(x.to_dense()) + (len(calls) == 1)
+
+    with pytest.raises(WrongCallError) as caught, dk.densify(on="allow"):
+        dk.verify(dk.prod, hankel(1.0, 2, 3))
+    assert caught.value.program == ""
+    assert "wrong_once(Hankel" in str(caught.value)
+    assert str(caught.value).endswith("expected: 12.")
+
+
+def test_half_precision_that_lapack_lacks_is_no_difference() -> None:
+    with pytest.raises(TypeError, match="float16 is unsupported in linalg"):
+        dk.linalg.det(dk.ones((1, 1), dtype=np.float16))
+    assert float(dk.verify(dk.linalg.det, DiagonalTensor(np.ones(1, np.float16)))) == 1.0
+
+
+def test_products_may_leave_out_zeros_times_infinity_but_no_finite_number() -> None:
+    x, y = DiagonalTensor([2.0, 3.0]), dk.asarray([[np.inf, 1.0], [1.0, 1.0]])
+    with np.errstate(invalid="ignore"):
+        assert not np.array_equal(x @ y, x.to_dense() @ y)
+        np.testing.assert_array_equal(dk.verify(dk.matmul, x, y), x @ y)
+
+    @dk.implements(dk.matmul)
+    def scale_by_one(x1: DiagonalTensor, x2: dk.Tensor, /) -> Any:
+        return x2
+
+    with pytest.raises(WrongCallError, match=r"value: dispatchkit\.matmul"), np.errstate(invalid="ignore"):
+        dk.verify(dk.matmul, x, y)
+
+
 def test_a_right_program_gives_what_it_gives_unchecked() -> None:
     def program() -> Any:
         x = DiagonalTensor(dk.tensor([1.0, 2.0], requires_grad=True))
