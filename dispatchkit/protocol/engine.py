@@ -21,7 +21,7 @@ from dispatchkit.protocol.registration import decorators
 from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback
+from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain import Explanation
@@ -189,6 +189,8 @@ class DispatchProtocol:
         from_dense: str | Callable[[Any, Any], Any] | None = None,
         closed: Iterable[Callable[..., Any] | Kind] = (),
         impossible: Iterable[Callable[..., Any] | Kind] = (),
+        relation: str | float | Callable[[Any, Any], Any] | Relation | None = None,
+        refuses: Iterable[type[Exception]] | None = None,
     ) -> Callable[[T], T]:
         """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
@@ -207,6 +209,11 @@ class DispatchProtocol:
             dense checkpoints
         closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
         impossible : functions and kinds that cannot keep the structure; advice leaves them out
+        relation : how results relate to those of the same calls on dense forms, with which the checks of `dk.testing`
+            compare them: by default inherited, else ``"equal"``; ``"unrelated"`` where there is nothing to compare
+            with; a tolerance; a function of an instance and the dense result, whether the one is right for the other;
+            or a `dk.testing.Relation`
+        refuses : exceptions by which the type refuses calls by design, such as an error of units; by default inherited
 
         Raises
         ------
@@ -229,7 +236,8 @@ class DispatchProtocol:
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declared = (fallback, priority, fields, dense, from_dense)
-        return decorators.array_type(self, Declaration(*declared, closed=tuple(closed), impossible=tuple(impossible)))
+        named = tuple(closed), tuple(impossible), relation, None if refuses is None else tuple(refuses)
+        return decorators.array_type(self, Declaration(*declared, None, *named))
 
     def register_type(
         self,

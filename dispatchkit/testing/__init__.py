@@ -11,6 +11,7 @@ from dispatchkit import catalogue  # noqa: F401  # every operation is tested
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.declare.samples import Draw, Sample, draw, sample
+from dispatchkit.protocol.types.declaration import Relation
 from dispatchkit.testing.conformance import CHECKS, Check, TypeConformance, check_type
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
 from dispatchkit.testing.programs import WrongCallError, checked, verify
@@ -25,6 +26,7 @@ __all__ = [
     "ConformanceError",
     "Draw",
     "Failure",
+    "Relation",
     "Sample",
     "TypeConformance",
     "Wrapper",

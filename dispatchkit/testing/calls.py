@@ -418,7 +418,7 @@ class TypeCall(Call):
                 found = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
             return simple(found) if counted else varied(found, turn)
 
-        return Operand(own, make, lambda: subject.dense(make()))
+        return Operand(own, make, lambda: subject.right_dense(make()))
 
     def failure(self, check: str, found: str, expected: str, text: str = "", again: Again | None = None) -> Failure:
         """Return that a check found something wrong with the call, or with a form of it that has a text of its own."""

@@ -10,8 +10,8 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from inspect import unwrap
-from types import FrameType
-from typing import Any
+from types import FrameType, FunctionType
+from typing import Any, TypeAlias
 
 from dispatchkit.protocol.instance import TensorFunctionMode
 from dispatchkit.protocol.overridable import Overridable
@@ -21,6 +21,7 @@ from dispatchkit.testing.examination import fails
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 from dispatchkit.testing.forms import repeatable
 
+Place: TypeAlias = tuple[str, str]  # a file, and a module
 PATIENCE = 0.25  # seconds that a thread waits for its turn while the other is held up by a lock
 
 
@@ -89,7 +90,7 @@ def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | N
     if not calls:
         return
     expected = [_call(subject, call) for call in calls]
-    results = _Turns(_files(subject, operation)).run([partial(_call, subject, call) for call in calls])
+    results = _Turns(own_places(subject, operation)).run([partial(_call, subject, call) for call in calls])
     for call, result, right in zip(calls, results, expected, strict=True):
         yield _failure("threads", subject, call, result, right)
 
@@ -118,8 +119,8 @@ def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected:
     return None if difference is None else call.failure(check, *difference)
 
 
-def _files(subject: Subject, operation: Overridable) -> set[str]:
-    """Return the files that hold the type's own code: its methods and its handlers for an operation."""
+def own_places(subject: Subject, operation: Overridable) -> set[Place]:
+    """Return where the type's own code is: its methods and its handlers for an operation."""
     library = __name__.partition(".")[0]
     classes = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
     parts = [(c.__module__, value) for c in classes for value in vars(c).values()]
@@ -127,22 +128,27 @@ def _files(subject: Subject, operation: Overridable) -> set[str]:
     rules = operation.rules_for_calls()
     functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(classes)]
     # A method of a declared type may be wrapped by the library's, whose lines hold locks.
-    codes = [getattr(unwrap(function), "__code__", None) for function in functions]
-    return {code.co_filename for code in codes if code is not None}
+    inner = [function for function in map(unwrap, functions) if isinstance(function, FunctionType)]
+    return {(function.__code__.co_filename, function.__module__) for function in inner}
+
+
+def place_of(frame: FrameType) -> Place:
+    """Return the file and the module of what runs; a dataclass has methods in the file ``<string>``, as others have."""
+    return frame.f_code.co_filename, frame.f_globals.get("__name__", "")
 
 
 class _Turns:
-    """Runs two functions in threads that hand over to each other after every line of some files.
+    """Runs two functions in threads that hand over to each other after every line of some code.
 
     What goes wrong when threads meet is then found each time, and not once in a thousand runs.
 
     Parameters
     ----------
-    files : the files whose lines count
+    places : where the code is whose lines count
     """
 
-    def __init__(self, files: set[str]) -> None:
-        self.files = files
+    def __init__(self, places: set[Place]) -> None:
+        self.places = places
         self.condition = threading.Condition()
         self.turn = 0
         self.finished = [False, False]
@@ -180,7 +186,7 @@ class _Turns:
             return on_line
 
         def on_call(frame: FrameType, event: str, arg: Any) -> Any:
-            return on_line if frame.f_code.co_filename in self.files else None
+            return on_line if place_of(frame) in self.places else None
 
         return on_call
 

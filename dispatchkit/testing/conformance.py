@@ -155,7 +155,7 @@ def check_type(
     checks : names of the checks to make; all by default
     depth : for how many calls of each operation, instance and rule more than values is checked; None for all
     operations : the functions to call; all by default
-    refuses : exceptions that the type raises by design, such as an error of units
+    refuses : exceptions by which the type refuses calls, such as an error of units, besides those that it declares
     closed : functions whose results must be instances when all array arguments are
     progress : whether to show the progress on a terminal, after a second
 

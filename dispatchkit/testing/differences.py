@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,11 @@ from dispatchkit.declare.wrapping import wrapped
 from dispatchkit.func import vjp
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.graph.storage import vertex_of
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.handlers import function_name, type_name
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.protocol.types.declaration import RELATIONS, Relation
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
 
@@ -136,6 +139,7 @@ def difference(
     *,
     values: bool = True,
     operation: Overridable | None = None,
+    tolerance: float = 0.0,
 ) -> Difference | None:
     """Compare a dense result with the right one.
 
@@ -145,6 +149,7 @@ def difference(
     given : what they were computed from: a result is no more exact than the numbers that went in
     values : whether elements are compared, and not containers, shapes and dtypes alone
     operation : that gave them, of whose results that are not unique what all right ones have in common is compared
+    tolerance : relative error of elements, and relative to the largest; 0 for half the digits
 
     Returns
     -------
@@ -160,8 +165,94 @@ def difference(
         texts = f"{len(ours)} results", f"{len(theirs)} results"
         return Difference("type", texts[0], texts[1], " instead of ".join(texts))
     eps = cache(partial(exactness, given))
-    pairs = (_of_pair(*pair, eps, values) for pair in zip(ours, theirs, strict=True))
-    return next((one for one in pairs if one is not None), None)
+    pairs = (_of_pair(*pair, eps, values, tolerance) for pair in zip(ours, theirs, strict=True))
+    return next(filter(None, pairs), None)
+
+
+def relation_of(types: ArrayTypes, values: Iterable[Any]) -> Relation:
+    """Return the loosest relation to dense forms among some values and members of them."""
+    relations = [types.relation(type(value)) for value in members(list(values)) if types.participates(type(value))]
+    return max(relations, key=_looseness, default=RELATIONS["equal"])
+
+
+def _looseness(relation: Relation) -> tuple[bool, bool, float]:
+    return not relation.compared, relation.holds is not None, relation.tolerance
+
+
+def result_difference(
+    operation: Overridable,
+    result: Any,
+    expected: Any,
+    dense: Callable[[Any], Any],
+    given: Sequence[Any],
+    *,
+    values: bool = True,
+) -> Difference | None:
+    """Compare the result of a call with that of the same call on dense forms, as the types in it declare.
+
+    Parameters
+    ----------
+    operation : that was called
+    result, expected : of the call, and of that on dense forms
+    dense : makes plain tensors of results
+    given : the array arguments
+    values : whether elements are compared, and not containers, shapes and dtypes alone
+    """
+    relation = relation_of(operation.types, [*given, *members(result)])
+    if not relation.compared:
+        return None
+    values = values and is_determined(operation)
+    exact = values and relation.holds is None
+    wrong = difference(
+        dense(result), dense(expected), given, values=exact, operation=operation, tolerance=relation.tolerance
+    )
+    return _outside(operation.types, result, expected) if wrong is None and values and not exact else wrong
+
+
+def _outside(types: ArrayTypes, result: Any, expected: Any) -> Difference | None:
+    """Return that an instance is not right for the dense result, by the relation of its type."""
+    for mine, right in zip(members(result), members(expected), strict=True):
+        holds = types.relation(type(mine)).holds if types.participates(type(mine)) else None
+        if holds is not None and not bool(holds(mine, right)):
+            text = f"one for which {function_name(holds)} is true of {shown(right)}"
+            return Difference("value", shown(mine), text, f"{function_name(holds)} is false")
+    return None
+
+
+MOST_MEMBERS = 16
+
+
+def member_difference(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, dense: Callable[[Any], Any]
+) -> Difference | None:
+    """Compare a result with those of the same call on all that instances among its arguments stand for.
+
+    Parameters
+    ----------
+    operation, args, kwargs : the call
+    result : what it gave
+    dense : makes plain tensors of the arguments of types that declare no members
+    """
+    types, values = operation.types, [value for _, value in operation.parameters.values(args, kwargs)]
+    if relation_of(types, values).holds is None or not is_determined(operation):
+        return None
+    choices = [_members_of(types, value, dense) for value in values]
+    for choice in islice(product(*choices), MOST_MEMBERS):
+        chosen = iter(choice)
+        plain_args, plain_kwargs = operation.parameters.replace(args, kwargs, lambda *_, chosen=chosen: next(chosen))
+        try:
+            expected = operation.function(*plain_args, **plain_kwargs)
+        except Exception:  # noqa: BLE001, S112  # a member that has no answer asks for none
+            continue
+        wrong = _outside(types, result, expected)
+        if wrong is not None:
+            return wrong
+    return None
+
+
+def _members_of(types: ArrayTypes, value: Any, dense: Callable[[Any], Any]) -> Sequence[Any]:
+    members_of = types.relation(type(value)).members if types.participates(type(value)) else None
+    return [dense(value)] if members_of is None else members_of(value)
 
 
 def _holder(result: Any) -> type | None:
@@ -177,7 +268,7 @@ def _described_holder(result: Any, counted: bool) -> tuple[str, str]:
     return text, f"{len(list(members(result)))} results" if counted else text
 
 
-def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool) -> Difference | None:
+def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, tolerance: float) -> Difference | None:
     if found is OPAQUE:
         return None
     if isinstance(expected, Tensor) and not isinstance(found, (Tensor, *NUMBERS)):
@@ -190,7 +281,7 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool) 
     if mine.shape != right.shape:
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
-    if values and not close(mine, right) and not close(mine, right, eps()):
+    if values and not close(mine, right, tolerance=tolerance) and not close(mine, right, eps()):
         return Difference("value", shown(mine), shown(right), _furthest(mine, right))
     if mine.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
@@ -205,7 +296,8 @@ def _furthest(found: Any, expected: Any) -> str:
     alike = (found == expected) | (np.isnan(found) & np.isnan(expected))
     place = np.unravel_index(int(np.argmax(np.where(alike, 0, np.where(np.isnan(far), np.inf, far)))), expected.shape)
     index = f" at {tuple(map(int, place))}" if expected.ndim else ""
-    return f"{found[place]:.6g} instead of {expected[place]:.6g}{index}"
+    pairs = [(f"{found[place]:{form}}", f"{expected[place]:{form}}") for form in (".6g", ".17g")]
+    return f"{' instead of '.join(pairs[pairs[0][0] == pairs[0][1]])}{index}"
 
 
 def members(result: Any) -> Iterator[Any]:
@@ -237,8 +329,11 @@ def same(found: Any, expected: Any) -> bool:
         return False
 
 
-def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
-    """Return whether arrays agree to about half the digits of the coarser of their dtypes, or of what has `eps`."""
+def close(found: Any, expected: Any, eps: float = 0.0, tolerance: float = 0.0) -> bool:
+    """Return whether arrays agree to about half the digits of the coarser of their dtypes, or of what has `eps`.
+
+    With a tolerance they may differ by so much, in proportion to each element or to the largest one.
+    """
     if found.dtype.kind not in "fc" and expected.dtype.kind not in "fc":
         return bool(np.array_equal(found, expected))
     if "b" in (found.dtype.kind, expected.dtype.kind):
@@ -247,14 +342,16 @@ def close(found: Any, expected: Any, eps: float = 0.0) -> bool:
         return True
     eps = max(eps, *map(rounding, (found, expected)))
     relative, absolute = (4e-3, 4e-3) if eps > 1e-6 else (1e-4, 1e-5) if eps > 1e-12 else (1.5e-8, 1.5e-10)
+    relative, absolute = max(relative, tolerance), max(absolute, tolerance)
     finite = np.abs(expected[np.isfinite(expected)])
     scale = max(float(finite.max()), 1.0) if finite.size else 1.0  # what cancels is as exact as the largest element
     return bool(np.allclose(found, expected, rtol=relative, atol=absolute * scale, equal_nan=True))
 
 
 def exactness(values: Iterable[Any]) -> float:
-    """Return the rounding error of the coarsest of some values."""
-    return max(map(rounding, values), default=0.0)
+    """Return the rounding error of the coarsest of some values, and of the arrays in them."""
+    values = list(values)
+    return max(map(rounding, (*values, *arrays_of(values))), default=0.0)
 
 
 def rounding(value: Any) -> float:
@@ -297,9 +394,11 @@ class WrongDerivatives(NamedTuple):
         return bool(np.any(self.expected[place]) and not np.any(self.found[place]))  # type: ignore[index]  # no exception
 
 
-def _differing(pairs: list[tuple[Any, Any]], given: Sequence[Any] = ()) -> list[tuple[int, str]]:
+def _differing(
+    pairs: list[tuple[Any, Any]], given: Sequence[Any] = (), tolerance: float = 0.0
+) -> list[tuple[int, str]]:
     """Return which pairs differ, and in what."""
-    found = ((place, difference(*pair, given)) for place, pair in enumerate(pairs))
+    found = ((place, difference(*pair, given, tolerance=tolerance)) for place, pair in enumerate(pairs))
     return [(place, one.brief) for place, one in found if one is not None]
 
 
@@ -333,6 +432,7 @@ def wrong_derivatives(
     instances: list[Any],
     transformed: Transformed = gradients,
     refusals: tuple[type[Exception], ...] = (),
+    tolerance: float = 0.0,
 ) -> WrongDerivatives | None:
     """Compare what a transformation gives of a call on instances and on their dense form; None where they agree.
 
@@ -345,6 +445,7 @@ def wrong_derivatives(
     instances : by whose floating-point fields it is differentiated
     transformed : gives the derivatives of a function as NumPy arrays
     refusals : exceptions by which the type refuses
+    tolerance : as of `difference`
     """
     dense = made(True)
     try:
@@ -360,7 +461,7 @@ def wrong_derivatives(
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
         return WrongDerivatives(expected, error)
     pairs = [_finite(*pair) for pair in zip(found, expected, strict=True)]
-    wrong = _differing(pairs) and _differing(pairs, [*instances, *dense(*instances)])
+    wrong = _differing(pairs, (), tolerance) and _differing(pairs, [*instances, *dense(*instances)], tolerance)
     # At a corner, such as the root of 0, the dense computation has 0 by convention.
     if not wrong or not (any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(one)) for one, _ in pairs)):
         return None

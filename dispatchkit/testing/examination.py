@@ -29,16 +29,17 @@ from dispatchkit.testing.differences import (
     WrongDerivatives,
     described,
     determined,
-    difference,
     gradients,
-    is_determined,
+    member_difference,
     members,
+    relation_of,
+    result_difference,
     same,
     shown,
     wrong_derivatives,
 )
 from dispatchkit.testing.findings import Failure, Subject, undensified
-from dispatchkit.testing.instances import copied
+from dispatchkit.testing.instances import copied, renewed
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,10 @@ def compare_call(outcome: CallResult, dense: Callable[[Any], Any], *, values: bo
     """
     call, operation = outcome.call, outcome.call.operation
     given = [value for _, value in operation.parameters.values(*outcome.arguments)]
-    values = values and is_determined(operation)
-    return difference(dense(outcome.result), dense(call.expected), given, values=values, operation=operation)
+    wrong = result_difference(operation, outcome.result, call.expected, dense, given, values=values)
+    if wrong is not None or not values:
+        return wrong
+    return member_difference(operation, *outcome.arguments, outcome.result, dense)
 
 
 def wrong_derivatives_of(
@@ -138,16 +141,20 @@ def wrong_derivatives_by(
     instances : the arrays
     transformed, refusals : as of `wrong_derivatives`
     """
+    relation = relation_of(operation.types, instances)
+    if not relation.compared or relation.holds is not None:
+        return None
 
     def form(on_dense: bool) -> Function:
         def function(*arrays: Any) -> list[Any]:
+            arrays = tuple(map(renewed, arrays))
             result = dense(run(map(dense, arrays) if on_dense else arrays))
             parts = members(determined(operation, result, result)[0])
             return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
 
         return function
 
-    return wrong_derivatives(form, instances, transformed, refusals)
+    return wrong_derivatives(form, instances, transformed, refusals, relation.tolerance)
 
 
 Novelty = tuple[Any, ...]

@@ -40,7 +40,7 @@ class Subject:
     plain : names of operations whose results are plain tensors though there is metadata
     depth : how many calls of each operation the checks make that look at more than values; None for all
     operations : the functions that are called; all by default
-    refuses : exceptions by which the type refuses calls by design
+    refuses : exceptions by which the type refuses calls by design, besides those that it declares
     closed : the functions whose results on instances alone must be instances
 
     Raises
@@ -85,7 +85,9 @@ class Subject:
         self.from_dense = from_dense
         self.plain = frozenset(plain)
         self.depth = depth
-        self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *refuses)
+        self.relation = tensor_protocol.types.relation(cls)
+        declared = tensor_protocol.types.refuses(cls)
+        self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *declared, *refuses)
         self.closed = frozenset(map(tensor_protocol.operation, closed))
         self.laws: Mapping[str, Law] = metadata if isinstance(metadata, Mapping) else {}
         self.metadata = self._carried() if metadata is None else tuple(metadata)
@@ -145,6 +147,19 @@ class Subject:
             return value
         other = tensor_protocol.types.to_dense(type(value))
         return value if other is None else other(value)
+
+    def right_dense(self, value: Any) -> Any:
+        """Return the dense form of an argument.
+
+        Raises
+        ------
+        ValueError : if an instance is none that the type can hold, since it is not right for its own dense form
+        """
+        dense = self.dense(value)
+        holds = self.relation.holds if isinstance(value, self.cls) else None
+        if holds is not None and not bool(holds(value, dense)):
+            raise ValueError(f"check_type: {value!r} is not right for its own dense form")
+        return dense
 
     def array(self, value: Any) -> Any:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""

@@ -16,7 +16,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
-from dispatchkit.func.containers import arrays_of, mapped
+from dispatchkit.func.containers import arrays_of, mapped, with_variables, zipped
 from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -294,7 +294,6 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
 
 
 def _batches(function: Function, instances: list[Any]) -> list[Any]:
-    def pair(x: Any) -> Any:
-        return xp.stack([x, x * 1.25 if is_floating(x) else x])
-
-    return [np.array(batch.detach().numpy()) for batch in vmap(function)(*mapped(pair, instances))]
+    others = with_variables(lambda x: x * 1.25, instances)
+    pairs = zipped(lambda x, other: xp.stack([x, other]), instances, others, "vmap")
+    return [np.array(batch.detach().numpy()) for batch in vmap(function)(*pairs)]

@@ -13,8 +13,10 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.func.containers import arrays_of, mapped, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.types.declaration import FieldRule
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.strategies import shapes, tensors
+from dispatchkit.tree import with_attributes
 
 Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]] | Any"
 DRAWS = 100  # of a strategy, from which those of new shapes and dtypes are kept
@@ -69,11 +71,23 @@ def varied(value: Any, turn: int) -> Any:
     return _constructed(with_variables(change, value))
 
 
+def renewed(value: Any) -> Any:
+    """Return an instance whose dependent fields are computed from the others anew; another value as it is."""
+    cls = type(value)
+    dependent = tensor_protocol.types.participates(cls) and any(
+        rule.dependent for rule in tensor_protocol.types.field_rules(cls).values()
+    )
+    return _constructed(value) if dependent else value
+
+
 def _constructed(value: Any) -> Any:
     """Return an instance made by the constructor, without what the old one has computed, where fields suffice."""
-    if not tensor_protocol.types.participates(type(value)) or isinstance(value, Storage):
+    types = tensor_protocol.types
+    if not types.participates(type(value)) or isinstance(value, Storage):
         return value
-    fields = {name: getattr(value, name) for name in tensor_protocol.types.fields_of(value)}
+    rules = types.field_rules(type(value))
+    names = [name for name in types.fields_of(value) if name not in rules or not rules[name].dependent]
+    fields = {name: getattr(value, name) for name in names}
     if vars(value).keys() <= fields.keys():
         return value
     try:
@@ -97,7 +111,9 @@ def simple(value: Any) -> Any:
         made = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
         return xp.asarray(made) if isinstance(x, Tensor) else made
 
-    return _constructed(mapped(counted, value))
+    rules = tensor_protocol.types.field_rules(type(value))
+    kept = [(name, getattr(value, name)) for name, rule in rules.items() if rule.discrete is not False]
+    return _constructed(with_attributes(mapped(counted, value), kept) if kept else mapped(counted, value))
 
 
 def is_strategy(value: Any) -> bool:
@@ -173,9 +189,11 @@ def from_fields(cls: type) -> Any:
         "str": st.sampled_from(["a", "b"]),
     }
     arguments: dict[str, Any] = {}
+    rules = tensor_protocol.types.field_rules(cls)
     for name, p in inspect.signature(cls).parameters.items():
         hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
-        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+        rule = rules.get(name, FieldRule())
+        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or rule.dependent:
             continue
         if p.kind is p.POSITIONAL_ONLY:
             raise TypeError(
@@ -184,7 +202,12 @@ def from_fields(cls: type) -> Any:
         arguments[name] = known.get(hint.partition(" ")[0])
         if arguments[name] is None:
             dtypes = st.sampled_from(["float64", "float32", "int64", "complex128"])
-            arguments[name] = tensors(shape=shapes(min_dims=0, max_dims=2, max_side=3), dtype=dtypes)
+            discrete = None if isinstance(rule.discrete, bool) else st.sampled_from(rule.discrete)
+            arguments[name] = tensors(
+                shape=shapes(min_dims=0, max_dims=2, max_side=3),
+                dtype="int64" if rule.discrete is True else dtypes if discrete is None else "float64",
+                elements=discrete,
+            )
 
     @st.composite
     def made(draw: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,7 +36,9 @@ from dispatchkit.testing.differences import (
     described,
     difference,
     is_determined,
+    member_difference,
     members,
+    result_difference,
     same,
     shown,
 )
@@ -177,6 +180,8 @@ def _incomparable(value: Any) -> str | None:
     """Return why calls with an argument cannot be made on dense forms, None if they can."""
     if is_typed(value) and types.to_dense(type(value)) is None and not isinstance(value, Tensor):
         return f"{type_name(type(value))} has no dense form"
+    if is_typed(value) and not types.relation(type(value)).compared:
+        return f"{type_name(type(value))} is unrelated to its dense form"
     if any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in arrays_of(value)):
         return "inside of a transformation"
     return None
@@ -206,6 +211,12 @@ class ProgramCall:
         args, kwargs = self.operation.parameters.replace(self.args, self.kwargs, lambda _, value: change(value))
         return ProgramCall(self.operation, args, kwargs, self.gradients)
 
+    @property
+    def refusals(self) -> tuple[type[Exception], ...]:
+        """The exceptions by which its types refuse calls."""
+        declared = (types.refuses(type(value)) for value in self.arrays() if is_typed(value))
+        return (*REFUSALS, *chain.from_iterable(declared))
+
     def elements(self) -> list[Any]:
         """Return copies of the arrays in its arguments."""
         return [array.copy() for array, _ in _memory(self.arrays())]
@@ -222,7 +233,7 @@ class ProgramCall:
         WrongCallError : if it differs from the same call on dense forms
         """
         before = self.elements()
-        result, error = _outcome(self.make, REFUSALS)
+        result, error = _outcome(self.make, self.refusals)
         with _aside():
             wrong = unobserved(_difference, self, before, dense, result, error)
             if wrong is not None:
@@ -236,8 +247,8 @@ class ProgramCall:
         call = self.replaced(anew)
         dense, before = call.replaced(_dense_copy), call.elements()
         try:
-            return _difference(call, before, dense, *_outcome(call.make, REFUSALS))
-        except REFUSALS:
+            return _difference(call, before, dense, *_outcome(call.make, self.refusals))
+        except self.refusals:
             return None
 
     def __str__(self) -> str:
@@ -311,7 +322,7 @@ def _difference(
         return _named("error", text, shown(expected))
     return (
         _wrong_arguments(call, before, dense)
-        or _wrong_result(call, found, expected)
+        or _wrong_result(call, result, found, expected)
         or _shared_memory(call, dense, result, expected)
         or _wrong_gradient(call)
     )
@@ -334,15 +345,17 @@ def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -
     if call.operation is not SETITEM and all(map(same, call.elements(), before)):
         return None
     for (p, value), plain in zip(call.operation.parameters.values(call.args, call.kwargs), dense.arrays(), strict=True):
-        wrong = difference(_densified(value), plain) if is_typed(value) else None
+        wrong = result_difference(call.operation, value, plain, _densified, [value]) if is_typed(value) else None
         if wrong is not None:
             return _named("mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}")
     return None
 
 
-def _wrong_result(call: ProgramCall, found: Any, expected: Any) -> Difference | None:
-    wrong = difference(found, expected, call.arrays(), operation=call.operation)
-    if wrong is not None and wrong.aspect == "value" and kinds.linalg in call.operation.kind.lineage():
+def _wrong_result(call: ProgramCall, result: Any, found: Any, expected: Any) -> Difference | None:
+    wrong = result_difference(call.operation, result, expected, _densified, call.arrays())
+    if wrong is None:
+        return member_difference(call.operation, call.args, call.kwargs, result, _dense_copy)
+    if wrong.aspect == "value" and kinds.linalg in call.operation.kind.lineage():
         # Sums of products in another order, or without those by zero, have NaN in other places.
         pairs = zip(members(found), members(expected), strict=True)
         return next(filter(None, (_difference_where_finite(*pair) for pair in pairs)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 from typing import Any
@@ -477,4 +478,13 @@ def test_threads_hand_over_at_the_lines_of_the_type_alone() -> None:
     # The library's lines hold locks, for which the other thread would wait in vain.
     subject = Subject(Box, lambda: [Box([1.0, 2.0])], from_dense=Box)
     operation = dk.tensor_protocol.operation(dk.exp)
-    assert concurrency._files(subject, operation) == {inspect.getfile(Box)}
+    assert concurrency.own_places(subject, operation) == {(inspect.getfile(Box), Box.__module__)}
+
+
+def test_methods_that_dataclasses_write_do_not_stand_for_those_of_the_library() -> None:
+    @dataclasses.dataclass
+    class Written(Box):
+        data: Any
+
+    places = concurrency.own_places(Subject(Written, [Written(dk.ones(2))]), dk.tensor_protocol.operation(dk.exp))
+    assert {module for file, module in places if file == "<string>"} == {__name__}

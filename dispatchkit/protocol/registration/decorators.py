@@ -42,7 +42,16 @@ from dispatchkit.protocol.registration.annotations import (
 )
 from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
-from dispatchkit.protocol.types.declaration import ATTRIBUTE, Conversion, Declaration, FieldRule, is_newer, rule_of
+from dispatchkit.protocol.types.declaration import (
+    ATTRIBUTE,
+    RELATIONS,
+    Conversion,
+    Declaration,
+    FieldRule,
+    Relation,
+    is_newer,
+    rule_of,
+)
 
 
 def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
@@ -66,7 +75,30 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     fields = None if declared is None else _checked_fields(cls, declared if rules is None else tuple(declared), by)
     _check_dense(types, cls, declaration, by)
     _check_from_dense(cls, declaration.from_dense, by)
-    return declaration._replace(fields=fields, rules=rules)
+    relation = _checked_relation(declaration.relation, name, by)
+    _check_refuses(declaration.refuses, name, by)
+    return declaration._replace(fields=fields, rules=rules, relation=relation)
+
+
+def _checked_relation(declared: Any, name: str, by: str) -> Relation | None:
+    if declared is None or isinstance(declared, Relation):
+        return declared
+    if isinstance(declared, str) and declared in RELATIONS:
+        return RELATIONS[declared]
+    if isinstance(declared, (int, float)) and declared >= 0:
+        return Relation(tolerance=float(declared))
+    if callable(declared):
+        return Relation(declared)
+    raise RegistrationError(
+        f"{by}: relation={declared!r} of {name} is none; write {' or '.join(map(repr, RELATIONS))}, a tolerance such "
+        f"as 1e-3, a function of a result and the dense result, or a dispatchkit.testing.Relation"
+    )
+
+
+def _check_refuses(declared: Any, name: str, by: str) -> None:
+    for error in declared or ():
+        if not (isinstance(error, type) and issubclass(error, Exception)):
+            raise RegistrationError(f"{by}: refuses of {name} must be exceptions, not {error!r}")
 
 
 def _check_fallback(declared: Any, name: str, by: str) -> None:

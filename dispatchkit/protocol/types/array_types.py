@@ -9,7 +9,16 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.parameters import Key, flatten
-from dispatchkit.protocol.types.declaration import DROPPED, REFUSE, Fallback, FieldRule, Records, rule_of
+from dispatchkit.protocol.types.declaration import (
+    DROPPED,
+    REFUSE,
+    RELATIONS,
+    Fallback,
+    FieldRule,
+    Records,
+    Relation,
+    rule_of,
+)
 from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, with_attributes
 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
@@ -133,6 +142,15 @@ class ArrayTypes:
         declared = self.declared(cls, "from_dense")
         maker: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
         return maker
+
+    def relation(self, cls: type) -> Relation:
+        """Return how results of a type relate to those of calls on plain arrays."""
+        declared: Relation | None = self.declared(cls, "relation")
+        return RELATIONS["equal"] if declared is None else declared
+
+    def refuses(self, cls: type) -> tuple[type[Exception], ...]:
+        """Return the exceptions by which a type refuses calls by design."""
+        return self.declared(cls, "refuses") or ()
 
     def field_names(self, cls: type) -> tuple[str, ...]:
         """Return the fields that hold an instance's content.

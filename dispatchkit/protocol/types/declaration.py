@@ -61,12 +61,16 @@ class FieldRule(NamedTuple):
     ----------
     grad : whether floating-point numbers in it are differentiated; a function gives what the field is in a gradient
     merge, view, copy : what becomes of it where operands meet, in parts and other shapes, and in copies
+    discrete : whether its numbers are taken from a few values, or these values
+    dependent : whether the constructor computes it from the other fields
     """
 
     grad: bool | Callable[[Any, list[Any]], Any] = True
     merge: Merge = "left"
     view: View = "keep"
     copy: Copy = "share"
+    discrete: bool | Sequence[Any] = False
+    dependent: bool = False
 
     def merged(self, name: str, values: Sequence[Any]) -> Any:
         """Return the field of a result whose operands have the field, `DROPPED` for none.
@@ -110,6 +114,8 @@ def field(
     merge: Merge = "left",
     view: View = "keep",
     copy: Copy = "share",
+    discrete: bool | Sequence[Any] = False,
+    dependent: bool = False,
     metadata: Mapping[Any, Any] | None = None,
     **options: Any,
 ) -> Any:
@@ -127,6 +133,10 @@ def field(
     view : the field of results of `kinds.indexing` and `kinds.manipulation`: ``"keep"``, ``"drop"``, or a function of
         the value and the call, that is its function, arguments and keywords
     copy : the field of a copy by `clone`: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
+    discrete : whether its numbers are taken from a few values, such as signs; or a sequence of these values. It is
+        not differentiated, and the checks of `dk.testing` give it no other values
+    dependent : whether the constructor computes the field from the others, and does not need it. It is not
+        differentiated, and the checks of `dk.testing` compute it anew
     metadata, **options : of `dataclasses.field`, such as ``default`` and ``default_factory``
 
     Returns
@@ -159,7 +169,10 @@ def field(
         if not callable(law) and law not in CHOICES[name]:
             listed = ", ".join(map(repr, CHOICES[name]))
             raise TypeError(f"field: {name} must be {listed} or a function, found {law!r}")
-    return dataclasses.field(metadata={**(metadata or {}), KEY: FieldRule(grad, merge, view, copy)}, **options)
+    if grad is True and (discrete is not False or dependent):
+        grad = False
+    rule = FieldRule(grad, merge, view, copy, discrete, dependent)
+    return dataclasses.field(metadata={**(metadata or {}), KEY: rule}, **options)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -199,6 +212,52 @@ class Fallback:
 REFUSE = Fallback(("refuse",))  # of a type that declares none
 
 
+class Relation(NamedTuple):
+    """How the results of an array type relate to those of the same calls on plain tensors, for the checks of a type.
+
+    Parameters
+    ----------
+    holds : a function of an instance that a call returned and the plain tensor that the same call on dense forms
+        returned: whether the one is right for the other. By default the elements must be equal
+    members : a function of an instance that returns plain tensors that it stands for, such as the ends of an interval:
+        results of calls on these must be right, too. By default `to_dense` alone
+    tolerance : relative error of elements, and error relative to the largest one; 0 for half the digits of the dtype
+    compared : whether results are compared at all
+
+    See Also
+    --------
+    array_type : ``relation=`` declares it.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.testing import Relation, verify
+    >>> contains = Relation(lambda x, y: dk.all((x.low <= y) & (y <= x.high)), lambda x: [x.low, x.high])
+    >>> @dk.array_type(relation=contains)
+    ... class Interval:
+    ...     def __init__(self, low, high):
+    ...         self.low, self.high = dk.asarray(low), dk.asarray(high)
+    ...     def to_dense(self):
+    ...         return (self.low + self.high) / 2
+    >>> @dk.implements(dk.negative)
+    ... def negative(x: Interval, /):
+    ...     return Interval(-x.low, -x.high)
+    >>> verify(dk.negative, Interval([1.0], [2.0]))
+    Traceback (most recent call last):
+        ...
+    dispatchkit.testing.WrongCallError: value: dispatchkit.negative(Interval (1,) float64)
+        ...
+    """
+
+    holds: Callable[[Any, Any], Any] | None = None
+    members: Callable[[Any], Sequence[Any]] | None = None
+    tolerance: float = 0.0
+    compared: bool = True
+
+
+RELATIONS = {"equal": Relation(), "unrelated": Relation(compared=False)}
+
+
 class Declaration(NamedTuple):
     """What a type declares; what is None is inherited from its superclasses."""
 
@@ -210,6 +269,8 @@ class Declaration(NamedTuple):
     rules: Mapping[str, FieldRule] | None = None
     closed: tuple[Any, ...] = ()
     impossible: tuple[Any, ...] = ()
+    relation: Any = None  # a Relation once it is checked
+    refuses: tuple[type[Exception], ...] | None = None
 
 
 Undo = Callable[[], None]

@@ -219,6 +219,7 @@ class CoverageOptions(TypedDict, total=False):
     samples: Any
     companions: Iterable[Any]
     closed: Named
+    refuses: Iterable[type[Exception]]
     protocol: DispatchProtocol
     progress: bool
 
@@ -233,6 +234,7 @@ def coverage(
     samples: Any = None,
     companions: Iterable[Any] = (),
     closed: Named = (),
+    refuses: Iterable[type[Exception]] = (),
     protocol: DispatchProtocol = tensor_protocol,
     progress: bool = False,
 ) -> Coverage | CoverageSet:
@@ -249,6 +251,7 @@ def coverage(
         arrays and numbers are used in any case
     closed : functions and kinds whose result must be of the type if all their arrays are, in addition to those that the
         type declares: ``array_type(closed=[dk.add])``
+    refuses : exceptions by which the type refuses calls, in addition to those that it declares
     protocol : the protocol whose functions are reported
     progress : whether to show the progress of a long measurement on the terminal
 
@@ -292,7 +295,7 @@ def coverage(
         if not isinstance(one, type) or not protocol.types.participates(one):
             raise misfit("coverage", one, protocol.types)
     memory = Memory()
-    surveys = [Survey(protocol, one, closed, memory) for one in types]
+    surveys = [Survey(protocol, one, closed, memory, refuses) for one in types]
     if samples is None:
         operations = list(protocol.operations.values())
         with without_collection(), measuring():

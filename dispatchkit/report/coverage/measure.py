@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -144,7 +145,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
     rules = [step.rule for step in entered if step.rule is not None and not step.rule.refusal(*outcome.arguments)]
     error = outcome.error
     if error is not None:
-        refused = isinstance(error, NoImplementationError)
+        others = (protocol.types.refuses(operand.cls) for operand in call.operands)
+        refused = isinstance(error, (NoImplementationError, *survey.refuses, *chain.from_iterable(others)))
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
         return _Counted(call, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered

@@ -202,9 +202,18 @@ class Survey:
     cls : a type that takes part in it
     closed : functions and kinds under which the author says it is closed, besides those that it declares
     memory : of the predictions, for several types together
+    refuses : exceptions by which it refuses calls, besides those that it declares
     """
 
-    def __init__(self, protocol: DispatchProtocol, cls: type, closed: Named = (), memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        protocol: DispatchProtocol,
+        cls: type,
+        closed: Named = (),
+        memory: Memory | None = None,
+        refuses: Iterable[type[Exception]] = (),
+    ) -> None:
+        self.refuses = (*protocol.types.refuses(cls), *refuses)
         self.protocol = protocol
         self.cls = cls
         self.closed = declared_operations(protocol, cls, "closed", closed)
