@@ -148,8 +148,10 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
         return _Counted(call, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
-    fault = _declined_promise([one for one in entered if one is not step], outcome) or _fault(protocol, outcome, step)
-    if fault is None and call.operation in survey.closed and all(one.own for one in call.operands):
+    fault = _declined_promise([other for other in entered if other is not step], outcome) or _fault(
+        protocol, outcome, step
+    )
+    if fault is None and call.operation in survey.closed and all(operand.own for operand in call.operands):
         fault = _plain_result(protocol, survey.cls, outcome.result)
     bucket, problem = fault or (outcome_of(step, survey.cls).buckets[1], "")
     # Made dense inside of a rule.
