@@ -12,7 +12,7 @@ from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrap
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
-from dispatchkit.protocol.observers import Observer, active_observer, unobserved, watch_state
+from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
@@ -190,7 +190,7 @@ def unpacked(value: Any) -> Any:
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
     """Call a hook; its own computations are neither recorded nor packed."""
     with no_grad():
-        return unobserved(hook, value)
+        return run_unobserved(hook, value)
 
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:

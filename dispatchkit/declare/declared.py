@@ -244,10 +244,10 @@ class Declared(Overridable):
         self.on_change: list[Callable[[], None]] = []
 
     @override
-    def packed(self) -> dict[str, Any]:
+    def packed_state(self) -> dict[str, Any]:
         fast = self.implementation.on_numpy if self.implementation.fast_path else None
         return {
-            **super().packed(),
+            **super().packed_state(),
             "forms": {array.name: array.form for array in self.parameters.arrays},
             "several": self.several,
             "rules": self.derivative.rules.declared(),

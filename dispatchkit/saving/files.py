@@ -243,7 +243,7 @@ class _Decoder:
         instance = object.__new__(cls)
         for key, part in attributes.items():
             object.__setattr__(instance, key, part)
-        fields = tensor_protocol.types.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
+        fields = tensor_protocol.types.declared_value(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
         missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
         if missing:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")
