@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, recorded
+from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, nodes_of_call
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
@@ -38,7 +38,7 @@ class Packing(Observer):
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Pack what the nodes of a call have saved."""
-        for node, outputs in recorded(operation, args, kwargs, result).items():
+        for node, outputs in nodes_of_call(operation, args, kwargs, result).items():
             if not is_wrapped_by(Unpacking, node):
                 self._pack_node(node, outputs)
 
