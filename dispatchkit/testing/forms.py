@@ -16,7 +16,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
-from dispatchkit.func.containers import arrays_of, mapped, with_variables, zipped
+from dispatchkit.func.containers import arrays_of, map_container, with_variables, zipped
 from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -293,7 +293,7 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
 
     if not numbers(instances):
         return []
-    _, tangents = jvp(floating(function), tuple(instances), tuple(mapped(tangent, instances)))
+    _, tangents = jvp(floating(function), tuple(instances), tuple(map_container(tangent, instances)))
     return numbers(tangents)
 
 

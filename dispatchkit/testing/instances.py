@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.func.containers import arrays_of, mapped, with_variables
+from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import FieldRule
@@ -113,7 +113,7 @@ def simple(value: Any) -> Any:
 
     rules = tensor_protocol.types.field_rules(type(value))
     kept = [(name, getattr(value, name)) for name, rule in rules.items() if rule.discrete is not False]
-    return _reconstruct(with_attributes(mapped(count_up, value), kept) if kept else mapped(count_up, value))
+    return _reconstruct(with_attributes(map_container(count_up, value), kept) if kept else map_container(count_up, value))
 
 
 def is_strategy(value: Any) -> bool:
