@@ -245,7 +245,7 @@ def gather(subject: Subject, failures: Iterable[Failure], order: Iterable[str]) 
 
 def _rules_entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> list[Rule]:
     """Return the rules of the type that the call of a failure enters, those of inner calls first."""
-    if not failure.operation or _method(subject, failure):
+    if failure.program or not failure.operation or _method(subject, failure):
         return []
     operation = tensor_protocol.operations[failure.operation]
     with entering() as noted:
@@ -264,7 +264,7 @@ def _handler(subject: Subject, failure: Failure, rules: list[Rule], suspects: se
     if method:
         return method
     if not rules:
-        return ""
+        return failure.handler
     matching = [rule for rule in rules if getattr(rule.target, "qualified_name", "") == failure.operation]
     return str(next((rule for rule in rules if rule in suspects), (matching or rules)[-1]))
 
@@ -295,7 +295,7 @@ def _first(subject: Subject, group: list[Failure], rank: dict[str, int]) -> Fail
     rest = [f"{other.check} of {other.call}" for other in group if other is not chosen]
     small = shrink(subject, chosen)
     result = replace(small, handler=chosen.handler, also=tuple(dict.fromkeys(rest)))
-    return replace(result, program=program(subject, result))
+    return replace(result, program=result.program or program(subject, result))
 
 
 def _size(subject: Subject, failure: Failure) -> tuple[int, int]:

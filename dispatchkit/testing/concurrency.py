@@ -9,9 +9,8 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
-from inspect import unwrap
-from types import FrameType, FunctionType
-from typing import Any, TypeAlias
+from types import FrameType
+from typing import Any
 
 from dispatchkit.protocol.instance import TensorFunctionMode
 from dispatchkit.protocol.overridable import Overridable
@@ -20,8 +19,8 @@ from dispatchkit.testing.differences import error_text
 from dispatchkit.testing.examination import fails
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 from dispatchkit.testing.forms import repeatable
+from dispatchkit.testing.lines import Place, own_places, place_of
 
-Place: TypeAlias = tuple[str, str]  # a file, and a module
 PATIENCE = 0.25  # seconds that a thread waits for its turn while the other is held up by a lock
 
 
@@ -90,7 +89,7 @@ def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | N
     if not calls:
         return
     expected = [_call(subject, call) for call in calls]
-    results = _Turns(own_places(subject, operation)).run([partial(_call, subject, call) for call in calls])
+    results = _Turns(own_places(subject.cls, [operation])).run([partial(_call, subject, call) for call in calls])
     for call, result, right in zip(calls, results, expected, strict=True):
         yield _failure("threads", subject, call, result, right)
 
@@ -117,24 +116,6 @@ def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected:
     failed = isinstance(found, BaseException)
     difference = (error_text(found), "what one gives alone") if failed else alike(found, expected)
     return None if difference is None else call.failure(check, *difference)
-
-
-def own_places(subject: Subject, operation: Overridable) -> set[Place]:
-    """Return where the type's own code is: its methods and its handlers for an operation."""
-    library = __name__.partition(".")[0]
-    classes = [c for c in subject.cls.__mro__ if c is subject.cls or c.__module__.partition(".")[0] != library]
-    parts = [(c.__module__, value) for c in classes for value in vars(c).values()]
-    functions = [value for module, value in parts if getattr(value, "__module__", "") == module]
-    rules = operation.rules_for_calls()
-    functions += [rule.handler for rule in rules if not {*rule.types}.isdisjoint(classes)]
-    # A method of a declared type may be wrapped by the library's, whose lines hold locks.
-    inner = [function for function in map(unwrap, functions) if isinstance(function, FunctionType)]
-    return {(function.__code__.co_filename, function.__module__) for function in inner}
-
-
-def place_of(frame: FrameType) -> Place:
-    """Return the file and the module of what runs; a dataclass has methods in the file ``<string>``, as others have."""
-    return frame.f_code.co_filename, frame.f_globals.get("__name__", "")
 
 
 class _Turns:

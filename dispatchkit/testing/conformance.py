@@ -22,6 +22,7 @@ from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
 from dispatchkit.testing.objects import foreign_types
+from dispatchkit.testing.random_programs import programs
 
 Found: TypeAlias = "Iterator[Failure | None]"
 
@@ -115,6 +116,7 @@ CHECKS = {
         _on_type("copy", objects.shallow_copies),
         _on_type("deepcopy", objects.deep_copies),
         _on_type("pickle", objects.pickles),
+        Check("programs", _about(programs), of_type=programs),
         _on_type("repr", objects.printing),
     )
 }
@@ -134,6 +136,7 @@ def check_type(
     operations: Iterable[Callable[..., Any]] | None = None,
     refuses: Sequence[type[Exception]] = (),
     closed: Iterable[Callable[..., Any]] = (),
+    thorough: bool = False,
     progress: bool = True,
 ) -> Conformance:
     """Check that a type computes what its dense form computes, by calling every operation in many ways.
@@ -157,6 +160,7 @@ def check_type(
     operations : the functions to call; all by default
     refuses : exceptions by which the type refuses calls, such as an error of units, besides those that it declares
     closed : functions whose results must be instances when all array arguments are
+    thorough : whether to look into all calls, and to run twenty times as many programs
     progress : whether to show the progress on a terminal, after a second
 
     Returns
@@ -195,6 +199,7 @@ def check_type(
         operations=operations,
         refuses=refuses,
         closed=closed,
+        thorough=thorough,
     )
     result = conformance(subject, chosen, skip, progress=progress)
     if result.failures:
@@ -224,7 +229,7 @@ def conformance(
     chosen = [name for name in names if (name, "") not in left_out]
     failures: list[Failure] = []
     tried: dict[str, int] = dict.fromkeys(chosen, 0)
-    with _quiet():
+    with _quiet(), subject.lines.watched():
         dense = _wrong_dense_forms(subject)
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
@@ -295,7 +300,7 @@ def _quiet() -> Iterator[None]:
 # One subject for a test class: what its checks have found out of the type serves them all.
 _subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
 # The attributes of a test class that `Subject` takes.
-PASSED_ON = ("metadata", "plain", "depth", "operations", "refuses", "closed")
+PASSED_ON = ("metadata", "plain", "depth", "operations", "refuses", "closed", "thorough")
 OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
 OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
 
@@ -309,7 +314,7 @@ class TypeConformance:
 
     Attributes
     ----------
-    metadata, plain, skip, depth, operations, refuses, closed : as for `check_type`
+    metadata, plain, skip, depth, operations, refuses, closed, thorough : as for `check_type`
 
     Examples
     --------
@@ -329,6 +334,7 @@ class TypeConformance:
     operations: ClassVar[Iterable[Callable[..., Any]] | None] = None
     refuses: ClassVar[Sequence[type[Exception]]] = ()
     closed: ClassVar[Iterable[Callable[..., Any]]] = ()
+    thorough: ClassVar[bool] = False
 
     def samples(self) -> Any:
         """Return instances of the type, made anew, or a strategy of Hypothesis for one."""

@@ -40,6 +40,7 @@ from dispatchkit.testing.differences import (
 )
 from dispatchkit.testing.findings import Failure, Subject, dense_form_failure
 from dispatchkit.testing.instances import deep_copy, renew
+from dispatchkit.testing.lines import Line
 
 
 @dataclass(frozen=True)
@@ -245,23 +246,23 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     if not call.is_valid():  # there is nothing to compare with
         return False
     examined.calls.append(call)
-    with noting(subject), entering() as entered:
+    with noting(subject), entering() as entered, subject.lines.noted() as lines:
         answered, failures = _looked_at(subject, call)
     if answered:
-        examined.answered[call] = _novelty(subject, call, tuple(entered.rules))
+        examined.answered[call] = _novelty(subject, call, tuple(entered.rules), lines)
     examined.failures += failures
     return bool(entered.rules)
 
 
-def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...]) -> Novelty | None:
-    """Return what tells a call from others; None where enough others like it are looked into.
+def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: set[Line]) -> Novelty | None:
+    """Return what tells a call from others, such as the lines it enters; None where others like it are looked into.
 
     A rule for the operation or its kind is looked into for each operation. Rules that are entered inside a
     decomposition are so once, and so are the fallbacks of a few operations: what else there is is the library's.
     """
     operation = call.operation
     if subject.from_dense is not None or any(rule.target in (operation, *operation.kind.lineage()) for rule in rules):
-        return (call.index, *rules)
+        return (call.index, *rules, frozenset(lines))
     if not rules:
         if call.index == 0 and len(subject.by_fallback) < FALLBACKS:
             subject.by_fallback.add(operation)

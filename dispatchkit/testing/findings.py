@@ -17,6 +17,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
 from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
+from dispatchkit.testing.lines import Lines, own_places
 from dispatchkit.tree import with_members
 
 # Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.
@@ -42,6 +43,7 @@ class Subject:
     operations : the functions that are called; all by default
     refuses : exceptions by which the type refuses calls by design, besides those that it declares
     closed : the functions whose results on instances alone must be instances
+    thorough : whether all calls are looked into, and many more programs
 
     Raises
     ------
@@ -56,6 +58,7 @@ class Subject:
     looked_into : by instance and rules the operation that stands for the calls of all
     by_fallback : operations that stand for all those that no rule answers
     wrong_dense : what is wrong with dense forms, None before they are looked at
+    lines : those of the type's own code, and which of them calls have entered
     pending : the rules of the type that no call has entered so far, None before the first call
     name : of the type
     """
@@ -73,6 +76,7 @@ class Subject:
         operations: Iterable[Callable[..., Any]] | None = None,
         refuses: Sequence[type[Exception]] = (),
         closed: Iterable[Callable[..., Any]] = (),
+        thorough: bool = False,
     ) -> None:
         if not isinstance(cls, type) or not tensor_protocol.types.participates(cls):  # type: ignore[redundant-expr]
             raise misfit("check_type", cls, tensor_protocol.types)
@@ -84,7 +88,8 @@ class Subject:
             self._samples = drawn(from_fields(cls) if samples is None else samples, self._to_dense)
         self.from_dense = from_dense
         self.plain = frozenset(plain)
-        self.depth = depth
+        self.depth = None if thorough else depth
+        self.thorough = thorough
         self.relation = tensor_protocol.types.relation(cls)
         declared = tensor_protocol.types.refuses(cls)
         self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *declared, *refuses)
@@ -100,6 +105,7 @@ class Subject:
             tensor_protocol.operations.values() if operations is None else map(tensor_protocol.operation, operations)
         )
         self.operations = [operation for operation in chosen if operation.parameters.arrays]
+        self.lines = Lines(file for file, _ in own_places(cls, self.operations))
 
     def _declared_dense(self) -> Callable[[Any], Any]:
         declared = tensor_protocol.types.to_dense(self.cls)

@@ -16,7 +16,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
-from dispatchkit.func.containers import arrays_of, map_container, with_variables, zipped
+from dispatchkit.func.containers import arrays_of, map_container, with_variables, zip_containers
 from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -299,5 +299,5 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
 
 def _batches(function: Function, instances: list[Any]) -> list[Any]:
     others = with_variables(lambda x: x * 1.25, instances)
-    pairs = zipped(lambda x, other: xp.stack([x, other]), instances, others, "vmap")
+    pairs = zip_containers(lambda x, other: xp.stack([x, other]), instances, others, "vmap")
     return [np.array(batch.detach().numpy()) for batch in vmap(function)(*pairs)]

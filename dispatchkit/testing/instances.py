@@ -113,7 +113,8 @@ def simple(value: Any) -> Any:
 
     rules = tensor_protocol.types.field_rules(type(value))
     kept = [(name, getattr(value, name)) for name, rule in rules.items() if rule.discrete is not False]
-    return _reconstruct(with_attributes(map_container(count_up, value), kept) if kept else map_container(count_up, value))
+    counted = map_container(count_up, value)
+    return _reconstruct(with_attributes(counted, kept) if kept else counted)
 
 
 def is_strategy(value: Any) -> bool:

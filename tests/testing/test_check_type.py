@@ -18,10 +18,10 @@ from dispatchkit.testing import (
     TypeConformance,
     Wrapper,
     check_type,
-    concurrency,
     tensors,
 )
 from dispatchkit.testing.findings import Subject
+from dispatchkit.testing.lines import own_places
 from dispatchkit.types import ScalarTensor
 from tests.testing.broken import Box, Branches, Forgets, Keeps, Mutates, NumPyInside, Raises, Unpicklable, Value
 
@@ -478,7 +478,7 @@ def test_threads_hand_over_at_the_lines_of_the_type_alone() -> None:
     # The library's lines hold locks, for which the other thread would wait in vain.
     subject = Subject(Box, lambda: [Box([1.0, 2.0])], from_dense=Box)
     operation = dk.tensor_protocol.operation(dk.exp)
-    assert concurrency.own_places(subject, operation) == {(inspect.getfile(Box), Box.__module__)}
+    assert own_places(subject.cls, [operation]) == {(inspect.getfile(Box), Box.__module__)}
 
 
 def test_methods_that_dataclasses_write_do_not_stand_for_those_of_the_library() -> None:
@@ -486,5 +486,5 @@ def test_methods_that_dataclasses_write_do_not_stand_for_those_of_the_library() 
     class Written(Box):
         data: Any
 
-    places = concurrency.own_places(Subject(Written, [Written(dk.ones(2))]), dk.tensor_protocol.operation(dk.exp))
+    places = own_places(Written, [dk.tensor_protocol.operation(dk.exp)])
     assert {module for file, module in places if file == "<string>"} == {__name__}

@@ -145,12 +145,12 @@ class ArrayTypes:
 
     def relation(self, cls: type) -> Relation:
         """Return how results of a type relate to those of calls on plain arrays."""
-        declared: Relation | None = self.declared(cls, "relation")
+        declared: Relation | None = self.declared_value(cls, "relation")
         return RELATIONS["equal"] if declared is None else declared
 
     def refuses(self, cls: type) -> tuple[type[Exception], ...]:
         """Return the exceptions by which a type refuses calls by design."""
-        return self.declared(cls, "refuses") or ()
+        return self.declared_value(cls, "refuses") or ()
 
     def field_names(self, cls: type) -> tuple[str, ...]:
         """Return the fields that hold an instance's content.

@@ -1,0 +1,265 @@
+"""Random programs over a type: results become arguments of further calls, each compared with the same on dense forms.
+
+Hypothesis draws and shrinks them. Functions whose rules have lines that nothing entered so far are drawn more often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.declare.variables import is_floating
+from dispatchkit.func.containers import with_variables
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tensor import Tensor
+from dispatchkit.testing.attribution import noting, rules_of
+from dispatchkit.testing.calls import fitted_samples, variations
+from dispatchkit.testing.differences import is_determined
+from dispatchkit.testing.findings import Failure, Subject
+from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, vary
+from dispatchkit.testing.pasting import Writer
+from dispatchkit.testing.programs import ProgramCall, WrongCallError, call_text, is_typed
+
+ROUNDS, EXAMPLES, STEPS = 5, 30, 6
+THOROUGH = 20  # times as many programs
+FITTED = 16  # ways to fit a call to an instance, of which one is drawn
+LARGEST = 200  # elements of what becomes an argument
+ELEMENTS = ("as declared", "zeros and ones", "float32", "complex128", "int64", "infinities")
+
+
+def is_available() -> bool:
+    """Return whether Hypothesis is installed, which draws the programs."""
+    return find_spec("hypothesis") is not None
+
+
+def programs(subject: Subject) -> Iterator[Failure | None]:
+    """Results, as arguments of further calls, give what their dense forms give; so do gradients by all arguments."""
+    usual = tensor_protocol.types.to_dense(subject.cls) is not None or issubclass(subject.cls, Tensor)
+    if not is_available() or not (subject.relation.compared and usual):
+        return
+    wrong: set[Overridable] = set()
+    for number in range(ROUNDS * (THOROUGH if subject.thorough else 1)):
+        operations = _operations(subject, wrong)
+        failure, count = _round(subject, operations, number) if operations else (None, 0)
+        yield from [None] * count
+        if failure is not None:
+            wrong.add(tensor_protocol.operations[failure.operation])
+            yield failure
+
+
+def _operations(subject: Subject, without: set[Overridable]) -> list[Overridable]:
+    """Return what is called, those with rules several times, those of whose rules lines were not entered more often."""
+    rules = rules_of(subject)
+    codes = {rule.target: getattr(rule.handler, "__code__", None) for rule in rules}
+    chosen: list[Overridable] = []
+    for operation in subject.operations:
+        if operation in without or not is_determined(operation) or not getattr(operation, "samples", None):
+            continue
+        targets = [target for target in (operation, *operation.kind.lineage()) if target in codes]
+        own = [codes[target] for target in targets[:1]]
+        new = any(code is not None and subject.lines.new_in(code) for code in own)
+        chosen += [operation] * (12 if new else 4 if operation in targets else 2 if targets else 1)
+    return chosen
+
+
+@dataclass
+class Program:
+    """A program, as far as it has run.
+
+    Attributes
+    ----------
+    values : that it has made, instances of array types and plain tensors
+    lines : what it is written as
+    writer : that has written what it begins with
+    names : of the values, by identity
+    """
+
+    values: list[Any] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    writer: Writer = field(default_factory=Writer)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def add(self, value: Any, name: str) -> None:
+        """Take a value that further calls may have as an argument."""
+        self.names[id(value)] = name
+        self.values.append(value)
+
+    def step(self, call: ProgramCall) -> None:
+        """Write a call down, and make it.
+
+        Raises
+        ------
+        WrongCallError : where it differs from the same call on dense forms
+        """
+        for value in call.arrays():
+            if id(value) not in self.names and (isinstance(value, Tensor) or is_typed(value)):
+                self.add(value, self.writer.write(value))
+        name = f"y{len(self.lines) + 1}"
+        self.lines.append(f"{name} = {call_text(call, self.names)}")
+        dense, _ = call.on_dense()
+        result = call.make() if dense is None else call.check(dense)
+        for place, part in enumerate(result if isinstance(result, (tuple, list)) else [result]):
+            if (is_typed(part) or type(part) is Tensor) and part.size <= LARGEST:
+                self.add(part, f"{name}[{place}]" if isinstance(result, (tuple, list)) else name)
+
+    def text(self) -> str:
+        """Return it as a program to paste."""
+        return self.writer.text([*self.lines, f"print(y{len(self.lines)})"])
+
+
+def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tuple[Failure | None, int]:
+    """Run random programs; return the failure of the simplest that fails, and how many calls were compared."""
+    from hypothesis import HealthCheck, Phase, Verbosity, given, settings  # noqa: PLC0415  # an optional dependency
+    from hypothesis import seed as seeded  # noqa: PLC0415
+    from hypothesis import strategies as st  # noqa: PLC0415
+
+    failing: list[tuple[WrongCallError, Program]] = []
+    count = 0
+
+    @seeded(seed)
+    @settings(
+        max_examples=EXAMPLES,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,
+        report_multiple_bugs=False,
+    )
+    @given(st.data())
+    def run(data: Any) -> None:
+        nonlocal count
+        program = Program()
+        _begin(subject, program, data)
+        for _ in range(data.draw(st.integers(1, STEPS))):
+            call = _next_call(subject, program, operations, data)
+            if call is None:
+                continue
+            count += 1
+            try:
+                with noting(subject), subject.lines.noted():
+                    program.step(call)
+            except WrongCallError as error:
+                failing.append((error, program))
+                raise
+            except Exception:  # noqa: BLE001, S112  # refused by the type, as it may be, or by dense forms, too
+                continue
+
+    try:
+        run()
+    except WrongCallError:
+        pass
+    except Exception:  # Hypothesis says that a fault comes and goes
+        if not failing:
+            raise
+    return (None, count) if not failing else (_failure(*failing[-1]), count)
+
+
+def _failure(error: WrongCallError, program: Program) -> Failure:
+    return Failure(
+        "programs",
+        error.operation,
+        f"{error.aspect} of {error.call}",
+        error.found,
+        error.expected,
+        handler=error.rules[-1] if error.rules else "",
+        program=error.program or program.text(),
+    )
+
+
+def _begin(subject: Subject, program: Program, data: Any) -> None:
+    """Draw the instances that a program begins with."""
+    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
+
+    for _ in range(data.draw(st.integers(1, 2))):
+        index = data.draw(st.integers(0, len(subject.samples()) - 1))
+        turn = data.draw(st.sampled_from([0, 0, 1, 2, None, SPECIAL, NEGATIVE]))
+        value = subject.sample(index)
+        try:
+            value = simple(value) if turn is None else vary(value, turn)
+            if subject.from_dense is not None and data.draw(st.booleans()):
+                shape = data.draw(st.sampled_from([(), (1,), (3,), (2, 2), (2, 3), (0,), (2, 2, 2)]))
+                value = subject.from_dense(xp.asarray(_array(Draw(shape), data)))
+            subject.right_dense(value)
+        except Exception:  # noqa: BLE001  # the type holds no such elements
+            value = subject.sample(index)
+        if data.draw(st.booleans()):
+            value = with_variables(lambda x: xp.asarray(x).detach().requires_grad_(), value)
+        program.add(value, program.writer.write(value))
+
+
+def _next_call(subject: Subject, program: Program, operations: Sequence[Overridable], data: Any) -> ProgramCall | None:
+    """Draw a call with an instance of the program among its arrays; None where the drawn one cannot be made."""
+    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
+
+    operation = data.draw(st.sampled_from(operations))
+    assert isinstance(operation, DeclaredOperation)
+    sample: Sample = data.draw(st.sampled_from(operation.samples))
+    count = len(sample.arrays(operation.parameters))
+    instances = [value for value in program.values if isinstance(value, subject.cls)]
+    if not count or not instances:
+        return None
+    instance = data.draw(st.sampled_from(instances))
+    shape = tuple(instance.shape)
+    seat = data.draw(st.integers(0, count - 1))
+    alike = [value for value in program.values if tuple(value.shape) == shape] if data.draw(st.booleans()) else []
+    seats = None if alike else (seat,)
+    try:
+        ways = list(islice(fitted_samples(operation, sample, shape, seats, unnamed=False), FITTED))
+        ways += islice(variations(operation, ways[0], shape), FITTED)
+        sample = data.draw(st.sampled_from(ways))
+        arrays = [value for _, value in sample.arrays(operation.parameters)]
+        others = [data.draw(st.sampled_from(alike)) if alike else _companion(value, data) for value in arrays]
+    except (ValueError, TypeError, IndexError):
+        return None
+    others[seat] = instance
+    remaining = iter(others)
+
+    def fill(name: str, value: Any) -> Any:
+        return next(remaining) if isinstance(value, (Draw, np.ndarray)) else value
+
+    args, kwargs = operation.parameters.replace(sample.args, sample.kwargs, fill)
+    smooth = operation.differentiable and sample.differentiable and data.draw(st.booleans())
+    return ProgramCall(operation, args, kwargs, smooth)
+
+
+def _companion(described: Any, data: Any) -> Any:
+    """Draw another argument than an instance: a plain tensor of what the call asks for, a NumPy array or a number."""
+    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
+
+    array = np.asarray(_array(described, data))
+    form = data.draw(st.sampled_from(["tensor", "tensor", "array", "number"]))
+    if form == "number" and array.size and not isinstance(described, np.ndarray):
+        return array.flat[0].item()
+    return array if form == "array" else _tensor(array)
+
+
+def _tensor(array: Any) -> Any:
+    made = xp.asarray(array)
+    return made.requires_grad_() if is_floating(made) else made
+
+
+def _array(described: Any, data: Any) -> Any:
+    """Return the elements of an array, drawn among some kinds."""
+    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
+
+    if not isinstance(described, Draw):
+        return described
+    elements = described.make(np.random.default_rng(data.draw(st.integers(0, 3))))
+    kind = data.draw(st.sampled_from(ELEMENTS))
+    if elements.dtype.kind != "f" or kind == "as declared":
+        return elements
+    if kind == "zeros and ones":
+        return np.resize([0.0, 1.0, 0.0], elements.shape)
+    if kind == "infinities":
+        return np.resize([np.inf, 1.0, np.nan, 0.0], elements.shape)
+    return elements.astype(kind)
