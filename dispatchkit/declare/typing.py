@@ -35,7 +35,8 @@ class Operation(Protocol[P, R_co]):
     >>> from collections.abc import Callable
     >>> from typing import Any, Concatenate, ParamSpec, TypeVar
     >>> import dispatchkit as dk
-    >>> P, R = ParamSpec("P"), TypeVar("R")
+    >>> P = ParamSpec("P")
+    >>> R = TypeVar("R")
     >>> def signal(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], dk.Operation[P, R]]:
     ...     return dk.operation(namespace="mylib.signal", **options)
     >>> @signal(axis="axis")
