@@ -30,6 +30,7 @@ from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.declare.namespace import starred_names as _starred_names
+from dispatchkit.declare.typing import Operation as Operation
 from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
 from dispatchkit.graph.recording import enable_grad as enable_grad

@@ -3,7 +3,7 @@
 import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -20,15 +20,21 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 def pytest_collection() -> None:
     """Collect no garbage while the tests are collected: nearly all that is made then stays."""
+    # Hypothesis registers its generator at its first example. It collects all garbage for that, which takes long once
+    # the tests are collected, and asks who refers to the generator: nobody, once that is passed over.
+    given(st.none())(lambda _: None)()
     gc.disable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests, which takes as long as looking for the tests."""
+    collectors = yield
+    return [collector for collector in collectors if type(collector) is pytest.Module]
 
 
 def pytest_collection_finish() -> None:
     """Have garbage collections pass over what collecting the tests made: in a whole run a million objects each time."""
-    # Hypothesis registers its generator at its first example, and asks the collector who refers to it: nobody, once
-    # that is passed over.
-    given(st.none())(lambda _: None)()
-    gc.collect()
     gc.freeze()
     gc.enable()
 

@@ -15,8 +15,10 @@ import dispatchkit as dk
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.protocol.kinds import kinds
 
-__all__ = ["CALLS", "OPERATIONS", "by_operation", "differentiable_calls", "flat", "leaves", "marks_of"]
+__all__ = ["CALLS", "LIBRARY", "OPERATIONS", "by_operation", "differentiable_calls", "flat", "leaves", "marks_of"]
 
+# The functions of the library, for checks of types: other tests declare operations, with wrong derivatives too.
+LIBRARY = [entry.function for name, entry in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
 OPERATIONS = {
     name: entry
     for name, entry in dk.tensor_protocol.operations.items()

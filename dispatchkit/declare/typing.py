@@ -21,26 +21,72 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Operation(Protocol[P, R_co]):
-    """A public operation: a function with its declaration's signature, that custom types can override."""
+    """The static type of what `operation` gives: a function with its body's parameters and result, and with rules.
+
+    A package that declares functions in a form of its own annotates that with this type. A rule names what it reads:
+    the namespace `xp`, the output `y`, the cotangent `g` or the tangent `t`, and parameters of the operation.
+
+    Parameters
+    ----------
+    *args, **kwargs : of a call: what the body takes, without the namespace
+
+    Examples
+    --------
+    >>> from collections.abc import Callable
+    >>> from typing import Any, Concatenate, ParamSpec, TypeVar
+    >>> import dispatchkit as dk
+    >>> P = ParamSpec("P")
+    >>> R = TypeVar("R")
+    >>> def signal(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], dk.Operation[P, R]]:
+    ...     return dk.operation(namespace="mylib.signal", **options)
+    >>> @signal(axis="axis")
+    ... def energy(xp: Any, x: dk.Tensor, /, *, axis: int = -1) -> dk.Tensor:
+    ...     return xp.sum(x * x, axis=axis)
+    >>> energy(dk.asarray([3.0, 4.0]))
+    tensor(25.)
+    """
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Answer a call."""
 
     def def_partial(self, rule: Rule | str | complex | None, /, *others: complex | None) -> Rule:
-        """Declare the derivative of each output element by the same element of an argument; or numbers, one for each.
+        """Declare the derivative of each output element by the same element of an argument.
 
-        A rule, of this form or the others, names what it reads: the namespace `xp`, the output `y`, the cotangent `g`
-        or the tangent `t`, and parameters of the operation.
+        Parameters
+        ----------
+        rule : of the only array parameter; or the name of the parameter that the decorated rule is for; or a number
+        *others : numbers for the other array parameters; None for one that has another rule or none
         """
 
     def def_transpose(self, rule: Rule | str, /) -> Rule:
-        """Declare the transpose of an operation that is linear in an argument."""
+        """Declare the transpose of an operation that is linear in an argument.
+
+        Parameters
+        ----------
+        rule : of the only array parameter, or the name of the parameter that the decorated rule is for
+        """
 
     def def_vjp(self, rule: Rule | str, /, *others: str) -> Rule:
-        """Declare the vector-Jacobian product for an argument, or for all in the order of the names."""
+        """Declare the vector-Jacobian product for an argument, or for all in the order of the names.
+
+        Parameters
+        ----------
+        rule : of the only array parameter, or the name of the parameter that the decorated rule is for
+        *others : the names of all other array parameters, where the rule gives the cotangents of all
+        """
 
     def def_jvp(self, rule: Rule | str, /) -> Rule:
-        """Declare the Jacobian-vector product for an argument."""
+        """Declare the Jacobian-vector product for an argument.
+
+        Parameters
+        ----------
+        rule : of the only array parameter, or the name of the parameter that the decorated rule is for
+        """
 
     def def_numpy(self, fast: Callable[..., Any], /) -> Callable[..., Any]:
-        """Declare what computes NumPy arrays in place of the body: the same results by a fast path."""
+        """Declare what computes NumPy arrays in place of the body: the same results by a fast path.
+
+        Parameters
+        ----------
+        fast : takes the parameters of the operation
+        """

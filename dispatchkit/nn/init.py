@@ -1,4 +1,4 @@
-"""Filling parameters with numbers to start from, in place."""
+"""Filling parameters with numbers to start from, in place. Source of names and values: PyTorch, `torch.nn.init`."""
 
 from __future__ import annotations
 
@@ -57,10 +57,6 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Generator |
     Tensor
         The tensor itself.
 
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.init.uniform_`.
-
     Examples
     --------
     >>> import dispatchkit as dk
@@ -84,10 +80,6 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Generat
     -------
     Tensor
         The tensor itself.
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.init.normal_`.
 
     Examples
     --------
@@ -127,7 +119,7 @@ def trunc_normal_(
     Notes
     -----
     Uniform numbers are put through the inverse of the distribution function, which is inaccurate where the bounds are
-    far from the mean; more than two standard deviations give a warning. Source: PyTorch, `torch.nn.init.trunc_normal_`.
+    far from the mean; more than two standard deviations give a warning.
 
     Examples
     --------
@@ -169,10 +161,6 @@ def constant_(tensor: Any, val: float) -> Any:
     Tensor
         The tensor itself.
 
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.init.constant_`.
-
     Examples
     --------
     >>> import dispatchkit as dk
@@ -183,11 +171,11 @@ def constant_(tensor: Any, val: float) -> Any:
 
 
 def ones_(tensor: Any) -> Any:
-    """Fill a tensor with ones, and return it.
+    """Fill a tensor with ones.
 
     Parameters
     ----------
-    tensor : of any shape, changed in place
+    tensor : to fill, of any shape
 
     Returns
     -------
@@ -204,11 +192,11 @@ def ones_(tensor: Any) -> Any:
 
 
 def zeros_(tensor: Any) -> Any:
-    """Fill a tensor with zeros, and return it.
+    """Fill a tensor with zeros.
 
     Parameters
     ----------
-    tensor : of any shape, changed in place
+    tensor : to fill, of any shape
 
     Returns
     -------
@@ -239,10 +227,6 @@ def eye_(tensor: Any) -> Any:
     Raises
     ------
     ValueError : for another number of dimensions
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.init.eye_`.
 
     Examples
     --------
@@ -276,10 +260,6 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     Raises
     ------
     ValueError : for an activation without a known gain, or a slope that is no number
-
-    Notes
-    -----
-    Source: PyTorch, `torch.nn.init.calculate_gain`.
 
     Examples
     --------
@@ -319,8 +299,7 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Generator | None 
 
     Notes
     -----
-    The bounds are ``±gain * sqrt(6 / (fan_in + fan_out))``. Source: Glorot and Bengio, 2010; PyTorch,
-    `torch.nn.init.xavier_uniform_`.
+    The bounds are ``±gain * sqrt(6 / (fan_in + fan_out))``. Source: Glorot and Bengio, 2010.
 
     Examples
     --------
@@ -338,9 +317,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Generator | None =
 
     Parameters
     ----------
-    tensor : of shape (outputs, inputs, ...)
-    gain : a further factor, see `calculate_gain`
-    generator : to draw from, the default one if None
+    tensor, gain, generator : as for `xavier_uniform_`
 
     Returns
     -------
@@ -353,8 +330,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Generator | None =
 
     Notes
     -----
-    The standard deviation is ``gain * sqrt(2 / (fan_in + fan_out))``. Source: Glorot and Bengio, 2010; PyTorch,
-    `torch.nn.init.xavier_normal_`.
+    The standard deviation is ``gain * sqrt(2 / (fan_in + fan_out))``. Source: Glorot and Bengio, 2010.
 
     Examples
     --------
@@ -393,7 +369,7 @@ def kaiming_uniform_(
 
     Notes
     -----
-    The bounds are ``±gain * sqrt(3 / fan)``. Source: He et al., 2015; PyTorch, `torch.nn.init.kaiming_uniform_`.
+    The bounds are ``±gain * sqrt(3 / fan)``. Source: He et al., 2015.
 
     Examples
     --------
@@ -430,7 +406,7 @@ def kaiming_normal_(
 
     Notes
     -----
-    The standard deviation is ``gain / sqrt(fan)``. Source: He et al., 2015; PyTorch, `torch.nn.init.kaiming_normal_`.
+    The standard deviation is ``gain / sqrt(fan)``. Source: He et al., 2015.
 
     Examples
     --------
@@ -462,7 +438,7 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
     Notes
     -----
     The orthogonal factor of a matrix of normal numbers, its signs chosen so that all such matrices are equally likely.
-    Source: Saxe et al., 2013; PyTorch, `torch.nn.init.orthogonal_`.
+    Source: Saxe et al., 2013.
 
     Examples
     --------

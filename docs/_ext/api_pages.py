@@ -38,9 +38,9 @@ TITLES = {
 # What is public in `dispatchkit` itself and is no operation.
 SECTIONS = {
     "Array types and dispatch": (
-        "array_type register_type field ArrayMethods implements converts overridable operation decline redispatch "
-        "local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch reset_modes kinds "
-        "fallback holds"
+        "array_type register_type field ArrayMethods implements converts overridable operation Operation decline "
+        "redispatch local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch "
+        "reset_modes kinds fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
     "Insight": "explain rules which coverage audit record_calls draw checked verify",

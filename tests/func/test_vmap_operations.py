@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,29 +67,13 @@ def problem(entry: DeclaredOperation, sample: Sample, size: int = BATCH) -> Prob
     return Problem(func, [dk.tensor(np.stack(column)) for column in zip(*drawn, strict=True)])
 
 
-def has_arrays(sample: Sample) -> bool:
-    args, kwargs = sample.make(np.random.default_rng(0))
-    return any(isinstance(v, np.ndarray) for v in leaves((args, kwargs)))
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, tuple)):
-        for member in value:
-            yield from leaves(member)
-    else:
-        yield value
-
-
-def calls() -> list[Any]:
-    return [
-        pytest.param(entry, sample, id=f"{name}-{index}")
-        for name, entry in OPERATIONS.items()
-        if entry.kind is not kinds.random and name not in UNTESTED
-        for index, sample in enumerate(entry.samples)
-        if has_arrays(sample)
-    ]
+CALLS = [
+    pytest.param(entry, sample, id=f"{name}-{index}")
+    for name, entry in OPERATIONS.items()
+    if entry.kind is not kinds.random and name not in UNTESTED
+    for index, sample in enumerate(entry.samples)
+    if sample.arrays(entry.parameters)
+]
 
 
 def subsets(count: int) -> list[tuple[bool, ...]]:
@@ -99,7 +83,7 @@ def subsets(count: int) -> list[tuple[bool, ...]]:
     return [chosen for chosen in itertools.product((True, False), repeat=count) if any(chosen)]
 
 
-@by_operation(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), CALLS)
 def test_vmap_is_a_loop(entry: DeclaredOperation, sample: Sample) -> None:
     made = problem(entry, sample)
     for chosen in subsets(len(made.stacked)):
@@ -112,7 +96,7 @@ def test_vmap_is_a_loop(entry: DeclaredOperation, sample: Sample) -> None:
             agree(vmap(made.func, in_dims=tuple(dims))(*inputs), expected)
 
 
-@by_operation(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), CALLS)
 def test_vmap_along_other_axes(entry: DeclaredOperation, sample: Sample) -> None:
     if entry.name in LOOPS:
         pytest.skip("a loop as any other")
@@ -124,7 +108,7 @@ def test_vmap_along_other_axes(entry: DeclaredOperation, sample: Sample) -> None
     agree(found, [np.moveaxis(y, 0, -1) for y in expected])
 
 
-@by_operation(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), CALLS)
 def test_vmap_of_vmap(entry: DeclaredOperation, sample: Sample) -> None:
     """The outer batch holds the first array, the inner one the others: each operation meets two levels."""
     if entry.name in LOOPS:
@@ -144,7 +128,7 @@ def test_vmap_of_vmap(entry: DeclaredOperation, sample: Sample) -> None:
     agree(nested(*made.stacked), one_by_one(row, outer, *made.stacked))
 
 
-@by_operation(("entry", "sample"), calls())
+@by_operation(("entry", "sample"), CALLS)
 @pytest.mark.parametrize("size", [0, 1])
 def test_vmap_of_a_small_batch(entry: DeclaredOperation, sample: Sample, size: int) -> None:
     if entry.name in LOOPS:
@@ -161,7 +145,7 @@ def test_an_operation_is_compared_with_a_loop(name: str) -> None:
     entry = OPERATIONS[name]
     if entry.kind is kinds.random or entry.parameters.nullary or name in UNTESTED:
         return
-    assert any(map(has_arrays, entry.samples)), (
+    assert any(sample.arrays(entry.parameters) for sample in entry.samples), (
         f"{name} states no samples with arrays, so vmap of it is not tested; state some, or say in UNTESTED why not"
     )
 
@@ -177,7 +161,7 @@ def test_only_what_is_named_loops(name: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for sample in entry.samples if entry.kind is not kinds.random else ():
-            if has_arrays(sample):
+            if sample.arrays(entry.parameters):
                 made = problem(entry, sample)
                 vmap(made.func)(*made.stacked)
     assert any(issubclass(one.category, LoopWarning) for one in caught) == (name in LOOPS)

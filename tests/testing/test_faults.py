@@ -17,13 +17,13 @@ import dispatchkit as dk
 from dispatchkit.nn import functional  # noqa: F401  # its functions are of the library, too
 from dispatchkit.testing import ConformanceError, Failure, check_type, shapes, tensors
 from dispatchkit.types import MetadataTensor, ScalarTensor
+from tests.declared import LIBRARY
 from tests.testing.faults.correct import CLOSED, Diag, Quantity, UnitError, expected_unit
 from tests.testing.faults.further import FURTHER
 from tests.testing.faults.planted import PLANTED
 
 FAULTY = {**PLANTED, **FURTHER}
 PAGE = Path(__file__).parents[2] / "docs" / "testing-types.md"
-LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
 EVERYTHING = bool(os.environ.get("DISPATCHKIT_ALL_OPERATIONS"))
 DTYPES = st.sampled_from(["float64", "float32", "int64", "complex128"])
 # Of the types whose fault is in no rule.

@@ -10,9 +10,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance, Wrapper
 from dispatchkit.types import LazyTensor, LoraTensor, MetadataTensor, QuantizedTensor, ScalarTensor, SparseTensor, lazy
-
-# Other tests declare operations, with wrong derivatives too.
-LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+from tests.declared import LIBRARY
 
 
 class TestWrapper(TypeConformance):

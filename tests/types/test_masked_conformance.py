@@ -7,9 +7,7 @@ from typing import Any
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import MaskedTensor
-
-# Other tests declare operations.
-LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+from tests.declared import LIBRARY
 
 
 class TestMaskedTensor(TypeConformance):

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance, tensors
 from dispatchkit.types import QuantityTensor
-
-# Other tests declare operations.
-LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+from tests.declared import LIBRARY
 
 
 class TestWithAUnit(TypeConformance):

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import UncertainTensor
-
-# Other tests declare operations.
-LIBRARY = [o.function for name, o in dk.tensor_protocol.operations.items() if name.startswith("dispatchkit.")]
+from tests.declared import LIBRARY
 
 
 class TestUncertainTensor(TypeConformance):

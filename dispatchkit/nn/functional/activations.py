@@ -7,13 +7,13 @@ from typing import Any
 
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shared import activation, expect, function, real_floats
 from dispatchkit.ops.elementwise.comparison import relu
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.elementwise.trigonometry import tanh
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = [
     "celu",
@@ -43,7 +43,7 @@ PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sampl
 @activation(
     samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
 )
-def leaky_relu(xp: Namespace, x: Array, /, negative_slope: float = 0.01) -> Array:
+def leaky_relu(xp: Any, x: Tensor, /, negative_slope: float = 0.01) -> Tensor:
     """Multiply negative elements by a slope.
 
     Parameters
@@ -79,7 +79,7 @@ def leaky_relu_partial(xp, x, negative_slope):
     ],
     real=True,
 )
-def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
+def prelu(xp: Any, x: Tensor, weight: Tensor, /) -> Tensor:
     """Multiply negative elements by slopes that can be learned, one for all or one for each channel.
 
     Parameters
@@ -121,7 +121,7 @@ def prelu(xp: Namespace, x: Array, weight: Array, /) -> Array:
 @activation(
     samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
 )
-def hardtanh(xp: Namespace, x: Array, /, min_val: float = -1.0, max_val: float = 1.0) -> Array:
+def hardtanh(xp: Any, x: Tensor, /, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Bring each element into the range between two numbers.
 
     Parameters
@@ -152,13 +152,13 @@ def hardtanh_partial(xp, x, min_val, max_val):
     return _not_beyond(xp, x, min_val, max_val)
 
 
-def _not_beyond(xp: Namespace, x: Any, low: float, high: float) -> Any:
+def _not_beyond(xp: Any, x: Any, low: float, high: float) -> Any:
     """Return 0 where one of two bounds is reached, 1 elsewhere: PyTorch lets NaN pass."""
     return xp.astype(~((x <= low) | (x >= high)), x.dtype)
 
 
 @activation(domain=(-2.0, 8.0))
-def relu6(xp: Namespace, x: Array, /) -> Array:
+def relu6(xp: Any, x: Tensor, /) -> Tensor:
     """Bring each element into the range from 0 to 6.
 
     Notes
@@ -179,7 +179,7 @@ def relu6_partial(xp, x):
 
 
 @activation(domain=(-5.0, 5.0))
-def hardsigmoid(xp: Namespace, x: Array, /) -> Array:
+def hardsigmoid(xp: Any, x: Tensor, /) -> Tensor:
     """Approximate the logistic function by a line between -3 and 3, by 0 and 1 beyond.
 
     Notes
@@ -201,7 +201,7 @@ def hardsigmoid_partial(xp, x):
 
 
 @activation(domain=(-5.0, 5.0))
-def hardswish(xp: Namespace, x: Array, /) -> Array:
+def hardswish(xp: Any, x: Tensor, /) -> Tensor:
     """Multiply each element by its `hardsigmoid`.
 
     Notes
@@ -227,7 +227,7 @@ def hardswish_partial(xp, x):
 @activation(
     samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
 )
-def threshold(xp: Namespace, x: Array, /, threshold: float, value: float) -> Array:
+def threshold(xp: Any, x: Tensor, /, threshold: float, value: float) -> Tensor:
     """Replace what is not above a threshold by a value.
 
     Parameters
@@ -265,7 +265,7 @@ SELU_SCALE = 1.0507009873554804934193349852946
 
 
 @activation(samples=SAMPLES)
-def elu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
+def elu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     """Replace each element that is not positive by ``alpha * (exp(x) - 1)``.
 
     Parameters
@@ -291,7 +291,7 @@ def elu_partial(xp, x, alpha):
     return xp.where(x > 0, 1.0, alpha * xp.exp(_negative_part(xp, x)))
 
 
-def _negative_part(xp: Namespace, x: Any) -> Any:
+def _negative_part(xp: Any, x: Any) -> Any:
     """Return an array with 0 for positive elements, whose exponentials may overflow.
 
     At 0 it is a constant for rules, whose own derivative is PyTorch's there, and the element in bodies.
@@ -300,7 +300,7 @@ def _negative_part(xp: Namespace, x: Any) -> Any:
 
 
 @activation()
-def selu(xp: Namespace, x: Array, /) -> Array:
+def selu(xp: Any, x: Tensor, /) -> Tensor:
     """Apply `elu`, scaled such that activations keep their mean and variance from layer to layer.
 
     Notes
@@ -323,7 +323,7 @@ def selu_partial(xp, x):
 
 
 @activation(samples=SAMPLES)
-def celu(xp: Namespace, x: Array, /, alpha: float = 1.0) -> Array:
+def celu(xp: Any, x: Tensor, /, alpha: float = 1.0) -> Tensor:
     """Replace each element that is not positive by ``alpha * (exp(x / alpha) - 1)``, which makes `elu` smooth.
 
     Parameters

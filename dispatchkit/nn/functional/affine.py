@@ -7,10 +7,10 @@ from typing import Any
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.shared import expect, function
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["embedding", "linear", "one_hot"]
 
@@ -25,7 +25,7 @@ __all__ = ["embedding", "linear", "one_hot"]
         sample(draw(0, 3), draw(2, 3), draw(2)),
     ],
 )
-def linear(xp: Namespace, x: Array, weight: Array, /, bias: Array | None = None) -> Array:
+def linear(xp: Any, x: Tensor, weight: Tensor, /, bias: Tensor | None = None) -> Tensor:
     """Multiply vectors by a matrix and add a bias.
 
     Parameters
@@ -129,7 +129,7 @@ def linear_jvp_bias(xp, t, y):
         sample(draw(0, 2, low=0, high=2, content="integer"), draw(3, 2)),
     ],
 )
-def embedding(xp: Namespace, x: Array, weight: Array, /, *, padding_idx: int | None = None) -> Array:
+def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None = None) -> Tensor:
     """Look up rows of a table.
 
     Parameters
@@ -183,7 +183,7 @@ def embedding_jvp_weight(xp, t, y, x, weight, padding_idx):
     return _without_padding(xp, rows, x, weight, padding_idx)
 
 
-def _without_padding(xp: Namespace, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
+def _without_padding(xp: Any, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
     """Return rows that belong to numbers, zeros for those of the padding."""
     row = _padding(padding_idx, weight)
     return rows if row is None else xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
@@ -202,7 +202,7 @@ def _padding(padding_idx: int | None, weight: Any) -> int | None:
     return row % count
 
 
-def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> None:
+def _numbers_below(xp: Any, op: Named, x: Any, count: int, what: str) -> None:
     """Raise if elements are not integers from 0 on and below a number.
 
     Raises
@@ -225,7 +225,7 @@ def _numbers_below(xp: Namespace, op: Named, x: Any, count: int, what: str) -> N
         sample(draw(low=0, high=2, content="integer"), num_classes=3),
     ],
 )
-def one_hot(xp: Namespace, x: Array, /, num_classes: int = -1) -> Array:
+def one_hot(xp: Any, x: Tensor, /, num_classes: int = -1) -> Tensor:
     """Represent each number by a vector with a one at its place, zeros elsewhere.
 
     Parameters

@@ -8,7 +8,6 @@ from typing import Any
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.func.checkpointing import checkpoint
 from dispatchkit.graph.storage import Storage
@@ -16,6 +15,7 @@ from dispatchkit.nn.functional.shared import called, expect, function, real_numb
 from dispatchkit.ops.random.generator import Generator
 from dispatchkit.ops.reductions.softmaxes import softmax
 from dispatchkit.ops.shared import Named, floating, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["dropout", "scaled_dot_product_attention"]
 
@@ -25,8 +25,8 @@ __all__ = ["dropout", "scaled_dot_product_attention"]
     samples=[sample(draw(2, 3), p=0.0), sample(draw(3), training=False), sample(draw(2), p=1.0)],
 )
 def dropout(
-    xp: Namespace, x: Array, /, p: float = 0.5, training: bool = True, *, generator: Generator | None = None
-) -> Array:
+    xp: Any, x: Tensor, /, p: float = 0.5, training: bool = True, *, generator: Generator | None = None
+) -> Tensor:
     """Replace elements by zeros at random, and scale the others so that the expected value stays.
 
     Parameters
@@ -59,7 +59,7 @@ def dropout(
     return dropped(xp, dropout, floating(xp, x), p, training, generator)
 
 
-def dropped(xp: Namespace, op: Named, x: Any, p: float, training: bool, generator: Generator | None) -> Any:
+def dropped(xp: Any, op: Named, x: Any, p: float, training: bool, generator: Generator | None) -> Any:
     """Return an array with elements replaced by zeros.
 
     Raises
@@ -104,18 +104,18 @@ MOST, BLOCK = 1 << 22, 1 << 20
     real=True,
 )
 def scaled_dot_product_attention(
-    xp: Namespace,
-    query: Array,
-    key: Array,
-    value: Array,
+    xp: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     /,
-    attn_mask: Array | None = None,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
     scale: float | None = None,
     generator: Generator | None = None,
-) -> Array:
+) -> Tensor:
     """Average values with the softmax of the products of queries and keys as weights.
 
     Parameters
@@ -157,7 +157,7 @@ def scaled_dot_product_attention(
     factor = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else scale
     step = _rows_at_once(xp, query, key, value, attn_mask)
 
-    def attended(query: Array, key: Array, value: Array, mask: Array | None, first: int) -> Array:
+    def attended(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, first: int) -> Tensor:
         last = first + query.shape[-2]
         if is_causal and step is not None and last < key.shape[-2]:
             # No query of the block meets the other keys.
@@ -182,7 +182,7 @@ def scaled_dot_product_attention(
     return xp.concat(blocks, axis=-2)
 
 
-def _rows_at_once(xp: Namespace, query: Any, key: Any, value: Any, mask: Any) -> int | None:
+def _rows_at_once(xp: Any, query: Any, key: Any, value: Any, mask: Any) -> int | None:
     """Return how many queries are to meet the keys at a time, None for all: where scores are many, a block of them.
 
     A backward pass computes the scores of one block after another again, so that they are never all held.
@@ -200,7 +200,7 @@ def _rows_of(mask: Any, rows: slice) -> Any:
     return mask if mask is None or mask.ndim < 2 or mask.shape[-2] == 1 else mask[..., rows, :]
 
 
-def _weights(xp: Namespace, scores: Any, mask: Any) -> Any:
+def _weights(xp: Any, scores: Any, mask: Any) -> Any:
     """Return the softmax of scores of which a mask may leave some out."""
     if mask is None:
         return called(xp, softmax, scores, axis=-1)
@@ -226,7 +226,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         expect(op, "attn_mask", of_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
 
 
-def _softmax_of_some(xp: Namespace, scores: Any) -> Any:
+def _softmax_of_some(xp: Any, scores: Any) -> Any:
     """Return softmax where some elements are negative infinity, zeros where all of a row are."""
     alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
     if holds(alive):

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
 from dispatchkit.nn.functional.windows import (
     Windows,
@@ -21,6 +20,7 @@ from dispatchkit.nn.functional.windows import (
     summed_windows,
 )
 from dispatchkit.ops.shared import Named, conjugate, integer, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["conv1d", "conv2d", "conv_transpose2d"]
 
@@ -43,7 +43,7 @@ class Product:
     columns: Windows
     groups: int
 
-    def convolve(self, xp: Namespace, x: Any, weight: Any, bias: Any = None) -> Any:
+    def convolve(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Return the product of images and a weight, and a bias of shape (O,) added."""
         rows, columns, groups, images = self.rows, self.columns, self.groups, _as_images(x)
         if xp is numpy_namespace:
@@ -55,7 +55,7 @@ class Product:
         y = xp.reshape(y, (images.shape[0], o, rows.count, columns.count))
         return _like(x, y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))))
 
-    def spread(self, xp: Namespace, g: Any, weight: Any, bias: Any = None) -> Any:
+    def spread(self, xp: Any, g: Any, weight: Any, bias: Any = None) -> Any:
         """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias (C,) added."""
         rows, columns, groups, cotangents = self.rows, self.columns, self.groups, _as_images(g)
         n, o = cotangents.shape[:2]
@@ -71,7 +71,7 @@ class Product:
             y = summed_windows(xp, parts, shape, windows.dtype, rows, columns)
         return _like(g, y if bias is None else xp.add(y, xp.reshape(bias, (shape[1], 1, 1))))
 
-    def gradient_of_weight(self, xp: Namespace, g: Any, x: Any) -> Any:
+    def gradient_of_weight(self, xp: Any, g: Any, x: Any) -> Any:
         """Return a weight: the sum, over the windows of images, of each times what `g` has there."""
         rows, columns, groups, cotangents, images = self.rows, self.columns, self.groups, _as_images(g), _as_images(x)
         n, o = cotangents.shape[:2]
@@ -82,7 +82,7 @@ class Product:
         cotangents = xp.reshape(cotangents, (n, groups, o // groups, rows.count * columns.count))
         return xp.reshape(xp.sum(xp.matmul(cotangents, xp.matrix_transpose(windows)), axis=0), shape)
 
-    def _side_by_side(self, xp: Namespace, images: Any) -> Any:
+    def _side_by_side(self, xp: Any, images: Any) -> Any:
         """Return windows as matrices (N, groups, C / groups * kh * kw, windows)."""
         rows, columns = self.rows, self.columns
         images = padded(xp, images, rows, columns)
@@ -114,17 +114,17 @@ def _like(x: Any, y: Any) -> Any:
     ],
 )
 def conv2d(
-    xp: Namespace,
-    x: Array,
-    weight: Array,
+    xp: Any,
+    x: Tensor,
+    weight: Tensor,
     /,
-    bias: Array | None = None,
+    bias: Tensor | None = None,
     *,
     stride: Pair = 1,
     padding: Padding = 0,
     dilation: Pair = 1,
     groups: int = 1,
-) -> Array:
+) -> Tensor:
     """Convolve images with filters: sum the products of each window and a weight.
 
     Parameters
@@ -278,17 +278,17 @@ def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
     ],
 )
 def conv1d(
-    xp: Namespace,
-    x: Array,
-    weight: Array,
+    xp: Any,
+    x: Tensor,
+    weight: Tensor,
     /,
-    bias: Array | None = None,
+    bias: Tensor | None = None,
     *,
     stride: Single = 1,
     padding: Single | Literal["valid", "same"] = 0,
     dilation: Single = 1,
     groups: int = 1,
-) -> Array:
+) -> Tensor:
     """Convolve sequences with filters: sum the products of each window and a weight.
 
     Parameters
@@ -350,18 +350,18 @@ def conv1d(
     ],
 )
 def conv_transpose2d(
-    xp: Namespace,
-    x: Array,
-    weight: Array,
+    xp: Any,
+    x: Tensor,
+    weight: Tensor,
     /,
-    bias: Array | None = None,
+    bias: Tensor | None = None,
     *,
     stride: Pair = 1,
     padding: Pair = 0,
     output_padding: Pair = 0,
     groups: int = 1,
     dilation: Pair = 1,
-) -> Array:
+) -> Tensor:
     """Spread images by filters: add up, for each element, the weight times it where its window lies.
 
     Parameters

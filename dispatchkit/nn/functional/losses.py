@@ -14,11 +14,11 @@ from dispatchkit.backends.arrays import is_inexact, project
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.shared import broadcasts, expect, function, real_floats, real_numbers
 from dispatchkit.ops.elementwise.exponential import logistic
 from dispatchkit.ops.shared import Named, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = [
     "binary_cross_entropy",
@@ -46,7 +46,7 @@ def check_reduction(name: str, reduction: str, accepted: tuple[str, ...] = REDUC
         raise ValueError(f"{name}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
 
 
-def alike(xp: Namespace, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
+def alike(xp: Any, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
     """Return input and target of a loss as real numbers that can be subtracted, of one shape.
 
     Raises
@@ -87,7 +87,7 @@ def first_wrong(x: Any, wrong: Callable[[Any], bool]) -> str:
     return next((f"; found {element}" for element in elements if wrong(element)), "")
 
 
-def reduced(xp: Namespace, loss: Any, reduction: str) -> Any:
+def reduced(xp: Any, loss: Any, reduction: str) -> Any:
     """Return the losses as they are, their sum or their mean; the mean of none is NaN."""
     if reduction == "none":
         return loss
@@ -143,7 +143,7 @@ SAMPLES = [
 
 
 @function(samples=SAMPLES, real=True)
-def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
+def mse_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean") -> Tensor:
     """Square the differences between input and target.
 
     Parameters
@@ -176,7 +176,7 @@ def mse_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction 
 
 
 @function(samples=SAMPLES, real=True)
-def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean") -> Array:
+def l1_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean") -> Tensor:
     """Take the distances between input and target.
 
     Parameters
@@ -208,9 +208,7 @@ def l1_loss(xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction =
 
 
 @function(samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
-def huber_loss(
-    xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", delta: float = 1.0
-) -> Array:
+def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean", delta: float = 1.0) -> Tensor:
     """Square small differences between input and target, and let the loss grow linearly with large ones.
 
     Parameters
@@ -243,7 +241,7 @@ def huber_loss(
     return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
 
 
-def _bounded(xp: Namespace, x: Any, target: Any, delta: float) -> Any:
+def _bounded(xp: Any, x: Any, target: Any, delta: float) -> Any:
     """Return the differences within a bound: the derivatives of `_bounded_square`."""
     return xp.clip(x - target, -delta, delta)
 
@@ -251,7 +249,7 @@ def _bounded(xp: Namespace, x: Any, target: Any, delta: float) -> Any:
 declare_slopes(huber_loss, x=_bounded, target=lambda xp, x, target, delta: -_bounded(xp, x, target, delta))
 
 
-def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
+def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
     """Return half the squared differences, growing linearly from a bound on; right at infinities, too."""
     d = x - target
     inner = xp.clip(d, -bound, bound)
@@ -264,8 +262,8 @@ def _bounded_square(xp: Namespace, x: Any, target: Any, bound: float) -> Any:
     real=True,
 )
 def smooth_l1_loss(
-    xp: Namespace, x: Array, target: Array, /, *, reduction: Reduction = "mean", beta: float = 1.0
-) -> Array:
+    xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean", beta: float = 1.0
+) -> Tensor:
     """Take the distances between input and target, smoothed around 0.
 
     Parameters
@@ -301,7 +299,7 @@ def smooth_l1_loss(
     return reduced(xp, loss, reduction)
 
 
-def _smooth_slope(xp: Namespace, x: Any, target: Any, beta: float) -> Any:
+def _smooth_slope(xp: Any, x: Any, target: Any, beta: float) -> Any:
     return _bounded(xp, x, target, beta) / beta if beta else xp.sign(x - target)
 
 
@@ -318,14 +316,14 @@ declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, bet
     real=True,
 )
 def kl_div(
-    xp: Namespace,
-    x: Array,
-    target: Array,
+    xp: Any,
+    x: Tensor,
+    target: Tensor,
     /,
     *,
     reduction: Literal["none", "mean", "sum", "batchmean"] = "mean",
     log_target: bool = False,
-) -> Array:
+) -> Tensor:
     """Compare probabilities given by their logarithms with those of a target: Kullback-Leibler divergence.
 
     Parameters
@@ -381,8 +379,8 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
     real=True,
 )
 def binary_cross_entropy(
-    xp: Namespace, x: Array, target: Array, /, weight: Array | None = None, *, reduction: Reduction = "mean"
-) -> Array:
+    xp: Any, x: Tensor, target: Tensor, /, weight: Tensor | None = None, *, reduction: Reduction = "mean"
+) -> Tensor:
     """Compare probabilities with whether, or how probably, something is so.
 
     Parameters
@@ -420,7 +418,7 @@ def binary_cross_entropy(
     return reduced(xp, _weighed(_cross_entropies(xp, x, target), weight), reduction)
 
 
-def _logarithm(xp: Namespace, x: Any) -> Any:
+def _logarithm(xp: Any, x: Any) -> Any:
     """Return the logarithms of probabilities, -100 at least.
 
     Where they may be differentiated, their derivatives at 0 and 1 are those that `_slope` is made of, 1e12 and 0: a
@@ -435,7 +433,7 @@ def _logarithm(xp: Namespace, x: Any) -> Any:
     return xp.where(zero, x * 1e4 * 1e4 * 1e4 - 100.0, xp.where(certain, 0.0, logarithm))
 
 
-def _cross_entropies(xp: Namespace, x: Any, target: Any) -> Any:
+def _cross_entropies(xp: Any, x: Any, target: Any) -> Any:
     """Return the loss of each probability, without weights."""
     return -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
 
@@ -462,15 +460,15 @@ declare_slopes(
     real=True,
 )
 def binary_cross_entropy_with_logits(
-    xp: Namespace,
-    x: Array,
-    target: Array,
+    xp: Any,
+    x: Tensor,
+    target: Tensor,
     /,
-    weight: Array | None = None,
+    weight: Tensor | None = None,
     *,
     reduction: Reduction = "mean",
-    pos_weight: Array | None = None,
-) -> Array:
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Compare scores with whether, or how probably, something is so.
 
     Parameters
@@ -508,7 +506,7 @@ def binary_cross_entropy_with_logits(
     return reduced(xp, _weighed(_loss_of_scores(xp, x, target, pos_weight), weight), reduction)
 
 
-def _loss_of_scores(xp: Namespace, x: Any, target: Any, pos_weight: Any) -> Any:
+def _loss_of_scores(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
     """Return each loss, and its derivative where it is followed, without differences of nearly equal numbers."""
     opposite = -x
     right = target if pos_weight is None else pos_weight * target
@@ -517,12 +515,12 @@ def _loss_of_scores(xp: Namespace, x: Any, target: Any, pos_weight: Any) -> Any:
     return loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
 
 
-def _slope_of_scores(xp: Namespace, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
+def _slope_of_scores(xp: Any, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     right = target if pos_weight is None else pos_weight * target
     return _weighed((1.0 - target) * logistic(xp, x) - right * logistic(xp, -x), weight)
 
 
-def _slope_of_target(xp: Namespace, x: Any, weight: Any, pos_weight: Any) -> Any:
+def _slope_of_target(xp: Any, x: Any, weight: Any, pos_weight: Any) -> Any:
     slope = -x if pos_weight is None else pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
     return _weighed(slope, weight)
 

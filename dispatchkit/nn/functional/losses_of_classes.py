@@ -12,12 +12,12 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_wrong
 from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -36,7 +36,7 @@ class Probabilities:
     axis : of the classes
     """
 
-    def __init__(self, xp: Namespace, target: Any, axis: int) -> None:
+    def __init__(self, xp: Any, target: Any, axis: int) -> None:
         self.xp, self.target, self.axis = xp, target, axis
 
     def loss(self, x: Any, weight: Any, smoothing: float, reduction: str) -> Any:
@@ -100,7 +100,7 @@ class Classes(Probabilities):
     counts : which places count; None where all do
     """
 
-    def __init__(self, xp: Namespace, target: Any, axis: int, ignore_index: int) -> None:
+    def __init__(self, xp: Any, target: Any, axis: int, ignore_index: int) -> None:
         super().__init__(xp, target, axis)
         self.numbers = xp.astype(target, xp.int64, copy=False)
         self.counts = self.numbers != ignore_index
@@ -241,16 +241,16 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
     real=True,
 )
 def cross_entropy(
-    xp: Namespace,
-    x: Array,
-    target: Array,
+    xp: Any,
+    x: Tensor,
+    target: Tensor,
     /,
-    weight: Array | None = None,
+    weight: Tensor | None = None,
     *,
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
     reduction: Reduction = "mean",
-) -> Array:
+) -> Tensor:
     """Compare scores of classes with the right class, or with the probability of each.
 
     Parameters
@@ -309,15 +309,15 @@ def cross_entropy(
     real=True,
 )
 def nll_loss(
-    xp: Namespace,
-    x: Array,
-    target: Array,
+    xp: Any,
+    x: Tensor,
+    target: Tensor,
     /,
-    weight: Array | None = None,
+    weight: Tensor | None = None,
     *,
     ignore_index: int = -100,
     reduction: Reduction = "mean",
-) -> Array:
+) -> Tensor:
     """Take the logarithm of the probability of the right class, with a minus sign.
 
     Parameters
@@ -355,12 +355,12 @@ def nll_loss(
     return _target(xp, nll_loss, x, target, axis, ignore_index).loss(x, weight, 0.0, reduction)
 
 
-def _is_plain(xp: Namespace, weight: Any, label_smoothing: float, reduction: str) -> bool:
+def _is_plain(xp: Any, weight: Any, label_smoothing: float, reduction: str) -> bool:
     """Return whether a call may be one that there is a fast path for."""
     return xp is numpy_namespace and weight is None and not label_smoothing and reduction != "none"
 
 
-def _scores(xp: Namespace, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
+def _scores(xp: Any, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
     """Return the input of a loss for classes, and its axis of classes.
 
     Raises
@@ -378,7 +378,7 @@ def _scores(xp: Namespace, op: Named, x: Any, weight: Any) -> tuple[Any, int]:
     return x, axis
 
 
-def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_index: int) -> Classes | Probabilities:
+def _target(xp: Any, op: Named, x: Any, target: Any, axis: int, ignore_index: int) -> Classes | Probabilities:
     """Return the target of a loss, numbers of classes or probabilities.
 
     Parameters
@@ -425,7 +425,7 @@ def _target(xp: Namespace, op: Named, x: Any, target: Any, axis: int, ignore_ind
 # a place is -sum(T * log(p)), and its derivative by x is p * sum(T) - T.
 
 
-def _checked(xp: Namespace, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+def _checked(xp: Any, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
     """Return the parts of a call that was checked before: input and target."""
     x, axis = floating(xp, x), min(1, x.ndim - 1)
     if is_inexact(target.dtype):

@@ -10,9 +10,9 @@ import numpy as np
 
 from dispatchkit.backends.numpy import replaceable
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
 
@@ -25,7 +25,7 @@ __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
         sample(draw(2, 2), axis=1, eps=10.0),
     ],
 )
-def normalize(xp: Namespace, x: Array, /, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Array:
+def normalize(xp: Any, x: Tensor, /, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Tensor:
     """Divide vectors by their norms.
 
     Parameters
@@ -291,15 +291,15 @@ Lengths: TypeAlias = int | Sequence[int]
     real=True,
 )
 def standardize(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
-    weight: Array | None = None,
-    bias: Array | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     *,
     axis: Axis = -1,
     eps: float = 1e-5,
-) -> Array:
+) -> Tensor:
     """Subtract the mean along an axis and divide by the standard deviation, then scale and move the elements.
 
     Parameters
@@ -347,7 +347,7 @@ def standardize(
     return y if bias is None else y + bias
 
 
-def _by_formula(xp: Namespace, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
+def _by_formula(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
     """Return the elements less their mean, divided by the standard deviation, and one divided by that."""
     d = x - xp.mean(x, axis=axes, keepdims=True)
     factor = 1.0 / xp.sqrt(xp.mean(d * d, axis=axes, keepdims=True) + eps)
@@ -393,14 +393,14 @@ def standardize_jvp_bias(xp, t, y):
     real=True,
 )
 def layer_norm(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
     normalized_shape: Lengths,
-    weight: Array | None = None,
-    bias: Array | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Array:
+) -> Tensor:
     """Standardize the last axes of an array, then scale and move each of their elements.
 
     Parameters
@@ -461,17 +461,17 @@ def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...])
     real=True,
 )
 def batch_norm(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
-    running_mean: Array | None = None,
-    running_var: Array | None = None,
-    weight: Array | None = None,
-    bias: Array | None = None,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     *,
     training: bool = False,
     eps: float = 1e-5,
-) -> Array:
+) -> Tensor:
     """Standardize each channel over a batch, or by known means and variances, then scale and move it.
 
     Parameters
@@ -541,14 +541,14 @@ def batch_norm(
     real=True,
 )
 def group_norm(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
     num_groups: int,
-    weight: Array | None = None,
-    bias: Array | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
     eps: float = 1e-5,
-) -> Array:
+) -> Tensor:
     """Standardize each group of channels of each sample, then scale and move each channel.
 
     Parameters

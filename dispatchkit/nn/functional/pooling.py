@@ -12,10 +12,10 @@ import numpy as np
 from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional.shared import Pair, expect, function, pair, real_numbers
 from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
+from dispatchkit.tensor import Tensor
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
@@ -31,15 +31,15 @@ __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
     real=True,
 )
 def max_pool2d(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
     kernel_size: Pair,
     stride: Pair | None = None,
     padding: Pair = 0,
     dilation: Pair = 1,
     ceil_mode: bool = False,
-) -> Array:
+) -> Tensor:
     """Find the largest element of each window of images.
 
     Parameters
@@ -80,7 +80,7 @@ def max_pool2d(
     return x
 
 
-def _least(xp: Namespace, dtype: Any) -> Any:
+def _least(xp: Any, dtype: Any) -> Any:
     """Return what no element of a dtype is less than."""
     if is_inexact(dtype):
         return -float("inf")
@@ -144,8 +144,8 @@ def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mod
     ],
 )
 def avg_pool2d(
-    xp: Namespace,
-    x: Array,
+    xp: Any,
+    x: Tensor,
     /,
     kernel_size: Pair,
     stride: Pair | None = None,
@@ -153,7 +153,7 @@ def avg_pool2d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
-) -> Array:
+) -> Tensor:
     """Average the elements of each window of images.
 
     Parameters
@@ -193,7 +193,7 @@ def avg_pool2d(
 
 
 def _divisor(
-    xp: Namespace, x: Any, rows: Windows, columns: Windows, count_include_pad: bool, divisor_override: int | None
+    xp: Any, x: Any, rows: Windows, columns: Windows, count_include_pad: bool, divisor_override: int | None
 ) -> Any:
     """Return the numbers of elements that are averaged: one number where all windows have as many."""
     if divisor_override is not None:
@@ -285,7 +285,7 @@ def _planned(
         sample(draw(1, 2, 2), 3),
     ],
 )
-def adaptive_avg_pool2d(xp: Namespace, x: Array, /, output_size: Pair | tuple[int | None, int | None]) -> Array:
+def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | None, int | None]) -> Tensor:
     """Average the elements of windows that are chosen so that images of a given size come out.
 
     Parameters

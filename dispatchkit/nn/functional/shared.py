@@ -8,8 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from dispatchkit.backends.arrays import holds_complex
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.typing import Namespace, Operation
+from dispatchkit.declare.typing import Operation
 from dispatchkit.ops.shared import Named, floating, integer
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -104,7 +103,7 @@ def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:
     return integer(op, parameter, value, least=least)
 
 
-def called(xp: Namespace, op: Any, /, *args: Any, **kwargs: Any) -> Any:
+def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call an operation that the namespace of a body may not have.
 
     On tensors this is one call, which types can answer and which has one node in the graph, with the operation's own
@@ -118,12 +117,10 @@ def called(xp: Namespace, op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """
     if xp is tensor_namespace:
         return op(*args, **kwargs)
-    entry = tensor_protocol.operation(op)
-    assert isinstance(entry, DeclaredOperation)
-    return entry.implementation.body(xp, *args, **kwargs)
+    return tensor_protocol.operation(op).source(xp, *args, **kwargs)
 
 
-def real_floats(xp: Namespace, op: Named, x: Any, parameter: str = "x") -> Any:
+def real_floats(xp: Any, op: Named, x: Any, parameter: str = "x") -> Any:
     """Return an argument as floating-point numbers: integers and booleans in double precision.
 
     Raises

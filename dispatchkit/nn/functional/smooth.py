@@ -6,12 +6,12 @@ import math
 from typing import Any, Literal
 
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.nn.functional import smooth_numpy
 from dispatchkit.nn.functional.shared import activation, called, function, real_floats
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import along, normal_axis, shape_of
 from dispatchkit.ops.special import ndtr
+from dispatchkit.tensor import Tensor
 
 __all__ = ["gelu", "glu", "logsigmoid", "mish", "silu", "softplus", "softsign"]
 
@@ -31,7 +31,7 @@ SATURATED = 40.0
     ],
     special="NaN at minus infinity",
 )
-def gelu(xp: Namespace, x: Array, /, *, approximate: Approximation = "none") -> Array:
+def gelu(xp: Any, x: Tensor, /, *, approximate: Approximation = "none") -> Tensor:
     """Multiply each element by the standard normal distribution function at it.
 
     Parameters
@@ -85,13 +85,13 @@ def _exact_single(approximate: str, *arrays: Any) -> bool:
     return approximate == "none" and smooth_numpy.is_single(*arrays)
 
 
-def _argument(xp: Namespace, x: Any) -> Any:
+def _argument(xp: Any, x: Any) -> Any:
     """Return what the hyperbolic tangent is taken of, without overflow."""
     x = xp.clip(x, -SATURATED, SATURATED)
     return ROOT * (x + CUBIC * x * x * x)
 
 
-def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
+def _normal(xp: Any, x: Any, approximate: str) -> Any:
     """Return the standard normal distribution function.
 
     Raises
@@ -111,7 +111,7 @@ def _normal(xp: Namespace, x: Any, approximate: str) -> Any:
 
 
 @activation(special="NaN at minus infinity")
-def silu(xp: Namespace, x: Array, /) -> Array:
+def silu(xp: Any, x: Tensor, /) -> Tensor:
     """Multiply each element by its logistic function: ``x * sigmoid(x)``, also called swish.
 
     Notes
@@ -143,7 +143,7 @@ def silu_vjp(xp, g, x):
 
 
 @activation(special="NaN at minus infinity")
-def mish(xp: Namespace, x: Array, /) -> Array:
+def mish(xp: Any, x: Tensor, /) -> Tensor:
     """Multiply each element by the hyperbolic tangent of its softplus.
 
     Notes
@@ -174,7 +174,7 @@ def mish_partial(xp, x):
         sample(draw(0, 2)),
     ],
 )
-def softplus(xp: Namespace, x: Array, /, beta: float = 1.0, threshold: float = 20.0) -> Array:
+def softplus(xp: Any, x: Tensor, /, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """Return ``log(1 + exp(beta * x)) / beta`` of each element, and the element where that is as good as equal.
 
     Parameters
@@ -208,7 +208,7 @@ def softplus_partial(xp, x, beta, threshold):
 
 
 @activation(special="NaN at infinities")
-def softsign(xp: Namespace, x: Array, /) -> Array:
+def softsign(xp: Any, x: Tensor, /) -> Tensor:
     """Divide each element by one plus its absolute value.
 
     Notes
@@ -231,7 +231,7 @@ def softsign_partial(xp, x):
 
 
 @activation()
-def logsigmoid(xp: Namespace, x: Array, /) -> Array:
+def logsigmoid(xp: Any, x: Tensor, /) -> Tensor:
     """Return the logarithm of the logistic function of each element, without overflow.
 
     Notes
@@ -255,7 +255,7 @@ def logsigmoid_partial(xp, x):
     samples=[sample(draw(2, 4)), sample(draw(2, 3), axis=0), sample(draw(6)), sample(draw(2, 0))],
     real=True,
 )
-def glu(xp: Namespace, x: Array, /, axis: int = -1) -> Array:
+def glu(xp: Any, x: Tensor, /, axis: int = -1) -> Tensor:
     """Multiply the first half of the elements along an axis by the logistic function of the second.
 
     Parameters

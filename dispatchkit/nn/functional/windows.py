@@ -13,7 +13,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from dispatchkit.backends.numpy import numpy_namespace, replaceable
-from dispatchkit.declare.typing import Namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def places(rows: Windows, columns: Windows) -> Iterator[tuple[Any, slice, slice]
             yield Ellipsis, rows.element(i), columns.element(j)
 
 
-def padded(xp: Namespace, x: Any, rows: Windows, columns: Windows, value: Any = 0) -> Any:
+def padded(xp: Any, x: Any, rows: Windows, columns: Windows, value: Any = 0) -> Any:
     """Return images of shape (..., H, W) with a value around them; as they are where nothing is added."""
     if not (rows.before or rows.after or columns.before or columns.after):
         return x
@@ -117,9 +116,7 @@ def cropped(x: Any, rows: Windows, columns: Windows) -> Any:
     return x[..., rows.before : rows.before + rows.length, columns.before : columns.before + columns.length]
 
 
-def summed_windows(
-    xp: Namespace, parts: Any, shape: tuple[int, ...], dtype: Any, rows: Windows, columns: Windows
-) -> Any:
+def summed_windows(xp: Any, parts: Any, shape: tuple[int, ...], dtype: Any, rows: Windows, columns: Windows) -> Any:
     """Return images whose elements are sums of what the windows around them have in their place.
 
     Parameters

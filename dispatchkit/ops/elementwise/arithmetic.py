@@ -117,8 +117,7 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    The derivative is 0. With infinities NumPy has NaN or -1 where the standard has infinities and zeros. Source: array
-    API standard, `floor_divide`.
+    The derivative is 0. With infinities NumPy has NaN or -1 where the standard has infinities and zeros.
 
     Examples
     --------

@@ -132,8 +132,7 @@ def atan2(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
     Notes
     -----
-    ``dy/dx1 = x2 / (x1**2 + x2**2)``, ``dy/dx2 = -x1 / (x1**2 + x2**2)``, both 0 at the origin. Source: array
-    API standard, `atan2`.
+    ``dy/dx1 = x2 / (x1**2 + x2**2)``, ``dy/dx2 = -x1 / (x1**2 + x2**2)``, both 0 at the origin.
 
     Examples
     --------

@@ -88,10 +88,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
     Parameters
     ----------
-    x : array of complex or real floating-point numbers, of shape (...)
-    s : for each of the axes the number of elements to transform: the axis is cut, or filled up with zeros, to it; -1
-        and None mean all that there are
-    axes : to transform, all by default; needed with `s`
+    x, s, axes : as for `fftn`
     norm : the factor: ``"backward"``, ``1 / prod(s)``; ``"ortho"``, ``1 / sqrt(prod(s))``; ``"forward"``, 1
 
     Returns
@@ -100,9 +97,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
     Raises
     ------
-    TypeError : if `x` holds no floating-point numbers, or `s` no ints
-    ValueError : if a length is less than 1 and not -1, `s` does not fit `axes`, there is no axis or one is out of
-        bounds, given twice or without elements, or `norm` is unknown
+    TypeError, ValueError : as for `fftn`
 
     Notes
     -----
@@ -130,10 +125,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
     Parameters
     ----------
     x : array of real floating-point numbers, of shape (...)
-    s : for each of the axes the number of elements to transform: the axis is cut, or filled up with zeros, to it; -1
-        and None mean all that there are
-    axes : to transform, all by default; needed with `s`
-    norm : the factor: ``"backward"``, 1; ``"ortho"``, ``1 / sqrt(prod(s))``; ``"forward"``, ``1 / prod(s)``
+    s, axes, norm : as for `fftn`
 
     Returns
     -------
@@ -142,8 +134,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
     Raises
     ------
     TypeError : if `x` holds no real floating-point numbers, or `s` no ints
-    ValueError : if a length is less than 1 and not -1, `s` does not fit `axes`, there is no axis or one is out of
-        bounds, given twice or without elements, or `norm` is unknown
+    ValueError : as for `fftn`
 
     Notes
     -----
@@ -173,12 +164,11 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 
     Parameters
     ----------
-    x : array of complex or real floating-point numbers, of shape (...)
+    x, axes : as for `fftn`
     s : lengths of the result along the axes, to which those of `x` are cut, or filled up with zeros, to
         ``s[-1] // 2 + 1`` along the last one; -1 and None mean those of `x`, and ``2 * (M - 1)`` for the last of M
         elements
-    axes : to transform, all by default; needed with `s`
-    norm : the factor: ``"backward"``, ``1 / prod(s)``; ``"ortho"``, ``1 / sqrt(prod(s))``; ``"forward"``, 1
+    norm : as for `ifftn`
 
     Returns
     -------
@@ -186,7 +176,7 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 
     Raises
     ------
-    TypeError : if `x` holds no floating-point numbers, or `s` no ints
+    TypeError : as for `fftn`
     ValueError : if a length is less than 1 and not -1, or not given where the last axis has one element; if `s` does
         not fit `axes`, there is no axis or one is out of bounds, given twice or without elements, or `norm` is unknown
 
@@ -287,9 +277,7 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
 
     Parameters
     ----------
-    n : number of samples
-    d : distance of the samples, in the unit of which the frequencies are the inverse
-    dtype : of the result, the default floating one if None
+    n, d, dtype : as for `fftfreq`
 
     Returns
     -------
@@ -297,8 +285,7 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
 
     Raises
     ------
-    TypeError : if `n` is no int, or `dtype` not of real floating-point numbers
-    ValueError : if `n` is less than 1, or `d` is 0
+    TypeError, ValueError : as for `fftfreq`
 
     Notes
     -----

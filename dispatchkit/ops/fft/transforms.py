@@ -245,9 +245,7 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Parameters
     ----------
-    x : array of complex or real floating-point numbers, of shape (..., M, ...)
-    n : number of elements to transform: the axis is cut, or filled up with zeros, to it; M by default
-    axis : to transform
+    x, n, axis : as for `fft`
     norm : the factor: ``"backward"``, ``1 / n``; ``"ortho"``, ``1 / sqrt(n)``; ``"forward"``, 1
 
     Returns
@@ -256,8 +254,7 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Raises
     ------
-    TypeError : if `x` holds no floating-point numbers
-    ValueError : if `n` is less than 1, `axis` is out of bounds or without elements, or `norm` is unknown
+    TypeError, ValueError : as for `fft`
 
     Notes
     -----
@@ -284,9 +281,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Parameters
     ----------
     x : array of real floating-point numbers, of shape (..., M, ...)
-    n : number of elements to transform: the axis is cut, or filled up with zeros, to it; M by default
-    axis : to transform
-    norm : the factor: ``"backward"``, 1; ``"ortho"``, ``1 / sqrt(n)``; ``"forward"``, ``1 / n``
+    n, axis, norm : as for `fft`
 
     Returns
     -------
@@ -295,7 +290,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     Raises
     ------
     TypeError : if `x` holds no real floating-point numbers
-    ValueError : if `n` is less than 1, `axis` is out of bounds or without elements, or `norm` is unknown
+    ValueError : as for `fft`
 
     Notes
     -----
@@ -324,11 +319,10 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Parameters
     ----------
-    x : array of complex or real floating-point numbers, of shape (..., M, ...)
+    x, axis : as for `fft`
     n : number of elements of the result, of which the axis is cut, or filled up with zeros, to ``n // 2 + 1``;
         ``2 * (M - 1)`` by default
-    axis : to transform
-    norm : the factor: ``"backward"``, ``1 / n``; ``"ortho"``, ``1 / sqrt(n)``; ``"forward"``, 1
+    norm : as for `ifft`
 
     Returns
     -------
@@ -336,7 +330,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Raises
     ------
-    TypeError : if `x` holds no floating-point numbers
+    TypeError : as for `fft`
     ValueError : if `n` is less than 1, or not given where M is 1; if `axis` is out of bounds or without elements, or
         `norm` is unknown
 
@@ -366,11 +360,8 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Parameters
     ----------
-    x : array of complex or real floating-point numbers, of shape (..., M, ...)
-    n : number of elements of the result, of which the axis is cut, or filled up with zeros, to ``n // 2 + 1``;
-        ``2 * (M - 1)`` by default
-    axis : to transform
-    norm : the factor: ``"backward"``, 1; ``"ortho"``, ``1 / sqrt(n)``; ``"forward"``, ``1 / n``
+    x, axis, norm : as for `fft`
+    n : as for `irfft`
 
     Returns
     -------
@@ -378,9 +369,7 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
     Raises
     ------
-    TypeError : if `x` holds no floating-point numbers
-    ValueError : if `n` is less than 1, or not given where M is 1; if `axis` is out of bounds or without elements, or
-        `norm` is unknown
+    TypeError, ValueError : as for `irfft`
 
     Notes
     -----
@@ -408,10 +397,9 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Parameters
     ----------
-    x : array of real floating-point numbers, of shape (..., M, ...)
-    n : number of elements to transform: the axis is cut, or filled up with zeros, to it; M by default
-    axis : to transform
-    norm : the factor: ``"backward"``, ``1 / n``; ``"ortho"``, ``1 / sqrt(n)``; ``"forward"``, 1
+    x : as for `rfft`
+    n, axis : as for `fft`
+    norm : as for `ifft`
 
     Returns
     -------
@@ -419,8 +407,7 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 
     Raises
     ------
-    TypeError : if `x` holds no real floating-point numbers
-    ValueError : if `n` is less than 1, `axis` is out of bounds or without elements, or `norm` is unknown
+    TypeError, ValueError : as for `rfft`
 
     Notes
     -----

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from typing_extensions import override
+
 from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
 
@@ -36,7 +38,7 @@ class OneCycleLR(LRScheduler):
 
     Notes
     -----
-    Source: Smith and Topin, 2017; PyTorch, `torch.optim.lr_scheduler.OneCycleLR`.
+    Source: Smith and Topin, 2017.
 
     Examples
     --------
@@ -104,8 +106,8 @@ class OneCycleLR(LRScheduler):
                 group["initial_lr"] = group["lr"] = levels[0]
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present step."""
         return self._now(self.levels)
 
     def step(self) -> None:
@@ -149,7 +151,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     Parameters
     ----------
-    optimizer : whose learning rates are set
+    optimizer : as for `LRScheduler`
     mode : whether the measure improves downwards (``"min"``) or upwards (``"max"``)
     factor : below 1
     patience : number of epochs without improvement that are let pass
@@ -162,10 +164,6 @@ class ReduceLROnPlateau(LRScheduler):
     Raises
     ------
     ValueError : for a factor from 1 on, another mode, or a list of another length
-
-    Notes
-    -----
-    ``step(metrics)`` takes the measure of the epoch. Source: PyTorch, `torch.optim.lr_scheduler.ReduceLROnPlateau`.
 
     Examples
     --------

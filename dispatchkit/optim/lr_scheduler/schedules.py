@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from dispatchkit.optim.optimizer import Optimizer
 
 EARLY = (
@@ -152,8 +154,8 @@ class LambdaLR(LRScheduler):
             raise ValueError(f"Expected {len(groups)} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         return [base * factor(self.last_epoch) for factor, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
@@ -209,8 +211,8 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
         return self._scaled(self.gamma) if due else self._current()
 
@@ -246,8 +248,8 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         times = self.milestones[self.last_epoch]
         return self._scaled(self.gamma**times) if times else self._current()
 
@@ -276,8 +278,8 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         return self._current() if self._is_initial else self._scaled(self.gamma)
 
 
@@ -299,7 +301,7 @@ class CosineAnnealingLR(LRScheduler):
     -----
     In epoch t the rate is eta_min + (base − eta_min) (1 + cos(π t / T_max)) / 2, computed from the one before, so
     that other changes persist. Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm
-    restarts", 2017; PyTorch.
+    restarts", 2017.
 
     Examples
     --------
@@ -322,8 +324,8 @@ class CosineAnnealingLR(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         if self._is_initial:
             return self._current()
         least, epoch = self.eta_min, self.last_epoch
@@ -385,8 +387,8 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
+    @override
     def get_lr(self) -> list[Any]:
-        """Return the rate of each group in the present epoch."""
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
@@ -401,7 +403,7 @@ class SequentialLR(LRScheduler):
 
     Parameters
     ----------
-    optimizer : whose learning rates are set
+    optimizer : as for `LRScheduler`
     schedulers : of this optimiser; each begins from the rates that the groups started from
     milestones : numbers of the epochs in which the second, third, ... begins
 
@@ -447,8 +449,8 @@ class SequentialLR(LRScheduler):
         self._schedulers[bisect_right(self._milestones, 0)]._restart()
         self._last_lr = self._current()
 
+    @override
     def step(self) -> None:
-        """Go on to the next epoch; call it after the optimiser's `step`."""
         self.last_epoch += 1
         index = bisect_right(self._milestones, self.last_epoch)
         schedule = self._schedulers[index]
@@ -462,13 +464,8 @@ class SequentialLR(LRScheduler):
         """Return everything but the optimiser, with the states of the schedules."""
         return {**super().state_dict(), "_schedulers": [schedule.state_dict() for schedule in self._schedulers]}
 
+    @override
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state; the optimiser's, which holds the rates, is loaded on its own.
-
-        Parameters
-        ----------
-        state_dict : as `state_dict` of a schedule of this class gave it
-        """
         for schedule, held in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             schedule.load_state_dict(held)
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})

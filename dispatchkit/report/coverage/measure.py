@@ -42,15 +42,19 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class _Counted:
-    """A call, and the bucket that its outcome counts in."""
+    """What came of a call, and the bucket that it counts in."""
 
-    call: Call
+    call_result: CallResult
     bucket: str
     step: Step | None = None
     problem: str = ""
     densified: int = 0
-    result: str = ""
     entered: tuple[Rule, ...] = ()
+
+    @property
+    def call(self) -> Call:
+        """The call that was made."""
+        return self.call_result.call
 
     @property
     def form(self) -> tuple[str, ...]:
@@ -89,7 +93,7 @@ def measured_row(
         calls=len(outcomes),
         outcomes=dict(Counter(sorted((outcome.bucket for outcome in outcomes), key=rank))),
         rules=entries,
-        results=dict(Counter(outcome.result for outcome in outcomes if outcome.result)),
+        results=dict(Counter(_result_name(outcome.call_result.result) for outcome in outcomes if outcome.step)),
         takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
         time_ratio=_time_ratio(survey.protocol, deciding),
         densified=sum(outcome.densified for outcome in outcomes),
@@ -148,7 +152,7 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
         others = (protocol.types.refuses(operand.cls) for operand in call.operands)
         refused = isinstance(error, (NoImplementationError, *survey.refuses, *chain.from_iterable(others)))
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
-        return _Counted(call, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
+        return _Counted(outcome, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
     fault = _declined_promise([other for other in entered if other is not step], outcome) or _fault(
         protocol, outcome, step
@@ -160,7 +164,7 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
     if bucket in STRUCTURED and any(entry.type == type_name(survey.cls) for entry in book.values()):
         bucket = "dense"
     size = sum(entry.nbytes for entry in book.values())
-    return _Counted(call, bucket, step, problem, size, _result_name(outcome.result), tuple(rules))
+    return _Counted(outcome, bucket, step, problem, size, tuple(rules))
 
 
 def _result_name(result: Any) -> str:

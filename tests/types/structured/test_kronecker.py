@@ -12,7 +12,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import KroneckerTensor, ScalarTensor, ShiftedKroneckerTensor, ToeplitzTensor
-from tests.types.structured.conformance import LIBRARY
+from tests.declared import LIBRARY
 
 T = dk.tensor
 rng = np.random.default_rng(0)

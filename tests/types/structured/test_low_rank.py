@@ -12,7 +12,7 @@ import dispatchkit as dk
 from dispatchkit import types
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import DiagonalTensor, LowRankTensor, LowRankUpdateTensor, ScalarTensor
-from tests.types.structured.conformance import LIBRARY
+from tests.declared import LIBRARY
 
 T = dk.tensor
 rng = np.random.default_rng(0)

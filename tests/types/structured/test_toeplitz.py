@@ -12,7 +12,7 @@ import dispatchkit as dk
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import CirculantTensor, ScalarTensor, ToeplitzTensor
 from dispatchkit.types.structured.toeplitz import fast_length
-from tests.types.structured.conformance import LIBRARY
+from tests.declared import LIBRARY
 
 linalg = pytest.importorskip("scipy.linalg")
 T = dk.tensor

@@ -1,0 +1,40 @@
+"""A package's own form of declarations, annotated with `dk.Operation`: what it declares has types and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar, assert_type
+
+import pytest
+
+import dispatchkit as dk
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def signal(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], dk.Operation[P, R]]:
+    """Declare a function of the package."""
+    return dk.operation(namespace="declared_signal", **options)
+
+
+@signal(axis="axis")
+def energy(xp: Any, x: dk.Tensor, /, *, axis: int = -1) -> dk.Tensor:
+    result: dk.Tensor = xp.sum(x * x, axis=axis)
+    return result
+
+
+@energy.def_vjp
+def energy_vjp(xp: Any, g: Any, x: Any, axis: int) -> Any:
+    return 2 * xp.expand_dims(g, axis=axis) * x
+
+
+def test_type_checkers_see_the_result_and_refuse_other_keywords() -> None:
+    assert_type(energy(dk.ones(2), axis=0), dk.Tensor)
+    with pytest.raises(TypeError, match=r"declared_signal\.energy: got an unexpected keyword argument 'axsi'"):
+        energy(dk.ones(2), axsi=0)  # type: ignore[call-arg]
+
+
+def test_rules_are_declared_as_for_any_operation() -> None:
+    assert dk.func.grad(energy)(dk.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert dk.autograd.gradgradcheck(energy, (dk.ones((2, 3), requires_grad=True),))
