@@ -270,14 +270,15 @@ def test_a_protocol_without_plain_arrays_cannot_be_measured() -> None:
 def test_json_has_its_schema(report: Any) -> None:
     data = json.loads(report.to_json())
     assert list(data) == [
-        *("type", "percent", "structured_percent", "totals", "outcomes", "samples", "companions", "functions")
+        *("type", "percent", "structured_percent", "structured_range", "totals", "outcomes"),
+        *("samples", "companions", "functions"),
     ]
     assert data["samples"] == ["Imperfect[2, 2]"]
     assert data["totals"] == report.totals
     row = next(one for one in data["functions"] if one["function"] == "sum")
     assert list(row) == [
-        *("function", "namespace", "kind", "bucket", "location", "note", "calls", "outcomes", "rules", "results"),
-        *("takes_keywords", "time_ratio", "densified", "problem"),
+        *("function", "namespace", "kind", "bucket", "location", "note", "calls", "outcomes", "rules", "certain"),
+        *("results", "takes_keywords", "time_ratio", "densified", "problem"),
     ]
     assert (row["calls"], row["outcomes"], row["takes_keywords"]) == (5, {"native": 1, "by kind": 4}, False)
     assert row["results"] == {"Tensor": 5}

@@ -24,7 +24,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import promise_of
-from dispatchkit.report.coverage.rows import FAULTS, Row, RuleEntry, rank, typical
+from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
@@ -168,6 +168,11 @@ class Verdict:
         return tuple(one.rule for one in asked if one.rule is not None and one.verdict != PASSED_OVER)
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the call keeps the structure even where every rule declines that may."""
+        return self.bucket in STRUCTURED and not self.prediction.depends_on_values
+
+    @property
     def note(self) -> str:
         """What else is to be said: other types in the call, why nobody answers, on what it depends."""
         prediction = self.prediction
@@ -237,16 +242,15 @@ class Survey:
         notes += [deciding.note] if deciding.note else []
         by = deciding.prediction.by
         found = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda one: rank(one[1].bucket)))
-        return Row(
-            *place, bucket, "" if by is None else by.location, ", ".join(notes), len(calls), dict(found), entries
-        )
+        location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
+        return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(found), entries, certain)
 
     def sort(self, call: DryCall) -> Verdict:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
         found = self.verdicts.get(call)
         if found is None:
             each = [Verdict(self._bucket(call, one), one) for one in call.predicted(self.cls, self.memory)]
-            found = self.verdicts[call] = max(each, key=lambda one: rank(one.bucket))
+            found = self.verdicts[call] = max(each, key=lambda one: (rank(one.bucket), not one.is_certain))
         return found
 
     def _bucket(self, call: DryCall, prediction: Prediction) -> str:
