@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
@@ -249,18 +249,23 @@ class Survey:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
         found = self.verdicts.get(call)
         if found is None:
-            each = [Verdict(self._bucket(call, one), one) for one in call.predicted(self.cls, self.memory)]
+            each = [Verdict(self._bucket_of(call, one), one) for one in call.predicted(self.cls, self.memory)]
             found = self.verdicts[call] = max(each, key=lambda one: (rank(one.bucket), not one.is_certain))
         return found
 
-    def _bucket(self, call: DryCall, prediction: Prediction) -> str:
+    def verdict(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
+        """Return how a call ends, which has arrays or stand-ins for them, inside `measuring`."""
+        prediction = predict(operation, args, kwargs, self.memory)
+        return Verdict(self._bucket(prediction), prediction)
+
+    def _bucket(self, prediction: Prediction) -> str:
         by = prediction.by
         if by is None or prediction.error:
-            bucket = "refused"
-        elif by.verdict == DEPENDS:
-            bucket = UNDECIDED.name
-        else:
-            bucket = outcome_of(by, self.cls).bucket
+            return "refused"
+        return UNDECIDED.name if by.verdict == DEPENDS else outcome_of(by, self.cls).bucket
+
+    def _bucket_of(self, call: DryCall, prediction: Prediction) -> str:
+        bucket = self._bucket(prediction)
         promised = call.operation in self.closed and not any(call.form)
         if promised and bucket not in FAULTS and not self._keeps(bucket, prediction):
             return "plain result"

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.protocol.fallbacks.strategies import Dense
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.coverage.advice import Advice, Event, advise
+from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
 from dispatchkit.report.coverage.survey import Survey, measuring
 from dispatchkit.report.documents import Table, format_time, short_location
 from dispatchkit.report.operations import Named
@@ -82,7 +81,7 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
         between = "" if inner == call.name else f"{inner}, which its body calls, or for "
         return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
-        return "declined", "have the rule take the call"
+        return "declined", f"have the rule take {lacking_keywords(call.reason) or 'the call'}"
     return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
 
 
@@ -131,7 +130,7 @@ def recorded_advice(
     events = [
         Event(
             tensor_protocol.operations[call.function],
-            tuple("" if name == type_name(chosen) else name for name in call.types),
+            call.arguments,
             call.self_densified,
             call.duration,
             call.place,
