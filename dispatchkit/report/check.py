@@ -166,25 +166,25 @@ def check_package(
     ignored : checks that are left out
     protocol : whose types and rules they are
     """
-    given = list(samples)
-    reports = coverage_reports(package, given, protocol)
-    found: dict[str, list[str]] = {name: [] for name in CHECKS if name not in ignored}
+    instances = list(samples)
+    reports = coverage_reports(package, instances, protocol)
+    problems: dict[str, list[str]] = {name: [] for name in CHECKS if name not in ignored}
 
     def add(name: str, texts: Iterable[str]) -> None:
-        if name in found:
-            found[name] += texts
+        if name in problems:
+            problems[name] += texts
 
-    for one in _audit_findings(package, protocol):
-        add("partner" if one.kind == "asymmetry" else one.kind, ["\n".join(finding_lines(one))])
+    for finding in _audit_findings(package, protocol):
+        add("partner" if finding.kind == "asymmetry" else finding.kind, ["\n".join(finding_lines(finding))])
     add("replaced", package.replaced)
     add("piracy", _piracies(package, protocol))
-    add("never entered", _never_entered(package, reports, {type(one) for one in given}))
+    add("never entered", _never_entered(package, reports, {type(sample) for sample in instances}))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
         add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
-    return Check(package.name, len(package.types), len(package.rules), found), reports
+    return Check(package.name, len(package.types), len(package.rules), problems), reports
 
 
 def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
@@ -206,14 +206,16 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
     if not package.types:
         return
     base = [] if protocol.types.base is None else [protocol.types.base]
-    own = {rule.location for rule in package.rules}
-    operators = [one.operation for one in protocol.surface if one.name in REFLECTED.values()]
+    its_locations = {rule.location for rule in package.rules}
+    operators = [member.operation for member in protocol.surface if member.name in REFLECTED.values()]
     types = [*package.types, *base]
-    whole = [one for one in audit(types, protocol=protocol).findings if one.kind != "asymmetry"]
-    partners = audit(types, operations=[one.function for one in operators if one is not None], protocol=protocol)
-    for one in (*whole, *(one for one in partners.findings if one.kind == "asymmetry")):
-        if one.kind == "cycle" or (one.kind in CHECKED and not own.isdisjoint(one.locations)):
-            yield one
+    whole = [finding for finding in audit(types, protocol=protocol).findings if finding.kind != "asymmetry"]
+    partners = audit(
+        types, operations=[operation.function for operation in operators if operation is not None], protocol=protocol
+    )
+    for finding in (*whole, *(finding for finding in partners.findings if finding.kind == "asymmetry")):
+        if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):
+            yield finding
 
 
 def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:

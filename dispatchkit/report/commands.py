@@ -49,12 +49,12 @@ class Command:
     def run(self, options: argparse.Namespace) -> int:
         """Run it; return the exit status, 2 where it cannot be done."""
         try:
-            made = self.make(options)
+            result = self.make(options)
         except ERRORS as error:
             text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
             print_error(text if text.startswith(f"{self.name}:") else f"{self.name}: {text}")
             return 2
-        status = self.finish(options, made)
+        status = self.finish(options, result)
         sys.stdout.flush()
         return status
 
@@ -166,7 +166,7 @@ def _make_check(options: argparse.Namespace) -> Check:
     samples, baseline = samples_from(options.samples), baseline_from(options.baseline)
     report, reports = check_package(package, samples=samples, baseline=baseline, ignored=options.ignore)
     write_files(
-        (options.record, lambda: json.dumps({"types": [one.data() for one in reports]}, indent=1) + "\n"),
+        (options.record, lambda: json.dumps({"types": [entry.data() for entry in reports]}, indent=1) + "\n"),
         (options.junit, report.to_junit),
         (options.html, report.to_html),
     )
@@ -219,7 +219,7 @@ def _make_drift(options: argparse.Namespace) -> tuple[list[str], list[Drifted]]:
 def _finish_drift(options: argparse.Namespace, made: tuple[list[str], list[Drifted]]) -> int:
     modules, left_behind = made
     now = fingerprints(modules)
-    written = f"{len({one.handler for one in left_behind})} are" if left_behind else "none is"
+    written = f"{len({entry.handler for entry in left_behind})} are" if left_behind else "none is"
     head = f"drift: of {len(now)} handlers {written} written against another signature"
     sys.stdout.write("\n".join([head, *map(str, left_behind)]) + "\n")
     if options.record is not None:

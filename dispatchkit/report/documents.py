@@ -167,12 +167,12 @@ class Table:
         from rich.table import Table as RichTable  # noqa: PLC0415  # an optional dependency
         from rich.text import Text  # noqa: PLC0415
 
-        made = RichTable()
+        table = RichTable()
         for place, head in enumerate(self.heads):
-            made.add_column(head, justify="right" if place in self.right else "left")
+            table.add_column(head, justify="right" if place in self.right else "left")
         for row in self.rows:
-            made.add_row(*(Text(text, COLOURS[text].dark_edge if text in COLOURS else "") for text in row))
-        return made
+            table.add_row(*(Text(text, COLOURS[text].dark_edge if text in COLOURS else "") for text in row))
+        return table
 
 
 def numbered_table(texts: Iterable[str]) -> Table:
@@ -266,15 +266,15 @@ class Document:
             from rich.text import Text  # noqa: PLC0415
         except ImportError as error:
             raise ImportError("a report in colour needs rich: pip install dispatchkit[rich]") from error
-        found: list[Any] = []
+        renderables: list[Any] = []
         for part in self.parts:
             if isinstance(part, Table):
-                found.append(part.rich())
+                renderables.append(part.rich())
             elif isinstance(part, Title):
-                found.append(Text(": ".join(filter(None, [part.line(), part.note])), "bold"))
+                renderables.append(Text(": ".join(filter(None, [part.line(), part.note])), "bold"))
             else:
-                found.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
-        return Group(*found)
+                renderables.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
+        return Group(*renderables)
 
 
 class Reported:

@@ -102,7 +102,7 @@ def drifted(
     >>> drifted(["dispatchkit.types"], fingerprints(["dispatchkit.types"]))
     []
     """
-    known = {(one.operation, one.handler, one.types): one.fingerprint for one in baseline}
+    known = {(entry.operation, entry.handler, entry.types): entry.fingerprint for entry in baseline}
     left_behind = [
         Drifted(_operation(rule).qualified_name, str(rule), reason)
         for rule in _rules(modules, protocol)

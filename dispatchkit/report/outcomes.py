@@ -138,7 +138,11 @@ FAILURES = [
 
 def _default(outcome: Outcome, letters: set[str]) -> Shown:
     """Return how an outcome is shown that has no line above: by its name, with a letter that is not taken."""
-    letter = next(one for one in f"{outcome.name}{string.ascii_letters}" if one.isalpha() and one not in letters)
+    letter = next(
+        character
+        for character in f"{outcome.name}{string.ascii_letters}"
+        if character.isalpha() and character not in letters
+    )
     letters.add(letter)
     return Shown(outcome, outcome.name, outcome.name, outcome.name, letter, GREY)
 
@@ -147,7 +151,11 @@ def _in_order() -> list[Shown]:
     """Return the lines above, with those of further fallbacks after all that answers."""
     lines = [*ANSWERS, *FAILURES]
     known, letters = {line.outcome for line in lines}, {line.letter for line in lines}
-    return [*ANSWERS, *(_default(one, letters) for one in _fallbacks.values() if one not in known), *FAILURES]
+    return [
+        *ANSWERS,
+        *(_default(outcome, letters) for outcome in _fallbacks.values() if outcome not in known),
+        *FAILURES,
+    ]
 
 
 OUTCOMES = _in_order()

@@ -75,13 +75,13 @@ def rules_of(subject: Subject) -> list[Rule]:
     targets: set[Any] = set(subject.operations)
     targets |= {kind for operation in subject.operations for kind in operation.kind.lineage()}
     rules = [rule for rule in tensor_protocol.rules() if rule.target in targets]
-    found: list[Rule] = []
+    nearest: list[Rule] = []
     for cls in subject.cls.__mro__:
         if cls in (tensor_protocol.types.base, object):
             break
-        known = {rule.target for rule in found}
-        found += [rule for rule in rules if cls in rule.types and rule.target not in known]
-    return found
+        known = {rule.target for rule in nearest}
+        nearest += [rule for rule in rules if cls in rule.types and rule.target not in known]
+    return nearest
 
 
 # What compares a call with the same on plain tensors, so that the two calls show the fault.
@@ -114,7 +114,7 @@ def _smaller(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
     for name in call.options():
         yield call.without(name)
     if call.index is not None:
-        sizes = [_size_of_instance(subject, one) for one in subject.samples()]
+        sizes = [_size_of_instance(subject, instance) for instance in subject.samples()]
         better = [i for i, size in enumerate(sizes) if 0 < size < sizes[call.index]]
         for index in sorted(better, key=sizes.__getitem__):
             yield replace(call, index=index, sample=_resize(call.sample, subject, call.index, index))
@@ -143,13 +143,13 @@ def _with_simple_elements(sample: Sample) -> Sample | None:
     """Return a sample with 1, 2, 3 and so on in its arrays of real numbers; None where it has none."""
     replaced: list[Draw] = []
 
-    def counted(draw: Draw) -> Any:
+    def count_up(draw: Draw) -> Any:
         if draw.content not in ("real", "distinct"):
             return draw
         replaced.append(draw)
         return np.arange(1.0, np.prod(draw.shape, dtype=int) + 1).reshape(draw.shape)
 
-    simpler = with_arrays(sample, counted)
+    simpler = with_arrays(sample, count_up)
     return simpler if replaced else None
 
 
@@ -159,7 +159,7 @@ def program(subject: Subject, failure: Failure) -> str:
     if isinstance(failure.made, TypeCall):
         return _of_call(subject, failure, failure.made, writer)
     operation = f"dk.{failure.operation.removeprefix('dispatchkit.')}" if failure.operation else ""
-    return writer.text([_check(subject, failure, writer.named(failure.made), operation), *_comments(failure)])
+    return writer.text([_check(subject, failure, writer.write(failure.made), operation), *_comments(failure)])
 
 
 def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer) -> str:
@@ -171,11 +171,11 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer)
     if failure.check not in COMPARED or changed or not hasattr(subject.cls, "to_dense"):
         if failure.check in TOGETHER and call.index is not None:
             instances = [subject.sample(index) for index in sorted({0, len(subject.samples()) - 1})]
-        text = _check(subject, failure, ", ".join(map(writer.named, instances)), function)
+        text = _check(subject, failure, ", ".join(map(writer.write, instances)), function)
         return writer.text([text, *_comments(failure)])
-    names = {id(one): writer.named(one) for one in instances}
-    given, dense = (_written_call(function, args, kwargs, writer, names, suffix) for suffix in ("", ".to_dense()"))
-    lines = [f"found = {given}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
+    names = {id(instance): writer.write(instance) for instance in instances}
+    call_code, dense = (_written_call(function, args, kwargs, writer, names, suffix) for suffix in ("", ".to_dense()"))
+    lines = [f"found = {call_code}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
     return writer.text(lines)
 
 
@@ -231,12 +231,12 @@ def gather(subject: Subject, failures: Iterable[Failure], order: Iterable[str]) 
     order : the names of the checks, the most telling first
     """
     rank = {name: place for place, name in enumerate(order)}
-    found = list(failures)
-    own = set(rules_of(subject))
-    entered = [_rules_entered(subject, failure, own) for failure in found]
+    listed = list(failures)
+    its_rules = set(rules_of(subject))
+    entered = [_rules_entered(subject, failure, its_rules) for failure in listed]
     suspects = {rules[0] for rules in entered if len(rules) == 1}
     groups: defaultdict[Any, list[Failure]] = defaultdict(list)
-    for failure, rules in zip(found, entered, strict=True):
+    for failure, rules in zip(listed, entered, strict=True):
         handler = _handler(subject, failure, rules, suspects)
         key = handler or (failure.check, failure.operation)
         groups[key].append(replace(failure, handler=handler))
@@ -265,8 +265,8 @@ def _handler(subject: Subject, failure: Failure, rules: list[Rule], suspects: se
         return method
     if not rules:
         return ""
-    own = [rule for rule in rules if getattr(rule.target, "qualified_name", "") == failure.operation]
-    return str(next((rule for rule in rules if rule in suspects), (own or rules)[-1]))
+    matching = [rule for rule in rules if getattr(rule.target, "qualified_name", "") == failure.operation]
+    return str(next((rule for rule in rules if rule in suspects), (matching or rules)[-1]))
 
 
 def _method(subject: Subject, failure: Failure) -> str:
@@ -292,10 +292,10 @@ def _method(subject: Subject, failure: Failure) -> str:
 def _first(subject: Subject, group: list[Failure], rank: dict[str, int]) -> Failure:
     """Return the failure of a group that tells most, shrink, with the others named in it."""
     chosen = min(group, key=lambda failure: (rank.get(failure.check, 99), _size(subject, failure)))
-    rest = [f"{one.check} of {one.call}" for one in group if one is not chosen]
+    rest = [f"{other.check} of {other.call}" for other in group if other is not chosen]
     small = shrink(subject, chosen)
-    made = replace(small, handler=chosen.handler, also=tuple(dict.fromkeys(rest)))
-    return replace(made, program=program(subject, made))
+    result = replace(small, handler=chosen.handler, also=tuple(dict.fromkeys(rest)))
+    return replace(result, program=program(subject, result))
 
 
 def _size(subject: Subject, failure: Failure) -> tuple[int, int]:

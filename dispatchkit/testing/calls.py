@@ -18,7 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.testing.findings import Again, Failure, Subject
-from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, varied
+from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, vary
 
 # Arguments other than arrays that have to fit the shape of the instance.
 ADAPTED = {"shape", "axes"}
@@ -51,7 +51,7 @@ def fitted_samples(
     for candidate in samples:
         names = {*_positional_names(operation, len(candidate.args)), *candidate.kwargs}
         if names & ADAPTED:
-            yield _with_arguments(operation, candidate, lambda name, value: _carried(carried, name, value))
+            yield _with_arguments(operation, candidate, lambda name, value: _carry_over(carried, name, value))
         yield candidate
         if names & ADAPTED:
             yield _with_arguments(operation, candidate, lambda name, value: _by_name(shape, name, value))
@@ -101,7 +101,7 @@ def _carried_by(lengths: dict[int, int]) -> Callable[[tuple[int, ...]], tuple[in
     return lambda shape: tuple(lengths.get(n, n) for n in shape)
 
 
-def _carried(lengths: dict[int, int], name: str, value: Any) -> Any:
+def _carry_over(lengths: dict[int, int], name: str, value: Any) -> Any:
     if name != "shape":
         return value
     if isinstance(value, (list, tuple)):
@@ -133,12 +133,12 @@ def with_arrays(sample: Sample, change: Callable[[Draw], Any]) -> Sample:
 def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:
     """Return a sample with its arrays of other shapes; no matrix is positive definite that is not square."""
 
-    def reshaped(draw: Draw) -> Draw:
+    def reshape(draw: Draw) -> Draw:
         shape = change(draw.shape)
         square = len(shape) > 1 and shape[-1] == shape[-2]
         return replace(draw, shape=shape, content=draw.content if square or draw.content != "definite" else "real")
 
-    return with_arrays(sample, reshaped)
+    return with_arrays(sample, reshape)
 
 
 def placements(count: int, own: Any, others: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
@@ -152,13 +152,13 @@ def placements(count: int, own: Any, others: Iterable[Any]) -> Iterator[tuple[An
 def _with_arguments(operation: Overridable, sample: Sample, change: Callable[[str, Any], Any]) -> Sample:
     """Return a sample with other arguments than arrays."""
 
-    def changed(name: str, value: Any) -> Any:
+    def change_argument(name: str, value: Any) -> Any:
         members = value if isinstance(value, (list, tuple)) else (value,)
-        return value if any(isinstance(one, (Draw, np.ndarray)) for one in members) else change(name, value)
+        return value if any(isinstance(member, (Draw, np.ndarray)) for member in members) else change(name, value)
 
     names = _positional_names(operation, len(sample.args))
-    args = tuple(changed(name, arg) for name, arg in zip(names, sample.args, strict=True))
-    return replace(sample, args=args, kwargs={name: changed(name, arg) for name, arg in sample.kwargs.items()})
+    args = tuple(change_argument(name, arg) for name, arg in zip(names, sample.args, strict=True))
+    return replace(sample, args=args, kwargs={name: change_argument(name, arg) for name, arg in sample.kwargs.items()})
 
 
 def _with_last(sample: Sample, value: Any) -> Sample:
@@ -306,10 +306,10 @@ class Call:
         """Return arguments with what `make` gives for each operand."""
         operands = iter(self.operands)
 
-        def filled(name: str, value: Any) -> Any:
+        def fill(name: str, value: Any) -> Any:
             return make(next(operands)) if isinstance(value, (Draw, np.ndarray)) else value
 
-        return self.operation.parameters.replace(self.sample.args, self.sample.kwargs, filled)
+        return self.operation.parameters.replace(self.sample.args, self.sample.kwargs, fill)
 
     def make(self) -> Arguments:
         """Return arguments of the call, made anew."""
@@ -412,11 +412,11 @@ class TypeCall(Call):
             if not own:
                 return other(array.copy(order="K"))
             if index is not None:
-                found = subject.sample(index)
+                instance = subject.sample(index)
             else:
                 assert subject.from_dense is not None
-                found = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
-            return simple(found) if counted else varied(found, turn)
+                instance = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
+            return simple(instance) if counted else vary(instance, turn)
 
         return Operand(own, make, lambda: subject.dense(make()))
 
@@ -426,18 +426,18 @@ class TypeCall(Call):
 
     def without(self, name: str) -> TypeCall:
         """Return the call without an optional argument that is no array."""
-        bound = self._bound()
+        bound = self._bind()
         del bound.arguments[name]
         return replace(self, sample=replace(self.sample, args=bound.args, kwargs=bound.kwargs))
 
     def options(self) -> list[str]:
         """Return the names of the optional arguments that are no arrays."""
         arrays = {p.name for p in self.operation.parameters.arrays}
-        bound = self._bound()
+        bound = self._bind()
         named = bound.signature.parameters
         return [name for name in bound.arguments if name not in arrays and named[name].default is not inspect._empty]
 
-    def _bound(self) -> inspect.BoundArguments:
+    def _bind(self) -> inspect.BoundArguments:
         return self.operation.parameters.signature.bind(*self.sample.args, **self.sample.kwargs)
 
 
@@ -447,8 +447,8 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
         return []
     samples = [*operation.samples, *_with_dtype(operation)]
     if subject.from_dense is not None:
-        counts = [len(one.arrays(operation.parameters)) for one in samples]
-        return [TypeCall(operation, one, subject, range(n)) for one, n in zip(samples, counts, strict=True) if n]
+        counts = [len(sample.arrays(operation.parameters)) for sample in samples]
+        return [TypeCall(operation, sample, subject, range(n)) for sample, n in zip(samples, counts, strict=True) if n]
     calls: dict[str, TypeCall] = {}
     for index, instance in enumerate(subject.samples()):
         for sample in samples:
@@ -487,7 +487,7 @@ def _calls_with_instance(
     for seats in (None, *((seat,) for seat in everywhere)) if everywhere else ():
         places = everywhere if seats is None else seats
         samples = fitted_samples(operation, sample, shape, seats)
-        calls = (TypeCall(operation, one, subject, places, index) for one in samples)
+        calls = (TypeCall(operation, variant, subject, places, index) for variant in samples)
         valid = next(filter(TypeCall.is_valid, calls), None)
         if valid is not None:
             yield valid

@@ -15,14 +15,14 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.attribution import entering, noting
 from dispatchkit.testing.calls import TypeCall, mistakes
-from dispatchkit.testing.differences import described, same, shown
+from dispatchkit.testing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call, wrong_result
 from dispatchkit.testing.findings import Failure, Subject
 
 Companion = Callable[[Any], Any]
 
 
-def _shaped(change: Companion) -> Companion:
+def _tensor(change: Companion) -> Companion:
     return lambda value: xp.asarray(np.array(change(np.asarray(value)), order="K"))
 
 
@@ -48,13 +48,13 @@ def _full_of(number: float) -> Companion:
 
 
 SHAPES: tuple[Companion, ...] = (
-    _shaped(lambda x: x.ravel()[:1].reshape(())),  # 0-D
-    _shaped(lambda x: x[(slice(1),) * x.ndim]),  # (1, 1)
-    _shaped(lambda x: x[..., :1]),  # (n, 1)
-    _shaped(lambda x: x[..., :1, :] if x.ndim > 1 else x[None]),  # (1, n)
-    _shaped(lambda x: x[0] if x.ndim else x),  # (n,)
-    _shaped(lambda x: np.stack([x, x + 1])),  # a batch in front
-    _shaped(lambda x: x.reshape(x.shape)[::-1].T if x.ndim > 1 and x.shape[0] == x.shape[-1] else x),  # other strides
+    _tensor(lambda x: x.ravel()[:1].reshape(())),  # 0-D
+    _tensor(lambda x: x[(slice(1),) * x.ndim]),  # (1, 1)
+    _tensor(lambda x: x[..., :1]),  # (n, 1)
+    _tensor(lambda x: x[..., :1, :] if x.ndim > 1 else x[None]),  # (1, n)
+    _tensor(lambda x: x[0] if x.ndim else x),  # (n,)
+    _tensor(lambda x: np.stack([x, x + 1])),  # a batch in front
+    _tensor(lambda x: x.reshape(x.shape)[::-1].T if x.ndim > 1 and x.shape[0] == x.shape[-1] else x),  # other strides
 )
 DTYPES = tuple(map(_of_dtype, ("float32", "int64", "complex128")))
 NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
@@ -96,18 +96,18 @@ def _other_sample(subject: Subject, index: int, value: Any) -> Any:
 def _among(subject: Subject, call: TypeCall, check: str) -> Failure | None:
     """Compare a call of one instance among companions with the same on plain tensors."""
     if not call.is_valid():
-        return _refused(subject, call)
+        return _missing_refusal(subject, call)
     failure = partial(call.failure, check, again=partial(_again, subject, check))
     with noting(subject):
         outcome = make_call(call, call.make())
     if isinstance(outcome.error, subject.refusals):
         return None
     if outcome.error is not None:
-        return failure(described(outcome.error), "an answer, or a decline")
+        return failure(error_text(outcome.error), "an answer, or a decline")
     wrong = wrong_result(subject, outcome)
     if wrong is not None:
         return failure(*wrong[1:])
-    changed = _changed(subject, outcome)
+    changed = _companion_change(subject, outcome)
     if changed is not None:
         return failure(*changed)
     return next(lost_metadata(check, subject, call, outcome.arguments, outcome.result), None)
@@ -118,7 +118,7 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     return failure if failure is not None and failure.check == check else None
 
 
-def _changed(subject: Subject, outcome: CallResult) -> tuple[str, str] | None:
+def _companion_change(subject: Subject, outcome: CallResult) -> tuple[str, str] | None:
     """Return which companion a call has changed, as found and expected."""
     if outcome.call.operation.name == "setitem":
         return None
@@ -127,7 +127,7 @@ def _changed(subject: Subject, outcome: CallResult) -> tuple[str, str] | None:
             continue
         now, right = subject.array(value), subject.array(plain)
         if not same(now, right):
-            return f"'{name}' became {shown(now)}", f"'{name}' still {shown(right)}"
+            return f"'{name}' became {value_text(now)}", f"'{name}' still {value_text(right)}"
     return None
 
 
@@ -145,10 +145,10 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         for sample in mistakes(operation, call.sample, shape):
             mistaken = replace(call, sample=sample)
             if not mistaken.is_valid():
-                yield _refused(subject, mistaken)
+                yield _missing_refusal(subject, mistaken)
 
 
-def _refused(subject: Subject, call: TypeCall) -> Failure | None:
+def _missing_refusal(subject: Subject, call: TypeCall) -> Failure | None:
     """Return that a type answered a call that plain tensors refuse because of a shape, an axis or an index."""
     error = call.refusal
     if not isinstance(error, (ValueError, IndexError)) or isinstance(error, np.linalg.LinAlgError):
@@ -158,4 +158,6 @@ def _refused(subject: Subject, call: TypeCall) -> Failure | None:
             result = call.result()
     except Exception:  # noqa: BLE001  # by which exception it refuses is its own
         return None
-    return call.failure("refusals", shown(subject.array(result)), described(error), again=partial(_refused, subject))
+    return call.failure(
+        "refusals", value_text(subject.array(result)), error_text(error), again=partial(_missing_refusal, subject)
+    )

@@ -16,7 +16,7 @@ from typing import Any
 from dispatchkit.protocol.instance import TensorFunctionMode
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import TypeCall
-from dispatchkit.testing.differences import described
+from dispatchkit.testing.differences import error_text
 from dispatchkit.testing.examination import fails
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 from dispatchkit.testing.forms import repeatable
@@ -44,11 +44,11 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         return
     alone = [_by_turns([_task(subject, call)])[0] for call in calls]
     results = _by_turns([_task(subject, call) for call in calls])
-    for call, found, (expected, names) in zip(calls, results, alone, strict=True):
-        if not isinstance(found, BaseException) and found[1] != names:
-            yield call.failure("asyncio", f"a mode that saw {found[1]}", f"{names}")
+    for call, outcome, (expected, names) in zip(calls, results, alone, strict=True):
+        if not isinstance(outcome, BaseException) and outcome[1] != names:
+            yield call.failure("asyncio", f"a mode that saw {outcome[1]}", f"{names}")
         else:
-            result = found if isinstance(found, BaseException) else found[0]
+            result = outcome if isinstance(outcome, BaseException) else outcome[0]
             yield _failure("asyncio", subject, call, result, expected)
 
 
@@ -114,7 +114,7 @@ def _two_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
 
 def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected: list[Reading]) -> Failure | None:
     failed = isinstance(found, BaseException)
-    difference = (described(found), "what one gives alone") if failed else alike(found, expected)
+    difference = (error_text(found), "what one gives alone") if failed else alike(found, expected)
     return None if difference is None else call.failure(check, *difference)
 
 

@@ -45,10 +45,10 @@ class Check:
 
 
 def _examination_failures(name: str, subject: Subject, operation: Overridable) -> Found:
-    found = examination(subject, operation)
-    failures = [failure for failure in found.failures if failure.check == name]
+    examined = examination(subject, operation)
+    failures = [failure for failure in examined.failures if failure.check == name]
     yield from failures
-    yield from [None] * (len(found.answered) - len(failures))
+    yield from [None] * (len(examined.answered) - len(failures))
 
 
 def _on_values(name: str, about: str) -> Check:
@@ -66,11 +66,11 @@ def _on_type(name: str, function: Callable[[Subject, Any], Found]) -> Check:
 def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> Found:
     """Yield what a check finds in each sample, the failures with the sample as it was."""
     for index in range(len(subject.samples())):
-        for found in function(subject, subject.sample(index)):
-            if found is None or found.made is not None:
-                yield found
+        for failure in function(subject, subject.sample(index)):
+            if failure is None or failure.made is not None:
+                yield failure
             else:
-                yield replace(found, made=subject.sample(index))
+                yield replace(failure, made=subject.sample(index))
 
 
 def _about(function: Callable[..., Any]) -> str:
@@ -99,23 +99,23 @@ CHECKS = {
         ),
         _on_calls("second", forms.second),
         _on_calls("forward", forms.forward),
-        _on_calls("vmap", forms.vmapped),
+        _on_calls("vmap", forms.under_vmap),
         _on_calls("companions", companions.companions),
         _on_calls("refusals", companions.refusals),
         _on_calls("foreign", foreign_types),
         _on_calls("operators", forms.operators),
-        _on_calls("reflected", forms.reflected),
+        _on_calls("reflected", forms.reflected_operators),
         _on_calls("inplace", forms.inplace),
         _on_calls("methods", forms.methods),
         _on_calls("asyncio", concurrency.in_tasks),
         _on_calls("threads", concurrency.in_threads),
         _on_type("attributes", objects.attributes),
-        _on_type("alias", objects.aliased),
+        _on_type("alias", objects.shared_memory),
         _on_type("assignment", objects.assignment),
-        _on_type("copy", objects.copied),
-        _on_type("deepcopy", objects.deep_copied),
-        _on_type("pickle", objects.pickled),
-        _on_type("repr", objects.printed),
+        _on_type("copy", objects.shallow_copies),
+        _on_type("deepcopy", objects.deep_copies),
+        _on_type("pickle", objects.pickles),
+        _on_type("repr", objects.printing),
     )
 }
 
@@ -196,10 +196,10 @@ def check_type(
         refuses=refuses,
         closed=closed,
     )
-    found = conformance(subject, chosen, skip, progress=progress)
-    if found.failures:
-        raise ConformanceError(found)
-    return found
+    result = conformance(subject, chosen, skip, progress=progress)
+    if result.failures:
+        raise ConformanceError(result)
+    return result
 
 
 def _chosen(checks: Iterable[str] | None) -> list[str]:
@@ -227,14 +227,14 @@ def conformance(
     with _quiet():
         dense = _wrong_dense_forms(subject)
         if dense:  # with which everything else compares
-            found = gather(subject, dense, CHECKS)
-            return Conformance(subject.name, tuple(chosen), tuple(found), {**tried, "dense": len(dense)})
+            dense_failures = gather(subject, dense, CHECKS)
+            return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
         with Progress(subject.name, len(chosen) * len(subject.operations), shown=progress) as bar:
             for name in chosen:
-                for place, one in _steps(CHECKS[name], subject):
+                for place, results in _steps(CHECKS[name], subject):
                     bar.advance(f"{subject.name}: {name} of {place}")
-                    tried[name] += len(one)
-                    failures += [f for f in one if f is not None and not _is_skipped(f, left_out)]
+                    tried[name] += len(results)
+                    failures += [f for f in results if f is not None and not _is_skipped(f, left_out)]
         failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
@@ -243,8 +243,8 @@ def conformance(
         tuple(chosen),
         tuple(failures),
         tried,
-        tuple(one.operation.qualified_name for one in examined if one.refused),
-        tuple(one.operation.qualified_name for one in examined if not one.calls),
+        tuple(examination.operation.qualified_name for examination in examined if examination.refused),
+        tuple(examination.operation.qualified_name for examination in examined if not examination.calls),
         tuple(map(str, missing)),
     )
 
@@ -272,11 +272,11 @@ def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:
     ------
     ValueError : for the name of no check
     """
-    found = {(name, operation) for name, _, operation in (one.partition(":") for one in skip)}
-    for name, _ in sorted(found):
+    left_out = {(name, operation) for name, _, operation in (text.partition(":") for text in skip)}
+    for name, _ in sorted(left_out):
         if name not in CHECKS:
             raise ValueError(f"skip: there is no check {name!r}; the checks are {', '.join(CHECKS)}")
-    return found
+    return left_out
 
 
 def _is_skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
@@ -362,7 +362,7 @@ class TypeConformance:
         if "check" in metafunc.fixturenames:
             metafunc.parametrize("check", [name for name in OF_TYPE if name not in set(self.skip)])
         if "operation" in metafunc.fixturenames:
-            metafunc.parametrize("operation", list(_named(self.operations)))
+            metafunc.parametrize("operation", list(_operations_by_name(self.operations)))
 
     def test_conforms(self, check: str) -> None:
         """Make one check on the type itself.
@@ -390,7 +390,7 @@ class TypeConformance:
         ConformanceError : if one of them fails
         """
         __tracebackhide__ = True
-        self._check(OF_OPERATIONS, [_named(self.operations)[operation]])
+        self._check(OF_OPERATIONS, [_operations_by_name(self.operations)[operation]])
 
     def _check(self, checks: Iterable[str], operations: list[Overridable]) -> None:
         __tracebackhide__ = True
@@ -415,7 +415,7 @@ class TypeConformance:
         return _subjects[cls]
 
 
-def _named(operations: Iterable[Callable[..., Any]] | None) -> dict[str, Overridable]:
+def _operations_by_name(operations: Iterable[Callable[..., Any]] | None) -> dict[str, Overridable]:
     """Return operations that have array arguments, by what their tests are called."""
     listed = tensor_protocol.operations.values()
     chosen = listed if operations is None else map(tensor_protocol.operation, operations)

@@ -98,7 +98,7 @@ def is_determined(operation: Overridable) -> bool:
     return operation.kind is not kinds.random and operation.qualified_name not in UNDEFINED
 
 
-def determined(operation: Overridable, found: Any, expected: Any) -> tuple[Any, Any]:
+def invariants_of(operation: Overridable, found: Any, expected: Any) -> tuple[Any, Any]:
     """Return two dense results, of those that are not unique what all right ones have in common."""
     invariants = INVARIANTS.get(operation.qualified_name)
     if invariants is None:
@@ -113,17 +113,17 @@ def _adjoint(x: Any) -> Any:
     return xp.conj(xp.matrix_transpose(x))
 
 
-def densified(protocol: Dispatcher, value: Any) -> Any:
+def with_plain_tensors(protocol: Dispatcher, value: Any) -> Any:
     """Return a result with plain tensors for arrays of all types, `OPAQUE` for those without dense form."""
     if isinstance(value, (tuple, list)):
-        return with_members(value, [densified(protocol, member) for member in value])
+        return with_members(value, [with_plain_tensors(protocol, member) for member in value])
     cls = type(value)
     if cls is protocol.types.base or not protocol.types.participates(cls):
         return value
     maker = protocol.types.to_dense(cls)
     if maker is not None:
         dense = maker(value)
-        return OPAQUE if type(dense) is cls else densified(protocol, dense)
+        return OPAQUE if type(dense) is cls else with_plain_tensors(protocol, dense)
     if isinstance(value, Tensor):
         return wrapped(Tensor, value.array, vertex_of(value))
     return OPAQUE
@@ -150,18 +150,17 @@ def difference(
     -------
     the first difference, None where they agree
     """
-    if operation is not None:
-        found, expected = determined(operation, found, expected)
-    ours, theirs = list(members(found)), list(members(expected))
-    if _holder(found) is not _holder(expected):
-        held, brief = zip(*(_described_holder(one, len(ours) != len(theirs)) for one in (found, expected)), strict=True)
+    result, right = (found, expected) if operation is None else invariants_of(operation, found, expected)
+    ours, theirs = list(members(result)), list(members(right))
+    if _holder(result) is not _holder(right):
+        held, brief = zip(*(_described_holder(side, len(ours) != len(theirs)) for side in (result, right)), strict=True)
         return Difference("container", held[0], held[1], " instead of ".join(brief))
     if len(ours) != len(theirs):
         texts = f"{len(ours)} results", f"{len(theirs)} results"
         return Difference("type", texts[0], texts[1], " instead of ".join(texts))
     eps = cache(partial(exactness, given))
     pairs = (_of_pair(*pair, eps, values) for pair in zip(ours, theirs, strict=True))
-    return next((one for one in pairs if one is not None), None)
+    return next((differing for differing in pairs if differing is not None), None)
 
 
 def _holder(result: Any) -> type | None:
@@ -182,16 +181,16 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool) 
         return None
     if isinstance(expected, Tensor) and not isinstance(found, (Tensor, *NUMBERS)):
         text = f"a {type_name(type(found))}"
-        return Difference("type", shown(found), shown(arrayed(expected)), f"{text} instead of an array")
-    mine, right = arrayed(found), arrayed(expected)
+        return Difference("type", value_text(found), value_text(elements_of(expected)), f"{text} instead of an array")
+    mine, right = elements_of(found), elements_of(expected)
     if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
         alike = not values or same(mine, right)
-        return None if alike else Difference("value", repr(found), shown(right), f"{found!r} instead of {right!r}")
+        return None if alike else Difference("value", repr(found), value_text(right), f"{found!r} instead of {right!r}")
     if mine.shape != right.shape:
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
     if values and not close(mine, right) and not close(mine, right, eps()):
-        return Difference("value", shown(mine), shown(right), _furthest(mine, right))
+        return Difference("value", value_text(mine), value_text(right), _furthest(mine, right))
     if mine.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
     return None
@@ -217,7 +216,7 @@ def members(result: Any) -> Iterator[Any]:
         yield result
 
 
-def arrayed(value: Any) -> Any:
+def elements_of(value: Any) -> Any:
     """Return the elements of a plain tensor or number as a NumPy array of its own; what holds none as it is."""
     if isinstance(value, Tensor):
         return np.array(value.detach().numpy())
@@ -263,14 +262,14 @@ def rounding(value: Any) -> float:
     return float(np.finfo(dtype).eps) if isinstance(dtype, np.dtype) and dtype.kind in "fc" else 0.0
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a value as a message shows it."""
     if isinstance(value, np.ndarray):
         return np.array2string(value, threshold=12, precision=8, separator=", ")
     return repr(value)
 
 
-def described(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Return an exception as a message shows it: its class and the first line of its text."""
     text = str(error).partition("\n")[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -299,8 +298,8 @@ class WrongDerivatives(NamedTuple):
 
 def _differing(pairs: list[tuple[Any, Any]], given: Sequence[Any] = ()) -> list[tuple[int, str]]:
     """Return which pairs differ, and in what."""
-    found = ((place, difference(*pair, given)) for place, pair in enumerate(pairs))
-    return [(place, one.brief) for place, one in found if one is not None]
+    differences = ((place, difference(*pair, given)) for place, pair in enumerate(pairs))
+    return [(place, fault.brief) for place, fault in differences if fault is not None]
 
 
 def _finite(found: Any, expected: Any) -> tuple[Any, Any]:
@@ -351,17 +350,19 @@ def wrong_derivatives(
         expected = transformed(dense, instances)
     except Exception:  # noqa: BLE001  # what plain tensors cannot do is not asked of the type
         return None
-    if not any(np.any(np.isfinite(one)) for one in expected):
+    if not any(np.any(np.isfinite(array)) for array in expected):
         return None
     try:
-        found = transformed(made(False), instances)
+        derivatives = transformed(made(False), instances)
     except refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what a handler raises is what is looked for
         return WrongDerivatives(expected, error)
-    pairs = [_finite(*pair) for pair in zip(found, expected, strict=True)]
+    pairs = [_finite(*pair) for pair in zip(derivatives, expected, strict=True)]
     wrong = _differing(pairs) and _differing(pairs, [*instances, *dense(*instances)])
     # At a corner, such as the root of 0, the dense computation has 0 by convention.
-    if not wrong or not (any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(one)) for one, _ in pairs)):
+    if not wrong or not (
+        any(np.any(right) for _, right in pairs) or all(np.all(np.isfinite(array)) for array, _ in pairs)
+    ):
         return None
-    return WrongDerivatives(expected, found, *wrong[0])
+    return WrongDerivatives(expected, derivatives, *wrong[0])

@@ -27,18 +27,18 @@ from dispatchkit.testing.differences import (
     Function,
     Transformed,
     WrongDerivatives,
-    described,
-    determined,
     difference,
+    error_text,
     gradients,
+    invariants_of,
     is_determined,
     members,
     same,
-    shown,
+    value_text,
     wrong_derivatives,
 )
-from dispatchkit.testing.findings import Failure, Subject, undensified
-from dispatchkit.testing.instances import copied
+from dispatchkit.testing.findings import Failure, Subject, dense_form_failure
+from dispatchkit.testing.instances import deep_copy
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def compare_call(outcome: CallResult, dense: Callable[[Any], Any], *, values: bo
     values : whether elements are compared where the arguments determine them, and not shapes and dtypes alone
     """
     call, operation = outcome.call, outcome.call.operation
-    given = [value for _, value in operation.parameters.values(*outcome.arguments)]
+    inputs = [value for _, value in operation.parameters.values(*outcome.arguments)]
     values = values and is_determined(operation)
-    return difference(dense(outcome.result), dense(call.expected), given, values=values, operation=operation)
+    return difference(dense(outcome.result), dense(call.expected), inputs, values=values, operation=operation)
 
 
 def wrong_derivatives_of(
@@ -142,7 +142,7 @@ def wrong_derivatives_by(
     def form(on_dense: bool) -> Function:
         def function(*arrays: Any) -> list[Any]:
             result = dense(run(map(dense, arrays) if on_dense else arrays))
-            parts = members(determined(operation, result, result)[0])
+            parts = members(invariants_of(operation, result, result)[0])
             return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
 
         return function
@@ -272,8 +272,8 @@ def _looked_at(subject: Subject, call: TypeCall) -> tuple[bool, list[Failure]]:
     if isinstance(outcome.error, subject.refusals):
         return False, []
     if outcome.error is not None:
-        return True, [_failure("raises", subject, call, described(outcome.error), "an answer, or a decline")]
-    changed = before.changed()
+        return True, [_failure("raises", subject, call, error_text(outcome.error), "an answer, or a decline")]
+    changed = before.first_change()
     if changed:
         return True, [_failure("mutation", subject, call, *changed)]
     result = outcome.result
@@ -318,7 +318,7 @@ def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str] 
     try:
         wrong = compare_call(outcome, subject.dense)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-        return undensified(subject, outcome.result, outcome.call.expected, error)
+        return dense_form_failure(subject, outcome.result, outcome.call.expected, error)
     return None if wrong is None else wrong.failure
 
 
@@ -328,7 +328,7 @@ def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Argum
     if not subject.metadata or not {operation.name, operation.qualified_name}.isdisjoint(subject.plain):
         return
     values = [value for _, value in operation.parameters.values(*arguments)]
-    wanted = subject.wanted(operation, values)
+    wanted = subject.expected_metadata(operation, values)
     if not wanted:
         return
     for member in members(result):
@@ -336,7 +336,7 @@ def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Argum
             if not subject.laws:
                 yield _failure(check, subject, call, f"a {type(member).__name__}", f"a {subject.name} with {wanted!r}")
             return
-        carried = {name: subject.carried(member)[name] for name in wanted}
+        carried = {name: subject.metadata_of(member)[name] for name in wanted}
         if not all(same(carried[name], wanted[name]) for name in wanted):
             yield _failure(check, subject, call, repr(carried), repr(wanted))
             return
@@ -357,15 +357,15 @@ class Snapshot:
         self.states = [self._state(value) for _, value in self.values]
 
     def _state(self, value: Any) -> tuple[Any, dict[str, Any]]:
-        carried = self.subject.carried(value) if isinstance(value, self.subject.cls) else {}
-        return self.subject.array(value), {name: copied(one) for name, one in carried.items()}
+        carried = self.subject.metadata_of(value) if isinstance(value, self.subject.cls) else {}
+        return self.subject.array(value), {name: deep_copy(entry) for name, entry in carried.items()}
 
-    def changed(self) -> tuple[str, str] | None:
+    def first_change(self) -> tuple[str, str] | None:
         """Return what has changed since, as found and expected; None where nothing has."""
         for (name, value), (array, carried) in zip(self.values, self.states, strict=True):
             now, now_carried = self._state(value)
             if not same(now, array):
-                return f"'{name}' became {shown(now)}", f"'{name}' still {shown(array)}"
+                return f"'{name}' became {value_text(now)}", f"'{name}' still {value_text(array)}"
             for key, before in carried.items():
                 if not same(now_carried[key], before):
                     return f"'{key}' of '{name}' became {now_carried[key]!r}", f"still {before!r}"

@@ -15,7 +15,7 @@ from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import arrayed, described, difference, members, same, shown
+from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
 from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
 from dispatchkit.tree import with_members
 
@@ -88,7 +88,7 @@ class Subject:
         self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *refuses)
         self.closed = frozenset(map(tensor_protocol.operation, closed))
         self.laws: Mapping[str, Law] = metadata if isinstance(metadata, Mapping) else {}
-        self.metadata = self._carried() if metadata is None else tuple(metadata)
+        self.metadata = self._metadata_names() if metadata is None else tuple(metadata)
         self.memory: dict[str, dict[Overridable, Any]] = {}
         self.looked_into: dict[Any, Overridable] = {}
         self.by_fallback: set[Overridable] = set()
@@ -109,7 +109,7 @@ class Subject:
             f"check_type: {self.name} has no dense form to compare with; define to_dense(), or pass to_dense="
         )
 
-    def _carried(self) -> tuple[str, ...]:
+    def _metadata_names(self) -> tuple[str, ...]:
         first = self.samples()[0]
         if issubclass(self.cls, Tensor):
             return tuple(getattr(first, "__dict__", ()))
@@ -148,19 +148,19 @@ class Subject:
 
     def array(self, value: Any) -> Any:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
-        return arrayed(self.dense(value))
+        return elements_of(self.dense(value))
 
-    def wanted(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
+    def expected_metadata(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
         """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""
         if not self.laws:
-            return self.carried(next(value for value in values if isinstance(value, self.cls)))
+            return self.metadata_of(next(value for value in values if isinstance(value, self.cls)))
         expected = {
             name: law(operation.function, [getattr(value, name, None) for value in values])
             for name, law in self.laws.items()
         }
         return {name: value for name, value in expected.items() if value is not NotImplemented}
 
-    def carried(self, value: Any) -> dict[str, Any]:
+    def metadata_of(self, value: Any) -> dict[str, Any]:
         """Return the metadata of an instance."""
         return {name: getattr(value, name, None) for name in self.metadata}
 
@@ -208,7 +208,7 @@ class Failure:
         lines = [f"{self.check}: {self.call}"]
         if self.handler:
             lines.append(f"    handler:  {self.handler}")
-        lines += [f"    found:    {_indented(self.found)}", f"    expected: {_indented(self.expected)}"]
+        lines += [f"    found:    {_indent(self.found)}", f"    expected: {_indent(self.expected)}"]
         if self.also:
             more = f", and {len(self.also) - LISTED} more" if len(self.also) > LISTED else ""
             lines.append(f"    also:     {', '.join(self.also[:LISTED])}{more}")
@@ -282,15 +282,15 @@ def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, st
     try:
         dense = subject.dense(found)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-        return undensified(subject, found, expected, error)
+        return dense_form_failure(subject, found, expected, error)
     differs = difference(dense, subject.dense(expected))
     return None if differs is None else differs.failure
 
 
-def undensified(subject: Subject, found: Any, expected: Any, error: Exception) -> tuple[str, str, str]:
+def dense_form_failure(subject: Subject, found: Any, expected: Any, error: Exception) -> tuple[str, str, str]:
     """Return what is said of a result whose dense form cannot be made."""
-    text = f"{type_name(type(found))}, whose dense form raises {described(error)}"
-    return "value", text, shown(subject.dense(expected))
+    text = f"{type_name(type(found))}, whose dense form raises {error_text(error)}"
+    return "value", text, value_text(subject.dense(expected))
 
 
 class Reading(NamedTuple):
@@ -304,7 +304,9 @@ class Reading(NamedTuple):
 def readings(subject: Subject, result: Any) -> list[Reading]:
     """Return what is compared of a result now, whatever becomes of it later."""
     return [
-        Reading(type(member), subject.array(member), subject.carried(member) if isinstance(member, subject.cls) else {})
+        Reading(
+            type(member), subject.array(member), subject.metadata_of(member) if isinstance(member, subject.cls) else {}
+        )
         for member in members(result)
     ]
 
@@ -313,15 +315,15 @@ def alike(found: list[Reading], expected: list[Reading]) -> tuple[str, str] | No
     """Compare two results of the same thing; None where they agree, else both as text."""
     if len(found) != len(expected):
         return f"{len(found)} results", f"{len(expected)} results"
-    for one, other in zip(found, expected, strict=True):
-        if one.cls is not other.cls:
-            return f"a {type_name(one.cls)}", f"a {type_name(other.cls)}"
-        if not same(one.array, other.array):
-            return shown(one.array), shown(other.array)
-        if not all(same(one.carried[name], other.carried[name]) for name in other.carried):
-            return repr(one.carried), repr(other.carried)
+    for reading, other in zip(found, expected, strict=True):
+        if reading.cls is not other.cls:
+            return f"a {type_name(reading.cls)}", f"a {type_name(other.cls)}"
+        if not same(reading.array, other.array):
+            return value_text(reading.array), value_text(other.array)
+        if not all(same(reading.carried[name], other.carried[name]) for name in other.carried):
+            return repr(reading.carried), repr(other.carried)
     return None
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return text.replace("\n", "\n" + " " * 14)

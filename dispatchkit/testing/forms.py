@@ -25,12 +25,12 @@ from dispatchkit.testing.companions import COMPANIONS
 from dispatchkit.testing.differences import (
     Function,
     Transformed,
-    described,
+    error_text,
     floating,
     gradients,
     is_determined,
     numbers,
-    shown,
+    value_text,
 )
 from dispatchkit.testing.examination import CallResult, Snapshot, examination, fails, wrong_derivatives_of, wrong_result
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
@@ -100,7 +100,7 @@ def operators(subject: Subject, operation: Overridable) -> Iterator[Failure | No
             yield _as_function("operators", subject, text, call, getattr(operator, name), args)
 
 
-def reflected(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+def reflected_operators(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """With a tensor, an array or a number on the left the operators give what the functions give."""
     for name in _members(operation, dunder=True):
         if name not in REFLECTED:
@@ -137,8 +137,12 @@ def _in_place(subject: Subject, call: TypeCall, name: str) -> Failure | None:
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what the operator raises is what is looked for
-        return call.failure("inplace", described(error), "no exception", text)
-    wrong = alike(readings(subject, changed), expected) or right.changed() or (None if changed is x else left.changed())
+        return call.failure("inplace", error_text(error), "no exception", text)
+    wrong = (
+        alike(readings(subject, changed), expected)
+        or right.first_change()
+        or (None if changed is x else left.first_change())
+    )
     return None if wrong is None else call.failure("inplace", *wrong, text)
 
 
@@ -160,8 +164,8 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
 
 
 def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    found = getattr(x, name)
-    return found if isinstance(view, Property) else found(*args, **kwargs)
+    member = getattr(x, name)
+    return member if isinstance(view, Property) else member(*args, **kwargs)
 
 
 def _as_function(
@@ -179,10 +183,10 @@ def _form(
     check: str, subject: Subject, text: str, call: TypeCall, form: Callable[[], Any], expected: list[Reading]
 ) -> Failure | None:
     try:
-        found = readings(subject, form())
+        results = readings(subject, form())
     except Exception as error:  # noqa: BLE001  # what the form raises is what is looked for
-        return call.failure(check, described(error), "what the function gives", text)
-    difference = alike(found, expected)
+        return call.failure(check, error_text(error), "what the function gives", text)
+    difference = alike(results, expected)
     return None if difference is None else call.failure(check, *difference, text)
 
 
@@ -207,57 +211,57 @@ ADVICE = "does it leave dispatchkit, with NumPy inside or detach?"
 def gradient(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Gradients with respect to the fields are those of the dense computation."""
     if _differentiable(operation):
-        for call in _differentiated(subject, operation):
-            yield _compared("gradient", subject, call, gradients, ADVICE)
+        for call in _differentiable_calls(subject, operation):
+            yield _compare("gradient", subject, call, gradients, ADVICE)
 
 
 def dense_gradient(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """Gradients flow through the dense form, without which there is nothing to compare with."""
     if numbers(x):
-        found = _dense_gradient(subject, x)
+        fault = _dense_gradient(subject, x)
         text = f"to_dense() of a {subject.name}"
-        yield None if found is None else Failure("gradient", "", text, f"{found} ({ADVICE})", "a derivative")
+        yield None if fault is None else Failure("gradient", "", text, f"{fault} ({ADVICE})", "a derivative")
 
 
 def _dense_gradient(subject: Subject, x: Any) -> str | None:
     try:
         grads = gradients(lambda one: [subject.dense(one)], [x])
     except Exception as error:  # noqa: BLE001  # what to_dense() of a traced instance raises is shown
-        return described(error)
+        return error_text(error)
     return None if any(map(np.any, grads)) or not np.size(subject.array(x)) else "no derivative"
 
 
 def second(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Second derivatives with respect to the fields are those of the dense computation."""
     if _differentiable(operation) and not fails(subject, operation, gradient):
-        for call in _differentiated(subject, operation):
-            yield _compared("second", subject, call, _second_derivatives, "is backward differentiable itself?")
+        for call in _differentiable_calls(subject, operation):
+            yield _compare("second", subject, call, _second_derivatives, "is backward differentiable itself?")
 
 
 def forward(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Tangents along the fields (`dk.func.jvp`) are those of the dense computation."""
     if _differentiable(operation) and not fails(subject, operation, gradient):
-        for call in _differentiated(subject, operation):
-            yield _compared("forward", subject, call, _tangents, ADVICE)
+        for call in _differentiable_calls(subject, operation):
+            yield _compare("forward", subject, call, _tangents, ADVICE)
 
 
-def vmapped(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
+def under_vmap(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Batches of instances under `dk.func.vmap` give what their dense forms give."""
     if not is_determined(operation) or fails(subject, operation, gradient):
         return
     for call in examination(subject, operation).some(subject.depth):
-        yield _compared("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
+        yield _compare("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
 
 
 def _differentiable(operation: Overridable) -> bool:
     return isinstance(operation, DeclaredOperation) and operation.differentiable and is_determined(operation)
 
 
-def _differentiated(subject: Subject, operation: Overridable) -> list[TypeCall]:
+def _differentiable_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
 
 
-def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transformed, advice: str) -> Failure | None:
+def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transformed, advice: str) -> Failure | None:
     """Compare what a transformation gives on instances and on their dense form."""
     # A Function without jvp refuses, as it should.
     refusals = (*subject.refusals, NotImplementedError)
@@ -265,18 +269,18 @@ def _compared(name: str, subject: Subject, call: TypeCall, transformed: Transfor
     if wrong is None:
         return None
     if isinstance(wrong.found, Exception):
-        hinted, found, expected = isinstance(wrong.found, TransformError), described(wrong.found), "no exception"
+        hinted, seen, expected = isinstance(wrong.found, TransformError), error_text(wrong.found), "no exception"
     else:
         hinted = any(map(wrong.lost, range(len(wrong.found))))
-        found, expected = (", ".join(map(shown, one)) for one in (wrong.found, wrong.expected))
-    found += f" ({advice})" if hinted else ""
-    return call.failure(name, found, expected)
+        seen, expected = (", ".join(map(value_text, derivatives)) for derivatives in (wrong.found, wrong.expected))
+    seen += f" ({advice})" if hinted else ""
+    return call.failure(name, seen, expected)
 
 
 def _second_derivatives(function: Function, instances: list[Any]) -> list[Any]:
     def first(*own: Any) -> Any:
         output, pull = vjp(floating(function), *own)
-        return [one for one in arrays_of(list(pull([y * 0 + 1.5 for y in output]))) if is_floating(one)]
+        return [array for array in arrays_of(list(pull([y * 0 + 1.5 for y in output]))) if is_floating(array)]
 
     return gradients(first, instances)
 

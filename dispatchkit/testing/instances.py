@@ -26,23 +26,23 @@ SPECIAL, NEGATIVE = -1, -2
 def anew(value: Any) -> Any:
     """Return an equal object that shares no array with the first, made without the type's own ways of copying."""
     if type(value) is Tensor:
-        made = xp.tensor(np.array(value.detach().numpy(), order="K"), requires_grad=value.requires_grad)
-        return made if type(value.array) is np.ndarray else xp.clone(value)
+        tensor = xp.tensor(np.array(value.detach().numpy(), order="K"), requires_grad=value.requires_grad)
+        return tensor if type(value.array) is np.ndarray else xp.clone(value)
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     if type(value) in (list, tuple):
         return type(value)(map(anew, value))
     if type(value) is dict:
-        return {key: anew(one) for key, one in value.items()}
+        return {key: anew(member) for key, member in value.items()}
     cls = type(value)
     if tensor_protocol.types.participates(cls) and not isinstance(value, Storage) and type(vars(value)) is dict:
-        made = object.__new__(cls)
-        vars(made).update({name: anew(one) for name, one in vars(value).items()})
-        return made
-    return copied(value)
+        instance = object.__new__(cls)
+        vars(instance).update({name: anew(member) for name, member in vars(value).items()})
+        return instance
+    return deep_copy(value)
 
 
-def copied(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """Return a deep copy of a value, or the value where it cannot be copied."""
     try:
         return copy.deepcopy(value)
@@ -55,21 +55,21 @@ def of_fields(value: Any) -> Any:
     records = tensor_protocol.types
     if isinstance(value, Storage) or not records.participates(type(value)):
         return value
-    made = object.__new__(type(value))
+    instance = object.__new__(type(value))
     for name in records.fields_of(value):
-        object.__setattr__(made, name, getattr(value, name))
-    return made
+        object.__setattr__(instance, name, getattr(value, name))
+    return instance
 
 
-def varied(value: Any, turn: int) -> Any:
+def vary(value: Any, turn: int) -> Any:
     """Return an instance like another whose floating-point numbers are others, for each turn different ones."""
     if not turn:
         return value
     change = {SPECIAL: _special, NEGATIVE: lambda x: -abs(x)}.get(turn, lambda x: x * (1 + turn / 4))
-    return _constructed(with_variables(change, value))
+    return _reconstruct(with_variables(change, value))
 
 
-def _constructed(value: Any) -> Any:
+def _reconstruct(value: Any) -> Any:
     """Return an instance made by the constructor, without what the old one has computed, where fields suffice."""
     if not tensor_protocol.types.participates(type(value)) or isinstance(value, Storage):
         return value
@@ -91,13 +91,13 @@ def _special(x: Any) -> Any:
 def simple(value: Any) -> Any:
     """Return an instance like another whose elements are 1, 2, 3 and so on."""
 
-    def counted(x: Any) -> Any:
+    def count_up(x: Any) -> Any:
         if not isinstance(x, (Tensor, np.ndarray)):
             return x
-        made = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
-        return xp.asarray(made) if isinstance(x, Tensor) else made
+        elements = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
+        return xp.asarray(elements) if isinstance(x, Tensor) else elements
 
-    return _constructed(mapped(counted, value))
+    return _reconstruct(mapped(count_up, value))
 
 
 def is_strategy(value: Any) -> bool:
@@ -187,14 +187,14 @@ def from_fields(cls: type) -> Any:
             arguments[name] = tensors(shape=shapes(min_dims=0, max_dims=2, max_side=3), dtype=dtypes)
 
     @st.composite
-    def made(draw: Any) -> Any:
-        given = {name: draw(strategy) for name, strategy in arguments.items()}
+    def draw_instance(draw: Any) -> Any:
+        fields = {name: draw(strategy) for name, strategy in arguments.items()}
         try:
-            found: Any = cls(**given)
+            instance: Any = cls(**fields)
             dense = tensor_protocol.types.to_dense(cls)
-            assert dense is None or dense(found) is not None
+            assert dense is None or dense(instance) is not None
         except Exception:  # noqa: BLE001  # values that the type refuses are no instance
             return None
-        return found
+        return instance
 
-    return made().filter(lambda value: value is not None)
+    return draw_instance().filter(lambda value: value is not None)

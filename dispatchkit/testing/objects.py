@@ -19,10 +19,10 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import TypeCall
-from dispatchkit.testing.differences import described, same, shown
+from dispatchkit.testing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import examination, make_call
 from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
-from dispatchkit.testing.instances import NEGATIVE, of_fields, varied
+from dispatchkit.testing.instances import NEGATIVE, of_fields, vary
 
 
 def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -34,23 +34,23 @@ def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
     except RecursionError:
         yield Failure("dense", "", text, "RecursionError: it calls itself, or an operation that does", "a plain tensor")
     except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
-        yield Failure("dense", "", text, described(error), "a plain tensor")
+        yield Failure("dense", "", text, error_text(error), "a plain tensor")
     else:
         if type(dense) is not Tensor:
             yield Failure("dense", "", text, f"a {type(dense).__name__}", "a plain tensor")
         else:
-            found = different(subject, again, dense)
-            yield None if found is None else Failure("dense", "", f"{text} for the second time", *found[1:])
+            fault = different(subject, again, dense)
+            yield None if fault is None else Failure("dense", "", f"{text} for the second time", *fault[1:])
 
 
 def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`shape`, `dtype`, `ndim`, `size`, `len`, iteration, `hash`, `float`, NumPy's array are the dense form's."""
-    for one in (x, varied(x, NEGATIVE)):
-        dense = subject.dense(one)
+    for instance in (x, vary(x, NEGATIVE)):
+        dense = subject.dense(instance)
         for name, read in ATTRIBUTES.items():
             if name not in NEEDED or hasattr(subject.cls, NEEDED[name]):
-                found = _attribute(subject, name, read, one, dense)
-                yield None if found is None else replace(found, made=one)
+                failure = _attribute(subject, name, read, instance, dense)
+                yield None if failure is None else replace(failure, made=instance)
 
 
 def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, dense: Any) -> Failure | None:
@@ -60,13 +60,13 @@ def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, 
     except Exception:  # noqa: BLE001  # such as the length of a 0-D array: there is nothing to compare with
         return None
     try:
-        found = read(x)
-        fault = different(subject, found, expected) if name == "iter" else _differs(found, expected, name)
+        value = read(x)
+        fault = different(subject, value, expected) if name == "iter" else _differs(value, expected, name)
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
         missing = name in NEEDED and (isinstance(error, TypeError) or _of_the_library(subject.cls, NEEDED[name]))
-        return None if missing else Failure("attributes", "", text, described(error), shown(expected))
+        return None if missing else Failure("attributes", "", text, error_text(error), value_text(expected))
     return None if fault is None else Failure("attributes", "", text, *fault[1:])
 
 
@@ -81,7 +81,7 @@ def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | Non
     if name == "shape" and not isinstance(found, tuple):
         return "", repr(found), repr(expected)
     equal = same(found, expected) and getattr(found, "dtype", None) == getattr(expected, "dtype", None)
-    return None if equal else ("", shown(found), shown(expected))
+    return None if equal else ("", value_text(found), value_text(expected))
 
 
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
@@ -111,14 +111,14 @@ NEEDED = {
 }
 
 
-def aliased(subject: Subject, x: Any) -> Iterator[Failure | None]:
+def shared_memory(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """Memory of copies is shared with nobody; writing into a dense form changes the whole instance or nothing."""
     for name, copying in COPYING.items():
         try:
-            made = copying(x)
+            duplicate = copying(x)
         except Exception:  # noqa: BLE001, S112  # refused, or wrong in a way that another check reports
             continue
-        if _share(made, x):
+        if _share(duplicate, x):
             operation = f"dispatchkit.{name}"
             text = f"{operation}({subject.name} {tuple(x.shape)}{', its dtype' if name == 'astype' else ''})"
             yield Failure("alias", operation, text, "memory shared with the argument", "its own")
@@ -150,17 +150,17 @@ def _handed_out(subject: Subject, x: Any) -> Failure | None:
         "alias",
         "",
         f"to_dense() of a {subject.name}, after its result was written into",
-        shown(now),
-        shown(fresh),
+        value_text(now),
+        value_text(fresh),
     )
 
 
-def copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
+def shallow_copies(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`copy.copy` gives an instance with the same elements and metadata."""
     yield _same("copy", subject, x, "copy.copy", copy.copy)
 
 
-def deep_copied(subject: Subject, x: Any) -> Iterator[Failure | None]:
+def deep_copies(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`copy.deepcopy` gives an equal instance that shares no memory with the first."""
     failure = _same("deepcopy", subject, x, "copy.deepcopy", copy.deepcopy)
     if failure is None and _share(copy.deepcopy(x), x):
@@ -179,23 +179,23 @@ def _memory(x: Any) -> Any:
     return np.asarray(getattr(x, "array", x))
 
 
-def pickled(subject: Subject, x: Any) -> Iterator[Failure | None]:
+def pickles(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """Pickling and loading gives an equal instance, in every protocol from 2 on."""
     for number in range(2, pickle.HIGHEST_PROTOCOL + 1):
 
-        def loaded(value: Any, number: int = number) -> Any:
+        def load(value: Any, number: int = number) -> Any:
             return pickle.loads(pickle.dumps(value, number))  # noqa: S301  # what was written a moment ago
 
-        yield _same("pickle", subject, x, f"pickle protocol {number} of", loaded)
+        yield _same("pickle", subject, x, f"pickle protocol {number} of", load)
 
 
-def printed(subject: Subject, x: Any) -> Iterator[Failure | None]:
+def printing(subject: Subject, x: Any) -> Iterator[Failure | None]:
     """`repr` and `str` give text."""
     for form in (repr, str):
         try:
             form(x)
         except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
-            yield Failure("repr", "", f"{form.__name__}({subject.name})", described(error), "text")
+            yield Failure("repr", "", f"{form.__name__}({subject.name})", error_text(error), "text")
         else:
             yield None
 
@@ -216,19 +216,19 @@ def assignment(subject: Subject, x: Any) -> Iterator[Failure | None]:
         untouched = different(subject, x, before)
         yield None if untouched is None else Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
     except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
-        yield Failure("assignment", "dispatchkit.setitem", text, described(error), "no exception, or a refusal")
+        yield Failure("assignment", "dispatchkit.setitem", text, error_text(error), "no exception, or a refusal")
     else:
-        found = different(subject, x, plain)
-        yield None if found is None else Failure("assignment", "dispatchkit.setitem", text, *found[1:])
+        fault = different(subject, x, plain)
+        yield None if fault is None else Failure("assignment", "dispatchkit.setitem", text, *fault[1:])
 
 
 def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any], Any]) -> Failure | None:
     text = f"{name}({subject.name})"
     try:
-        found = alike(readings(subject, form(x)), readings(subject, x))
+        fault = alike(readings(subject, form(x)), readings(subject, x))
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
-        return Failure(check, "", text, described(error), f"an equal {subject.name}")
-    return None if found is None else Failure(check, "", text, *found)
+        return Failure(check, "", text, error_text(error), f"an equal {subject.name}")
+    return None if fault is None else Failure(check, "", text, *fault)
 
 
 ANSWER = "answered by the foreign type"
@@ -275,7 +275,7 @@ def _with_foreign(call: TypeCall) -> Failure | None:
     error = make_call(call, call.make()).error
     if error is None:
         return None
-    return call.failure("foreign", described(error), "a decline (dk.decline or NotImplemented), then its answer")
+    return call.failure("foreign", error_text(error), "a decline (dk.decline or NotImplemented), then its answer")
 
 
 def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Failure | None]:
@@ -286,11 +286,11 @@ def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Fai
         answered = form(x, Foreigner()) == ANSWER
         yield None if answered else call.failure("foreign", "an answer of its own", ANSWER, text)
     except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
-        yield call.failure("foreign", described(error), "NotImplemented, then its answer", text)
+        yield call.failure("foreign", error_text(error), "NotImplemented, then its answer", text)
     try:
         form(x, object())
     except TypeError:
         yield None
     except Exception as error:  # noqa: BLE001  # Python's own answer would be a TypeError
         text = f"{subject.name}.{name}(object())"
-        yield call.failure("foreign", described(error), "NotImplemented, so a TypeError", text)
+        yield call.failure("foreign", error_text(error), "NotImplemented, so a TypeError", text)

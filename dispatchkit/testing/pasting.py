@@ -47,14 +47,14 @@ class Writer:
         self.imports: dict[str, None] = {}
         self.count = 0
 
-    def named(self, value: Any) -> str:
+    def write(self, value: Any) -> str:
         """Write the lines that make an instance, and return its name."""
         self.count += 1
         name = f"x{self.count}"
         cls = type(value)
         if cls is not Tensor:
             self._import(cls)
-        constructed = code_of(value) if cls is Tensor else self._constructed(value)
+        constructed = code_of(value) if cls is Tensor else self._constructor_call(value)
         if constructed is not None:
             self.lines.append(f"{name} = {constructed}")
             return name
@@ -71,26 +71,26 @@ class Writer:
     def _part(self, value: Any) -> str:
         """Return an expression for what a field holds, an instance by its name."""
         if type(value) is not Tensor and tensor_protocol.types.participates(type(value)):
-            return self.named(value)
+            return self.write(value)
         if type(value) in (list, tuple):
             inner = ", ".join(map(self._part, value))
             return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
         return code_of(value)
 
-    def _constructed(self, value: Any) -> str | None:
+    def _constructor_call(self, value: Any) -> str | None:
         """Return a call of the constructor that makes an equal instance; None where its fields are none for it."""
         cls = type(value)
         if issubclass(cls, Tensor):
             return f"{cls.__name__}({_elements(np.asarray(value.detach().numpy()))})"
         fields = tensor_protocol.types.fields_of(value)
-        given = {name: getattr(value, name) for name in fields}
+        arguments = {name: getattr(value, name) for name in fields}
         try:
-            equal = cls(**given)
+            equal = cls(**arguments)
         except Exception:  # noqa: BLE001  # its constructor takes something else
             return None
         if fields != tensor_protocol.types.fields_of(equal) or vars(equal).keys() != vars(value).keys():
             return None
-        return f"{cls.__name__}({', '.join(f'{name}={self._part(part)}' for name, part in given.items())})"
+        return f"{cls.__name__}({', '.join(f'{name}={self._part(part)}' for name, part in arguments.items())})"
 
     def text(self, lines: list[str]) -> str:
         """Return the program that makes the instances, and goes on with other lines."""

@@ -31,13 +31,13 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import entering
 from dispatchkit.testing.differences import (
     Difference,
-    densified,
-    described,
     difference,
+    error_text,
     is_determined,
     members,
     same,
-    shown,
+    value_text,
+    with_plain_tensors,
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.instances import anew
@@ -45,7 +45,7 @@ from dispatchkit.testing.pasting import Writer, code_of
 
 T = TypeVar("T")
 types = tensor_protocol.types
-_densified = partial(densified, tensor_protocol)
+_dense_of = partial(with_plain_tensors, tensor_protocol)
 SETITEM = tensor_protocol.operation(xp.setitem)
 # What is said instead of an answer; NumPy's linear algebra has no half precision, which structures do not need.
 REFUSALS = (NoImplementationError, DensifyError, Warning)
@@ -160,12 +160,12 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
             self.passed_over[reason] += 1
             return NotImplemented
         with _aside():
-            dense, unreadable = _outcome(lambda: unobserved(call.replaced, _dense_copy))
+            dense, unreadable = _outcome(lambda: unobserved(call.replace_arrays, _dense_copy))
         if unreadable is not None:
-            self.passed_over[f"an argument whose dense form raises {described(unreadable)}"] += 1
+            self.passed_over[f"an argument whose dense form raises {error_text(unreadable)}"] += 1
             return NotImplemented
         self.compared += 1
-        return call.checked(dense)
+        return call.check(dense)
 
 
 def is_typed(value: Any) -> bool:
@@ -201,7 +201,7 @@ class ProgramCall:
         """Return its array arguments, in the order of the signature."""
         return [value for _, value in self.operation.parameters.values(self.args, self.kwargs)]
 
-    def replaced(self, change: Callable[[Any], Any]) -> ProgramCall:
+    def replace_arrays(self, change: Callable[[Any], Any]) -> ProgramCall:
         """Return the call with `change` made to each array argument."""
         args, kwargs = self.operation.parameters.replace(self.args, self.kwargs, lambda _, value: change(value))
         return ProgramCall(self.operation, args, kwargs, self.gradients)
@@ -214,7 +214,7 @@ class ProgramCall:
         """Return the result."""
         return self.operation.function(*self.args, **self.kwargs)
 
-    def checked(self, dense: ProgramCall) -> Any:
+    def check(self, dense: ProgramCall) -> Any:
         """Make the call, and compare it with the same call on dense forms; return its result.
 
         Raises
@@ -226,22 +226,22 @@ class ProgramCall:
         with _aside():
             wrong = unobserved(_difference, self, before, dense, result, error)
             if wrong is not None:
-                raise unobserved(_explained, self, wrong) from error
+                raise unobserved(_wrong_call_error, self, wrong) from error
         if error is not None:
             raise error
         return result
 
     def again(self) -> Difference | None:
         """Make the call on arrays of its own, and return in what it differs."""
-        call = self.replaced(anew)
-        dense, before = call.replaced(_dense_copy), call.elements()
+        call = self.replace_arrays(anew)
+        dense, before = call.replace_arrays(_dense_copy), call.elements()
         try:
             return _difference(call, before, dense, *_outcome(call.make, REFUSALS))
         except REFUSALS:
             return None
 
     def __str__(self) -> str:
-        call = self.replaced(_outline)
+        call = self.replace_arrays(_outline)
         written = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
         return f"{self.operation.qualified_name}({', '.join(written)})"
 
@@ -282,7 +282,7 @@ def _aside() -> Iterator[None]:
 
 def _dense_copy(value: Any) -> Any:
     """Return an array argument as a plain tensor in memory of its own, outside of any graph."""
-    value = _densified(value)
+    value = _dense_of(value)
     if isinstance(value, Tensor):
         return xp.clone(value.detach())
     return value.copy() if isinstance(value, np.ndarray) else value
@@ -304,20 +304,20 @@ def _difference(
     if refusal is not None:
         return _answer_to_none(result, error, refusal)
     if error is not None:
-        return _named("error", described(error), shown(expected))
-    found, unreadable = _outcome(lambda: _densified(result))
+        return _aspect_difference("error", error_text(error), value_text(expected))
+    actual, unreadable = _outcome(lambda: _dense_of(result))
     if unreadable is not None:
-        text = f"{type_name(type(result))}, whose dense form raises {described(unreadable)}"
-        return _named("error", text, shown(expected))
+        text = f"{type_name(type(result))}, whose dense form raises {error_text(unreadable)}"
+        return _aspect_difference("error", text, value_text(expected))
     return (
         _wrong_arguments(call, before, dense)
-        or _wrong_result(call, found, expected)
+        or _wrong_result(call, actual, expected)
         or _shared_memory(call, dense, result, expected)
         or _wrong_gradient(call)
     )
 
 
-def _named(aspect: str, found: str, expected: str) -> Difference:
+def _aspect_difference(aspect: str, found: str, expected: str) -> Difference:
     return Difference(aspect, found, expected, "")
 
 
@@ -325,8 +325,8 @@ def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) ->
     """Return that a type answers a call that plain tensors refuse; one that computes lazily may do so later."""
     if error is not None or NO_DENSE_ANSWER in str(refusal):
         return None
-    found, unreadable = _outcome(lambda: _densified(result))
-    return None if unreadable is not None else _named("error", shown(found), described(refusal))
+    answer, unreadable = _outcome(lambda: _dense_of(result))
+    return None if unreadable is not None else _aspect_difference("error", value_text(answer), error_text(refusal))
 
 
 def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -> Difference | None:
@@ -334,9 +334,11 @@ def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -
     if call.operation is not SETITEM and all(map(same, call.elements(), before)):
         return None
     for (p, value), plain in zip(call.operation.parameters.values(call.args, call.kwargs), dense.arrays(), strict=True):
-        wrong = difference(_densified(value), plain) if is_typed(value) else None
+        wrong = difference(_dense_of(value), plain) if is_typed(value) else None
         if wrong is not None:
-            return _named("mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}")
+            return _aspect_difference(
+                "mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}"
+            )
     return None
 
 
@@ -369,7 +371,7 @@ def _shared_memory(call: ProgramCall, dense: ProgramCall, result: Any, expected:
             pairs = ((array, other) for array, written in _memory(part) for other, read in held if written or read)
             if part is not value and any(_overlap(*pair) for pair in pairs):
                 text = f"a {type_name(type(part))} that shares memory with '{p.name}'"
-                return _named("memory", text, "memory of its own, as the dense result has")
+                return _aspect_difference("memory", text, "memory of its own, as the dense result has")
     return None
 
 
@@ -403,22 +405,22 @@ def _wrong_gradient(call: ProgramCall) -> Difference | None:
 
     def run(values: Iterable[Any]) -> Any:
         arrays = list(values)
-        return call.replaced(lambda value: arrays[places[id(value)]] if id(value) in places else value).make()
+        return call.replace_arrays(lambda value: arrays[places[id(value)]] if id(value) in places else value).make()
 
-    wrong = wrong_derivatives_by(call.operation, run, _densified, [anew(value) for value in operands])
+    wrong = wrong_derivatives_by(call.operation, run, _dense_of, [anew(value) for value in operands])
     if wrong is None:
         return None
     if isinstance(wrong.found, Exception):
-        return _named("gradient", described(wrong.found), shown(wrong.expected))
-    return _named("gradient", shown(wrong.found[wrong.place]), shown(wrong.expected[wrong.place]))
+        return _aspect_difference("gradient", error_text(wrong.found), value_text(wrong.expected))
+    return _aspect_difference("gradient", value_text(wrong.found[wrong.place]), value_text(wrong.expected[wrong.place]))
 
 
-def _explained(call: ProgramCall, wrong: Difference) -> WrongCallError:
+def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
     """Return the error of a call that differs, with the smallest call that differs likewise."""
     simple = _simplest(call, wrong.aspect)
     call, wrong = simple or (call, wrong)
     with entering() as noted:
-        _outcome(call.replaced(anew).make)
+        _outcome(call.replace_arrays(anew).make)
     program = "" if simple is None else _program(call)
     rules = tuple(map(str, noted.rules))
     return WrongCallError(
@@ -448,12 +450,12 @@ def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:
         kwargs = {key: value for key, value in call.kwargs.items() if key != name}
         yield ProgramCall(call.operation, call.args, kwargs, call.gradients)
     if any(
-        not np.array_equal(array, _counted(array)) for array, _ in _memory(call.arrays()) if array.dtype.kind in "fc"
+        not np.array_equal(array, _count_up(array)) for array, _ in _memory(call.arrays()) if array.dtype.kind in "fc"
     ):
-        yield call.replaced(lambda value: with_variables(lambda leaf: xp.asarray(_counted(leaf)), value))
+        yield call.replace_arrays(lambda value: with_variables(lambda leaf: xp.asarray(_count_up(leaf)), value))
 
 
-def _counted(array: Any) -> Any:
+def _count_up(array: Any) -> Any:
     """Return 1, 2, 3 and so on in the shape and dtype of an array."""
     return np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
 
@@ -461,7 +463,7 @@ def _counted(array: Any) -> Any:
 def _program(call: ProgramCall) -> str:
     """Return a program that makes a call, and the same on dense forms."""
     writer = Writer()
-    names = {id(value): writer.named(value) for value in call.arrays() if isinstance(value, Tensor) or is_typed(value)}
+    names = {id(value): writer.write(value) for value in call.arrays() if isinstance(value, Tensor) or is_typed(value)}
     function = f"dk.{call.operation.qualified_name.removeprefix('dispatchkit.')}"
 
     def written(on_dense: bool) -> str:
@@ -469,7 +471,7 @@ def _program(call: ProgramCall) -> str:
             name = names.get(id(value))
             return value if name is None else _Text(f"{name}.to_dense()" if on_dense and is_typed(value) else name)
 
-        replaced = call.replaced(text)
+        replaced = call.replace_arrays(text)
         arguments = [
             *map(code_of, replaced.args),
             *(f"{key}={code_of(value)}" for key, value in replaced.kwargs.items()),

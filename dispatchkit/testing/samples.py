@@ -117,9 +117,9 @@ def sample_calls(operation: Overridable, subject: TypeSample, companions: Sequen
         return []
     calls: dict[str, Call] = {}
     refused: set[str] = set()
-    own, others = subject.operand(own=True), [one.operand(own=False) for one in companions]
+    operand, others = subject.operand(own=True), [companion.operand(own=False) for companion in companions]
     for sample in getattr(operation, "samples", []) or generic_samples(operation, subject.shape, subject.dtype):
-        for roles in _roles(operation, sample, own, others):
+        for roles in _roles(operation, sample, operand, others):
             for call in _calls_that_fit(operation, sample, subject.shape, roles):
                 if call.text in calls:
                     break
@@ -154,9 +154,9 @@ def _calls_that_fit(operation: Overridable, sample: Sample, shape: Shape, roles:
     """Yield ways to fit a sample to the shape of the subject, the likeliest first."""
     seats = [place for place, role in enumerate(roles) if isinstance(role, Operand) and role.own]
     alone = len(seats) == len(roles)
-    for one in fitted_samples(operation, sample, shape, None if alone else seats, unnamed=alone):
-        arrays = zip(roles, one.arrays(operation.parameters), strict=True)
-        yield Call(operation, one, tuple(_operand(operation.protocol, role, drawn) for role, (_, drawn) in arrays))
+    for fitted in fitted_samples(operation, sample, shape, None if alone else seats, unnamed=alone):
+        arrays = zip(roles, fitted.arrays(operation.parameters), strict=True)
+        yield Call(operation, fitted, tuple(_operand(operation.protocol, role, drawn) for role, (_, drawn) in arrays))
 
 
 def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:

@@ -109,7 +109,7 @@ def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Disp
         *missing_pairs(of_pairs, names),
         *asymmetries({key: decision for key, decision in decisions.items() if key[0].alike}, names),
     ]
-    pairs = (Pair(names[a], names[b], tuple(one.row(names) for one in of_both)) for (a, b), of_both in rows.items())
+    pairs = (Pair(names[a], names[b], tuple(each.row(names) for each in of_both)) for (a, b), of_both in rows.items())
     worst = {kind: place for place, kind in enumerate(KINDS)}
     ordered = sorted(group_findings(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))

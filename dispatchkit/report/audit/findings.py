@@ -72,20 +72,22 @@ def _finding(kind: str, decisions: Sequence[Decision], names: Names, text: str, 
 
 def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     """Yield each set of equally specific rules that some call meets, with the signature that resolves it."""
-    met: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
-    for one in decisions:
-        steps = one.chain.handlers
+    by_rivals: dict[frozenset[int], tuple[Step, list[Decision]]] = {}
+    for decision in decisions:
+        steps = decision.chain.handlers
         for place, step in enumerate(steps):
             # A more specific rule of the same type resolves it, though it may decline.
             if step.rivals and not any(other.cls is step.cls and other.rule is not None for other in steps[:place]):
-                met.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(one)
-    for step, found in met.values():
+                by_rivals.setdefault(frozenset(map(id, step.rivals)), (step, []))[1].append(decision)
+    for step, involved in by_rivals.values():
         assert step.error is not None
         text = str(step.error())
-        first = next((one for one in found if one.step is not None and one.step.source is AMBIGUOUS), None)
+        first = next(
+            (decision for decision in involved if decision.step is not None and decision.step.source is AMBIGUOUS), None
+        )
         if first is None:
             text += "\nit is met where what is asked before declines"
-        yield _finding("ambiguity", found, names, text, (rule.location for rule in step.rivals))
+        yield _finding("ambiguity", involved, names, text, (rule.location for rule in step.rivals))
 
 
 def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[type], names: Names) -> Iterator[Finding]:
@@ -113,19 +115,19 @@ def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[ty
             sub, _ = leap
             above = next(cls for cls in order if cls is not sub and issubclass(sub, cls))
             circles.setdefault((sub, above), []).append((order, rivals))
-    for (sub, above), found in circles.items():
-        others = distinct(cls for order, _ in found for cls in order if cls not in (sub, above))
-        operation, first, second = found[0][1][0]
+    for (sub, above), occurrences in circles.items():
+        others = distinct(cls for order, _ in occurrences for cls in order if cls not in (sub, above))
+        operation, first, second = occurrences[0][1][0]
         text = (
-            f"{_circle(found[0][0], priority, names)}\n"
+            f"{_circle(occurrences[0][0], priority, names)}\n"
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
             f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
         )
-        steps = [step for _, rivals in found for _, *two in rivals for step in two if step.rule is not None]
+        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two if step.rule is not None]
         yield Finding(
             "cycle",
-            distinct(one.qualified_name for _, rivals in found for one, _, _ in rivals),
-            tuple(tuple(names[cls] for cls in order) for order, _ in found),
+            distinct(function.qualified_name for _, rivals in occurrences for function, _, _ in rivals),
+            tuple(tuple(names[cls] for cls in order) for order, _ in occurrences),
             text,
             distinct(step.rule.location for step in steps if step.rule is not None),
         )
@@ -230,23 +232,23 @@ def asymmetries(decisions: Mapping[tuple[Any, ...], Decision], names: Names) -> 
     decisions : by call and types; only calls whose arguments are alike
     names : of the types
     """
-    found: dict[tuple[Any, ...], list[tuple[Decision, Decision]]] = {}
+    pairs: dict[tuple[Any, ...], list[tuple[Decision, Decision]]] = {}
     order = {cls: place for place, cls in enumerate(names)}
-    for (call, left, right), one in decisions.items():
+    for (call, left, right), decision in decisions.items():
         if order[left] < order[right]:
             other = decisions[call, right, left]
-            if not _symmetric(one, other):
-                how = (left, right, _how(one, names), _how(other, names))
-                found.setdefault(how, []).append((one, other))
+            if not _symmetric(decision, other):
+                how = (left, right, _how(decision, names), _how(other, names))
+                pairs.setdefault(how, []).append((decision, other))
     # The same handlers, or the same ways where none is behind them, met by several pairs.
     groups: dict[object, list[Finding]] = {}
-    for (left, right, first, second), both in found.items():
+    for (left, right, first, second), both in pairs.items():
         text = f"({names[left]}, {names[right]}) {first}; ({names[right]}, {names[left]}) {second}"
-        steps = [one.step for two in both for one in two if one.step is not None]
+        steps = [decision.step for two in both for decision in two if decision.step is not None]
         locations = [step.rule.location for step in steps if step.rule is not None]
-        made = _finding("asymmetry", [one for two in both for one in two], names, text, locations)
-        ways = [_how(one, {left: "the first", right: "the second"}) for one in both[0]]
-        groups.setdefault(made.locations or (*ways, made.operations), []).append(made)
+        finding = _finding("asymmetry", [decision for two in both for decision in two], names, text, locations)
+        ways = [_how(decision, {left: "the first", right: "the second"}) for decision in both[0]]
+        groups.setdefault(finding.locations or (*ways, finding.operations), []).append(finding)
     yield from map(_join, groups.values())
 
 
@@ -283,18 +285,27 @@ _WAYS = {RULE: "a rule", KIND: "a rule for the kind", DEFAULT: "as plain tensors
 def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     """Yield each path of conversions with a loss that is the answer to some call, with its cost."""
     taken: dict[tuple[Conversion, ...], list[Decision]] = {}
-    for one in decisions:
-        if one.step is not None and any(edge.lossy for edge in one.step.path):
-            taken.setdefault(one.step.path, []).append(one)
-        elif one.otherwise is not None and one.verdict != ANSWERS and any(edge.lossy for edge in one.otherwise.path):
-            taken.setdefault(one.otherwise.path, []).append(one)
-    for path, found in taken.items():
+    for decision in decisions:
+        if decision.step is not None and any(edge.lossy for edge in decision.step.path):
+            taken.setdefault(decision.step.path, []).append(decision)
+        elif (
+            decision.otherwise is not None
+            and decision.verdict != ANSWERS
+            and any(edge.lossy for edge in decision.otherwise.path)
+        ):
+            taken.setdefault(decision.otherwise.path, []).append(decision)
+    for path, affected in taken.items():
         step = next(
-            step for one in found for step in (one.step, one.otherwise) if step is not None and step.path == path
+            step
+            for decision in affected
+            for step in (decision.step, decision.otherwise)
+            if step is not None and step.path == path
         )
         lossy = [edge for edge in path if edge.lossy]
         where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
-        yield _finding("lossy", found, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy)))
+        yield _finding(
+            "lossy", affected, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy))
+        )
 
 
 NONE = type(None)
@@ -304,7 +315,7 @@ BLOCKERS = 3  # that are named
 
 
 @dataclass
-class _Met:
+class _Obstacles:
     """What the calls that a rule fits have shown.
 
     Attributes
@@ -355,7 +366,7 @@ class Reach:
             if isinstance(target, Overridable) and target in chosen:
                 finding = self._judge(rule, [target])
             elif isinstance(target, Kind) and (target in kinds or target not in everywhere):
-                finding = self._judge(rule, [one for one in listed if target in one.kind.lineage()])
+                finding = self._judge(rule, [operation for operation in listed if target in operation.kind.lineage()])
             else:
                 finding = None
             if finding is not None:
@@ -367,32 +378,32 @@ class Reach:
             return self._unreachable(rule, operations, f"{type_name(absent)} is abstract, and no class implements it")
         if not operations:
             return self._unreachable(rule, [], f"no operation is of {rule.target!r}")
-        fitting = [one for one in operations if rule.anywhere or _count_fits(rule, one)]
+        fitting = [operation for operation in operations if rule.anywhere or _count_fits(rule, operation)]
         if not fitting:
             text = f"it names {len(rule.types)} types, and no operation of {rule.target!r} takes so many arrays"
             return self._unreachable(rule, operations, text)
-        met = _Met()
+        obstacles = _Obstacles()
         for operation in fitting:
-            for count, given in enumerate(self._calls(rule, operation)):
-                met.tried = True
-                if count == TRIED or self._reaches(rule, operation, given, met):
+            for count, call_types in enumerate(self._calls(rule, operation)):
+                obstacles.tried = True
+                if count == TRIED or self._reaches(rule, operation, call_types, obstacles):
                     return None
-        return self._verdict(rule, operations, met)
+        return self._verdict(rule, operations, obstacles)
 
-    def _verdict(self, rule: Rule, operations: list[Overridable], met: _Met) -> Finding | None:
-        if met.before:
-            first = " or ".join([*met.before][:BLOCKERS])
-            if len(met.before) > BLOCKERS:
-                first += f" or, in other calls, one of {len(met.before) - BLOCKERS} more"
+    def _verdict(self, rule: Rule, operations: list[Overridable], obstacles: _Obstacles) -> Finding | None:
+        if obstacles.before:
+            first = " or ".join([*obstacles.before][:BLOCKERS])
+            if len(obstacles.before) > BLOCKERS:
+                first += f" or, in other calls, one of {len(obstacles.before) - BLOCKERS} more"
             text = f"{rule}: asked only where {first} declines"
-            return self._finding("shadowed", rule, operations, text, met.locations)
-        if met.refused:
-            return self._unreachable(rule, operations, f"it cannot be called with {', '.join(met.refused)}")
-        if met.raised:
-            return self._unreachable(rule, operations, f"what comes before it raises: {'; '.join(met.raised)}")
-        if not met.tried:
+            return self._finding("shadowed", rule, operations, text, obstacles.locations)
+        if obstacles.refused:
+            return self._unreachable(rule, operations, f"it cannot be called with {', '.join(obstacles.refused)}")
+        if obstacles.raised:
+            return self._unreachable(rule, operations, f"what comes before it raises: {'; '.join(obstacles.raised)}")
+        if not obstacles.tried:
             return None  # it names types that are not audited
-        several = len(rule.types) > 1 and any(len(one.parameters.arrays) == 1 for one in operations)
+        several = len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations)
         text = "no call has these types"
         if several:
             text = "the distinct types of several arrays count, each once, so that no call has these"
@@ -408,7 +419,7 @@ class Reach:
         named = tuple(operation.qualified_name for operation in operations)
         return Finding(kind, named, (types,), text, distinct([rule.location, *locations]))
 
-    def _reaches(self, rule: Rule, operation: Overridable, given: dict[str, Any], met: _Met) -> bool:
+    def _reaches(self, rule: Rule, operation: Overridable, given: dict[str, Any], obstacles: _Obstacles) -> bool:
         """Return whether a call with these types gets to a rule before anybody else; note what does first."""
         chain = self.chains(operation, key_of(operation.parameters, given))
         there = any(step.rule is rule or rule in step.rivals for step in chain.handlers)
@@ -418,20 +429,22 @@ class Reach:
                 if not isinstance(entry, Step):
                     continue
                 # Members of a handler's unions do not stand in each other's way. An ambiguity is found elsewhere.
-                own = rule in entry.rivals or (entry.rule is not None and entry.rule.registration == rule.registration)
+                matches = rule in entry.rivals or (
+                    entry.rule is not None and entry.rule.registration == rule.registration
+                )
                 refused = verdict.startswith("passed over")
-                if own and there and not refused:
+                if matches and there and not refused:
                     if blocker is None:
                         return True
-                    met.before[blocker.text] = None
+                    obstacles.before[blocker.text] = None
                     if blocker.rule is not None:
-                        met.locations[blocker.rule.location] = None
+                        obstacles.locations[blocker.rule.location] = None
                 elif entry.rule is rule:
-                    met.refused = met.refused or dict.fromkeys(rule.refusal(args, kwargs))
+                    obstacles.refused = obstacles.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (AMBIGUOUS, FOREIGN):
-                    met.raised[entry.text] = None
+                    obstacles.raised[entry.text] = None
                     break
-                if blocker is None and not own and not refused:
+                if blocker is None and not matches and not refused:
                     blocker = entry
         return False
 
@@ -445,7 +458,7 @@ class Reach:
             return
         optional = {p.name: named[p.name].default is not named[p.name].empty for p in arrays}
         if not rule.anywhere:
-            choices = [self._given(wanted, optional[p.name]) for p, wanted in zip(arrays, rule.types, strict=True)]
+            choices = [self._types_for(wanted, optional[p.name]) for p, wanted in zip(arrays, rule.types, strict=True)]
             yield from _spread(arrays, choices)
             return
         for place in sorted(arrays, key=lambda p: p.form is Form.INDEX):
@@ -459,7 +472,7 @@ class Reach:
                     choices.append([*self.types, float])
             yield from _spread(arrays, choices)
 
-    def _given(self, wanted: type, optional: bool) -> list[type]:
+    def _types_for(self, wanted: type, optional: bool) -> list[type]:
         """Return the types that a parameter may be given under a rule, and None where it may be left out."""
         choices = self.types if wanted is ANY else self._counting_as(wanted)
         return [*choices, NONE] if optional and NONE not in choices else choices

@@ -172,15 +172,17 @@ def _cell(pair: Pair) -> str:
 
 def finding_lines(finding: Finding) -> list[str]:
     """Return a finding with its operations and types, and its places where the text does not have them."""
-    types = _listed([f"({', '.join(names)})" for names in finding.types])
+    types = _list_some([f"({', '.join(names)})" for names in finding.types])
     lines = finding.text.splitlines()
     if finding.operations:
-        lines.append(f"in {_listed([name.removeprefix('dispatchkit.') for name in finding.operations])} with {types}")
+        lines.append(
+            f"in {_list_some([name.removeprefix('dispatchkit.') for name in finding.operations])} with {types}"
+        )
     missing = [short_location(place) for place in finding.locations if place not in finding.text]
-    return [*lines, *([f"at {_listed(missing)}"] if missing else [])]
+    return [*lines, *([f"at {_list_some(missing)}"] if missing else [])]
 
 
-def _listed(texts: Sequence[str]) -> str:
+def _list_some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
     return ", ".join(texts[:LISTED]) + more
 
@@ -217,7 +219,7 @@ class Matrix:
         self.top = MARGIN + 42.0
         self.used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
         # An order decides between these.
-        self.uneven = {types for one in audit.findings if one.kind == "asymmetry" for types in one.types}
+        self.uneven = {types for finding in audit.findings if finding.kind == "asymmetry" for types in finding.types}
 
     def text(self) -> str:
         """Return the whole document."""
@@ -318,7 +320,7 @@ def audit_page(audit: Audit) -> str:
         "shares": used,
         "classes": [css_class(share) for share in used],
         "answers": [[used.index(share), winner, answer] for share, winner, answer in answers],
-        "pairs": [_packed(numbers) for numbers in pairs],
+        "pairs": [_run_lengths(numbers) for numbers in pairs],
         "groups": alike(audit.types, audit.pairs),
     }
     title = f"Audit of {', '.join(audit.types) if count < 7 else f'{count} types'}"
@@ -342,7 +344,7 @@ def audit_page(audit: Audit) -> str:
     return filled_page("dispatchkit.report.audit", parts, data, used)
 
 
-def _packed(numbers: Sequence[int]) -> list[int]:
+def _run_lengths(numbers: Sequence[int]) -> list[int]:
     """Return numbers as pairs of a number and how often it follows itself."""
     packed: list[int] = []
     for number in numbers:

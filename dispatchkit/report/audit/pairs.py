@@ -279,7 +279,7 @@ class Chains:
         first, reason = next(calls, None), ""
         for call in _matrices(operation, key) if first is None else itertools.chain((first,), calls):
             asked = predict(operation, *call, self.memory, until=step).asked
-            body = next((one for one in asked if (one.outcome, one.cls) == (step.source, step.cls)), None)
+            body = next((entry for entry in asked if (entry.outcome, entry.cls) == (step.source, step.cls)), None)
             if body is None or body.verdict != DECLINES:
                 return ""
             reason = reason or body.reason
@@ -333,15 +333,15 @@ class Decision:
             self.operation.qualified_name,
             self.call,
             self.outcome,
-            _named(step, names) if step is not None and wins else "",
+            _step_name(step, names) if step is not None and wins else "",
             self.share,
             self.reason if step is None else step.text,
             "" if rule is None else rule.location,
-            "" if self.otherwise is None else f"{_named(self.otherwise, names)}: {self.otherwise.text}",
+            "" if self.otherwise is None else f"{_step_name(self.otherwise, names)}: {self.otherwise.text}",
         )
 
 
-def _named(step: Step, names: Mapping[type, str]) -> str:
+def _step_name(step: Step, names: Mapping[type, str]) -> str:
     return names.get(step.cls) or type_name(step.cls)
 
 

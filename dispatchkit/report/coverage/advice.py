@@ -197,13 +197,15 @@ def _targets(
     needs: _Needs, left: Sequence[Overridable], done: Collection[Overridable], with_kinds: bool
 ) -> dict[Target, list[Overridable]]:
     """Return what a rule could be written for, with the operations that it would answer."""
-    lacking = {one: None for operation in left for one in [operation, *needs.lacks(operation, done)]}
-    targets: dict[Target, list[Overridable]] = {one: [one] for one in lacking if one not in needs.excluded}
+    lacking = {needed: None for operation in left for needed in [operation, *needs.lacks(operation, done)]}
+    targets: dict[Target, list[Overridable]] = {
+        operation: [operation] for operation in lacking if operation not in needs.excluded
+    }
     if with_kinds:
-        for kind in dict.fromkeys(kind for one in left for kind in one.kind.lineage()):
-            own = [one for one in left if kind in one.kind.lineage()]
-            if len(own) > 1 and not set(KINDS).isdisjoint(kind.lineage()):
-                targets[kind] = own
+        for kind in dict.fromkeys(kind for operation in left for kind in operation.kind.lineage()):
+            of_kind = [operation for operation in left if kind in operation.kind.lineage()]
+            if len(of_kind) > 1 and not set(KINDS).isdisjoint(kind.lineage()):
+                targets[kind] = of_kind
     return targets
 
 
@@ -218,7 +220,13 @@ def _worth(
     helped = [event for event in events if event.operation in gained]
     direct = sum(event.operation in own for event in helped)
     nbytes = sum(event.nbytes for event in helped)
-    return len(helped), nbytes, direct, sum(pressing.get(one, 0.0) for one in own), isinstance(target, Overridable)
+    return (
+        len(helped),
+        nbytes,
+        direct,
+        sum(pressing.get(operation, 0.0) for operation in own),
+        isinstance(target, Overridable),
+    )
 
 
 def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
@@ -270,7 +278,7 @@ def _kind_stub(cls: type, kind: Kind) -> str:
     return f"@dk.implements(dk.{kind!r})\ndef {helper}(op, x: {cls.__name__}, /, *args, **kwargs):\n    ..."
 
 
-def _unanswered(prediction: Prediction) -> Prediction | None:
+def _call_without_answer(prediction: Prediction) -> Prediction | None:
     """Return the call of a body that nobody answers, so that the body declines; None where there is none."""
     bodies = [asked for asked in prediction.asked if asked.outcome is Decompose.outcome and asked.verdict == DECLINES]
     return next(
@@ -301,7 +309,7 @@ class _Needs:
         needed: dict[Overridable, None] = {}
         survey = self.survey
         for call in dry_calls(operation):
-            failed = None if any(call.form) else _unanswered(survey.sort(call).prediction)
+            failed = None if any(call.form) else _call_without_answer(survey.sort(call).prediction)
             while failed is not None:
                 lacking = survey.protocol.operations[failed.function]
                 if lacking is operation or lacking in needed:
@@ -309,7 +317,7 @@ class _Needs:
                 needed[lacking] = None
                 self.inner.setdefault((operation, lacking), []).append(failed)
                 survey = self.survey.supposing(needed)
-                failed = _unanswered(survey.sort(call).prediction)
+                failed = _call_without_answer(survey.sort(call).prediction)
         # Where nothing is lacking and the call became dense all the same, it was by its values.
         return list(needed) or None
 

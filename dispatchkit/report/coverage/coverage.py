@@ -103,7 +103,7 @@ class Coverage(Report):
         >>> len(first.unlocks) > 0
         True
         """
-        survey = self._surveyed("advice")
+        survey = self._require_survey("advice")
         with measuring():
             return advise(survey, lacking_events(survey), n, impossible=impossible)
 
@@ -122,7 +122,7 @@ class Coverage(Report):
         ------
         KeyError : for a name that no function has
         """
-        survey = self._surveyed("stubs")
+        survey = self._require_survey("stubs")
         named: list[str] = []
         if operations is None:
             left_out = (*STRUCTURED, "no array argument")
@@ -133,7 +133,7 @@ class Coverage(Report):
                 named.append(self[name].qualified_name)
         return stubs_of(survey, named)
 
-    def _surveyed(self, name: str) -> Survey:
+    def _require_survey(self, name: str) -> Survey:
         if self.survey is None:
             raise ValueError(f"{name}: this report does not hold the type; ask the one that coverage() returned")
         return self.survey
@@ -288,11 +288,11 @@ def coverage(
     True
     """
     types: list[Any] = list(cls) if isinstance(cls, (list, tuple)) else [cls]
-    for one in types:
-        if not isinstance(one, type) or not protocol.types.participates(one):
-            raise misfit("coverage", one, protocol.types)
+    for candidate in types:
+        if not isinstance(candidate, type) or not protocol.types.participates(candidate):
+            raise misfit("coverage", candidate, protocol.types)
     memory = Memory()
-    surveys = [Survey(protocol, one, closed, memory) for one in types]
+    surveys = [Survey(protocol, candidate, closed, memory) for candidate in types]
     if samples is None:
         operations = list(protocol.operations.values())
         with without_collection(), measuring():
@@ -302,8 +302,8 @@ def coverage(
             if isinstance(samples, survey.cls):
                 advice = f"write a list, [{survey.cls.__name__}(...)]"
                 raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
-        given = [samples] if is_strategy(samples) else list(samples)
-        reports = _measure(protocol, surveys, given, list(companions), progress)
+        instances = [samples] if is_strategy(samples) else list(samples)
+        reports = _measure(protocol, surveys, instances, list(companions), progress)
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
@@ -317,17 +317,17 @@ def _measure(
     reports: list[Coverage] = []
     with measuring(), bar:
         subjects, further = (
-            [subject for given in group for subject in samples_of(protocol, given)] for group in (samples, companions)
+            [subject for sample in group for subject in samples_of(protocol, sample)] for group in (samples, companions)
         )
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
-            own = [subject for subject in subjects if subject.cls is survey.cls]
+            of_type = [subject for subject in subjects if subject.cls is survey.cls]
             others = [subject for subject in subjects if subject.cls is not survey.cls] + further
             rows = []
             for operation in operations:
                 bar.advance(f"{type_name(survey.cls)}: {operation.name}")
-                rows.append(measured_row(survey, operation, own, others))
-            texts = (tuple(subject.text for subject in group) for group in (own, others))
+                rows.append(measured_row(survey, operation, of_type, others))
+            texts = (tuple(subject.text for subject in group) for group in (of_type, others))
             reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))
     return reports
 
@@ -364,18 +364,18 @@ class Comparison:
 
     def lines(self, baseline: str) -> list[str]:
         """Return what changed, for people to read."""
-        found = []
+        texts = []
         if self.worse:
             count = len({name for name, _ in self.worse})
-            found.append(f"coverage: {_functions(count)} of {self.type} got worse than in {baseline}:")
-            found += [f"  {name}: {what}" for name, what in self.worse]
+            texts.append(f"coverage: {_functions(count)} of {self.type} got worse than in {baseline}:")
+            texts += [f"  {name}: {what}" for name, what in self.worse]
         if self.new:
-            found.append(f"coverage: {_functions(len(self.new))} new for {self.type} since {baseline}:")
-            found += [f"  {name}: {bucket}" for name, bucket in self.new]
+            texts.append(f"coverage: {_functions(len(self.new))} new for {self.type} since {baseline}:")
+            texts += [f"  {name}: {bucket}" for name, bucket in self.new]
         if self.gone:
             listed = ", ".join(self.gone)
-            found.append(f"coverage: {_functions(len(self.gone))} of {baseline} no longer there: {listed}")
-        return found
+            texts.append(f"coverage: {_functions(len(self.gone))} of {baseline} no longer there: {listed}")
+        return texts
 
 
 def _functions(count: int) -> str:
@@ -438,7 +438,7 @@ def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Itera
     elif _sinks(before.get("outcomes", {}), now.get("outcomes", {})):
         yield f"{_counts(before['outcomes'])} -> {_counts(now['outcomes'])}"
     results = before.get("results", {}), now.get("results", {})
-    kept = [sum(count for name, count in one.items() if cls in name) for one in results]
+    kept = [sum(count for name, count in counts.items() if cls in name) for counts in results]
     if all(results) and kept[1] * sum(results[0].values()) < kept[0] * sum(results[1].values()):
         yield f"results {_counts(results[0])} -> {_counts(results[1])}"
     rules: Sequence[Any] = now.get("rules", ())
@@ -459,7 +459,7 @@ def _sinks(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
     if not all(wholes):
         return False
     shares = [
-        [sum(n for bucket, n in one.items() if rank(bucket) <= place) for one in (before, now)]
+        [sum(n for bucket, n in outcomes.items() if rank(bucket) <= place) for outcomes in (before, now)]
         for place in map(rank, {*before, *now})
     ]
     return any(then * wholes[1] > today * wholes[0] for then, today in shares)

@@ -22,7 +22,7 @@ from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, ra
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
-from dispatchkit.testing.differences import densified, described, difference, is_determined, numbers
+from dispatchkit.testing.differences import difference, error_text, is_determined, numbers, with_plain_tensors
 from dispatchkit.testing.examination import CallResult, compare_call, make_call, wrong_derivatives_of
 from dispatchkit.testing.samples import TypeSample, sample_calls
 
@@ -149,8 +149,10 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
         return _Counted(call, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
-    fault = _declined_promise([one for one in entered if one is not step], outcome) or _fault(protocol, outcome, step)
-    if fault is None and call.operation in survey.closed and all(one.own for one in call.operands):
+    fault = _declined_promise([other for other in entered if other is not step], outcome) or _fault(
+        protocol, outcome, step
+    )
+    if fault is None and call.operation in survey.closed and all(operand.own for operand in call.operands):
         fault = _plain_result(protocol, survey.cls, outcome.result)
     bucket, problem = fault or (outcome_of(step, survey.cls).buckets[1], "")
     # Made dense inside of a rule.
@@ -180,7 +182,7 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
     broken = _broken_promise(step, outcome.result)
     if broken:
         return "wrong type", broken
-    call, dense = outcome.call, partial(densified, protocol)
+    call, dense = outcome.call, partial(with_plain_tensors, protocol)
     comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands)
     try:
         wrong = compare_call(outcome, dense, values=comparable)
@@ -207,11 +209,11 @@ def _wrong_gradient(protocol: DispatchProtocol, call: Call) -> str:
     def takes_part(operand: Operand) -> bool:
         return protocol.types.participates(operand.cls)
 
-    wrong = wrong_derivatives_of(call, partial(densified, protocol), takes_part)
+    wrong = wrong_derivatives_of(call, partial(with_plain_tensors, protocol), takes_part)
     if wrong is None:
         return ""
     if isinstance(wrong.found, Exception):
-        return described(wrong.found)
+        return error_text(wrong.found)
     operands = filter(takes_part, call.operands)
     names = [operand.text for operand in operands for _ in numbers(with_floats(operand.make()))]
     if wrong.lost(wrong.place):

@@ -48,17 +48,17 @@ class DryCall:
     keywords: tuple[str, ...]
     samples: list[Arguments] = field(default_factory=list)
 
-    def predicted(self, cls: type, memory: Memory) -> Iterator[Prediction]:
+    def predictions(self, cls: type, memory: Memory) -> Iterator[Prediction]:
         """Yield what comes of each of the samples with arrays of a type in its places."""
 
-        def filled(name: str, value: Any) -> Any:
+        def fill(name: str, value: Any) -> Any:
             if not isinstance(value, Operand):
                 return value
             array = value.make()
             return make_stand_in(self.operation.protocol, (cls,), Layout(array.shape, array.dtype))
 
         for args, kwargs in self.samples:
-            yield predict(self.operation, *self.operation.parameters.replace(args, kwargs, filled), memory)
+            yield predict(self.operation, *self.operation.parameters.replace(args, kwargs, fill), memory)
 
     def key(self, cls: type) -> Key:
         """Return the types of its arrays, with a type in its places."""
@@ -97,25 +97,25 @@ def dry_calls(operation: Overridable) -> list[DryCall]:
 
 
 def _make_dry_calls(operation: Overridable) -> dict[Any, DryCall]:
-    found: dict[Any, DryCall] = {}
+    by_key: dict[Any, DryCall] = {}
     arrays = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
     if not arrays:
-        return found
+        return by_key
     declared: Sequence[Sample] = getattr(operation, "samples", []) or generic_samples(operation, (2, 2), np.float64)
     calls = [call for sample in declared for call in _with_roles(operation, sample)] or [_least_call(operation)]
     named = {name for _, call in calls for name in call.sample.kwargs}
     for p in operation.parameters.signature.parameters.values():
         optional = p.default is not p.empty and p.kind is not p.POSITIONAL_ONLY and p.name not in named
-        if optional and all(p.name != one.name for one in operation.parameters.arrays):
+        if optional and all(p.name != array.name for array in operation.parameters.arrays):
             form, call = calls[0]
             kwargs = {**call.sample.kwargs, p.name: p.default}
             calls.append((form, replace(call, sample=replace(call.sample, kwargs=kwargs))))
-    for form, call in sorted(calls, key=lambda one: any(one[0])):
+    for form, call in sorted(calls, key=lambda entry: any(entry[0])):
         args, kwargs = call.arguments(lambda operand: operand if operand.own else operand.make())
         shown = tuple((name, repr(value)) for name, value in kwargs.items() if not isinstance(value, (Operand, Tensor)))
         key = (form, operation.parameters.key(args, kwargs), len(args), tuple(kwargs), shown)
-        found.setdefault(key, DryCall(operation, form, tuple(kwargs))).samples.append((args, kwargs))
-    return found
+        by_key.setdefault(key, DryCall(operation, form, tuple(kwargs))).samples.append((args, kwargs))
+    return by_key
 
 
 def _least_call(operation: Overridable) -> tuple[tuple[str, ...], Call]:
@@ -163,9 +163,11 @@ class Verdict:
     @property
     def entered(self) -> tuple[Rule, ...]:
         """The rules that come to the call."""
-        found = self.prediction
-        asked = found.asked if found.by is None else found.asked[: found.asked.index(found.by) + 1]
-        return tuple(one.rule for one in asked if one.rule is not None and one.verdict != PASSED_OVER)
+        prediction = self.prediction
+        asked = (
+            prediction.asked if prediction.by is None else prediction.asked[: prediction.asked.index(prediction.by) + 1]
+        )
+        return tuple(answer.rule for answer in asked if answer.rule is not None and answer.verdict != PASSED_OVER)
 
     @property
     def is_certain(self) -> bool:
@@ -180,7 +182,7 @@ class Verdict:
             return (
                 prediction.error
                 if prediction.by is not None
-                else "; ".join(one.reason or one.what for one in prediction.asked)
+                else "; ".join(answer.reason or answer.what for answer in prediction.asked)
             )
         return prediction.depends_on_values if self.bucket == UNDECIDED.name else ""
 
@@ -230,7 +232,9 @@ class Survey:
         """Return the row of an operation; made inside `measuring`."""
         place = (operation.name, operation.namespace, family(operation))
         calls = [(call, self.sort(call)) for call in dry_calls(operation)]
-        entries = rule_entries(self.protocol, self.cls, operation, [rule for _, one in calls for rule in one.entered])
+        entries = rule_entries(
+            self.protocol, self.cls, operation, [rule for _, verdict in calls for rule in verdict.entered]
+        )
         if not calls:
             return Row(*place, "no array argument")
         bucket = typical((call.form, not call.keywords, verdict.bucket) for call, verdict in calls)
@@ -241,17 +245,20 @@ class Survey:
         notes = [f"with {', '.join(others)}"] if others and self.cls in flatten(deciding.prediction.key) else []
         notes += [deciding.note] if deciding.note else []
         by = deciding.prediction.by
-        found = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda one: rank(one[1].bucket)))
+        buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
         location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
-        return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(found), entries, certain)
+        return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(buckets), entries, certain)
 
     def sort(self, call: DryCall) -> Verdict:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
-        found = self.verdicts.get(call)
-        if found is None:
-            each = [Verdict(self._bucket_of(call, one), one) for one in call.predicted(self.cls, self.memory)]
-            found = self.verdicts[call] = max(each, key=lambda one: (rank(one.bucket), not one.is_certain))
-        return found
+        worst = self.verdicts.get(call)
+        if worst is None:
+            each = [
+                Verdict(self._bucket_of(call, prediction), prediction)
+                for prediction in call.predictions(self.cls, self.memory)
+            ]
+            worst = self.verdicts[call] = max(each, key=lambda verdict: (rank(verdict.bucket), not verdict.is_certain))
+        return worst
 
     def verdict(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
         """Return how a call ends, which has arrays or stand-ins for them, inside `measuring`."""

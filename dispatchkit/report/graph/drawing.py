@@ -267,17 +267,17 @@ DOT_STYLES = {
 def _dot(picture: Picture) -> str:
     lines = ["digraph {", "  node [shape=box, fontname=monospace]"]
     for number, box in enumerate(picture.boxes):
-        label = r"\n".join(_quoted(text) for text in (box.title, *box.lines))
+        label = r"\n".join(_escape(text) for text in (box.title, *box.lines))
         lines.append(f'  {number} [label="{label}", {DOT_STYLES[box.sort]}]')
     for arrow in picture.arrows:
-        label = f' [label="{_quoted(arrow.label)}"]' if arrow.label else ""
+        label = f' [label="{_escape(arrow.label)}"]' if arrow.label else ""
         lines.append(f"  {arrow.source} -> {arrow.target}{label}")
     if picture.note:
-        lines.append(f'  label="{_quoted(picture.note)}"')
+        lines.append(f'  label="{_escape(picture.note)}"')
     return "\n".join([*lines, "}"])
 
 
-def _quoted(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', r"\"").replace("\n", " ")
 
 

@@ -67,7 +67,7 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
     sizes : width and height of each box
     edges : source and target of each arrow, without circles; arrows lead down
     """
-    graph = _layered(sizes, edges)
+    graph = _assign_layers(sizes, edges)
     _order(graph)
     xs = _across(graph)
     left = min((x - w / 2 for x, w in zip(xs, graph.widths, strict=True)), default=0.0)
@@ -83,7 +83,7 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
     return Layout(centres, _routes(graph, sizes, xs, spans), right - left, max(bottom, 0.0))
 
 
-def _layered(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> _Layered:
+def _assign_layers(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> _Layered:
     """Put each box as far down as its longest way to the bottom lets it be, a placeholder where an arrow passes."""
     targets: dict[int, list[int]] = {v: [] for v in range(len(sizes))}
     for source, target in edges:

@@ -202,13 +202,13 @@ class _Recorded(NodeWrapper):
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs."""
-        return self._observed(self.inner.pull_raw, node, g)
+        return self._observe_pull(self.inner.pull_raw, node, g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the cotangents of a node's inputs as tensors."""
-        return self._observed(self.inner.pull_live, node, g)
+        return self._observe_pull(self.inner.pull_live, node, g)
 
-    def _observed(self, pull: Callable[..., Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+    def _observe_pull(self, pull: Callable[..., Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         if active_observer(Trace) is None:
             return pull(node, g)
         return observe(CallEvent(None, node=self.node_name), pull, (node, g))

@@ -124,7 +124,7 @@ def recorded_advice(
     """
     dense = [call for call in calls if call.how == Dense.outcome.name and call.asked is not None]
     counted = Counter(call.asked for call in dense)
-    chosen = cls or next((one for one, _ in counted.most_common(1)), None)
+    chosen = cls or next((commonest for commonest, _ in counted.most_common(1)), None)
     if chosen is None:
         return Advice("the record", ())
     events = [
@@ -209,7 +209,7 @@ def summarise(calls: Sequence[TracedCall], by: Literal["function", "line"], sort
         row.errors += bool(call.error)
         row.types[f"({', '.join(call.types)})" if by == "function" else call.name] += 1
         row.hows[f"{call.how}: {call.who}" if call.who else call.how or "under way"] += 1
-        if all(name(around) != row_name for around in _around(calls, call)):
+        if all(name(around) != row_name for around in _outer_calls(calls, call)):
             row.total += call.duration
     everything = sum(row.self_time for row in rows.values())
     for row in rows.values():
@@ -217,7 +217,7 @@ def summarise(calls: Sequence[TracedCall], by: Literal["function", "line"], sort
     return Summary(list(rows.values()), by, dropped).sorted(sort)
 
 
-def _around(calls: Sequence[TracedCall], call: TracedCall) -> Iterator[TracedCall]:
+def _outer_calls(calls: Sequence[TracedCall], call: TracedCall) -> Iterator[TracedCall]:
     while call.parent is not None:
         call = calls[call.parent]
         yield call

@@ -287,12 +287,12 @@ class Timeline:
             label = _fitting((f"{call.name} {format_time(call.duration)}", call.name), width)
             if not label and _fitting((call.name,), limit - x - width):
                 label, place = call.name, x + width
-            label = label or _shortened(call.name, width)
+            label = label or _shorten(call.name, width)
         else:
             css, details = f"several {css_class('several')}", _details_of_several(calls)
             label = _fitting((f"{len(calls)} calls", f"×{len(calls)}"), width)
             bands, baseline = "".join(_shares(block, x, y, width)), y + 12
-        css += " raised" if any(one.error for one in calls) else ""
+        css += " raised" if any(call.error for call in calls) else ""
         text = f'<text x="{place + 4:.1f}" y="{baseline:.1f}">{escape(label)}</text>' if label else ""
         return (
             f'<g class="{css}"><title>{escape(details)}</title>'
@@ -306,7 +306,7 @@ def _fitting(texts: Sequence[str], width: float) -> str:
     return next((text for text in texts if CHARACTER * len(text) + 8 <= width), "")
 
 
-def _shortened(text: str, width: float) -> str:
+def _shorten(text: str, width: float) -> str:
     count = int((width - 8) / CHARACTER)
     return f"{text[: count - 1]}…" if count >= 4 else ""
 
