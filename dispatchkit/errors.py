@@ -30,7 +30,7 @@
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
         ├── LoopWarning                                   vmap computed each element of a batch by itself
-        ├── ReplacementWarning                            a rule that replaced one of another module
+        ├── ReplacementWarning                            a rule that replaced one for the same types
         └── SignatureWarning                              a rule whose signature differs from its operation's
 """
 
@@ -466,7 +466,7 @@ class LoopWarning(DispatchWarning):
 
 
 class ReplacementWarning(DispatchWarning):
-    """A rule replaces one that another module registered for the same types."""
+    """A rule replaces one for the same types, which another module registered, or the same one during its import."""
 
 
 class SignatureWarning(DispatchWarning):

@@ -360,7 +360,7 @@ def implements(
         for rule in rules:
             old = protocol.handlers.replaced_by(rule)
             # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
-            if old is not None and _module(old.handler) != _module(handler):
+            if old is not None and (_module(old.handler) != _module(handler) or _in_one_import(old.handler, handler)):
                 what = target.qualified_name if isinstance(target, Overridable) else target
                 text = f"implements: {rule} replaces {old} as the rule for {what}"
                 warnings.warn(text, ReplacementWarning, stacklevel=2)
@@ -483,6 +483,13 @@ def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]
 
 def _module(handler: Callable[..., Any]) -> str | None:
     return getattr(inspect.unwrap(handler), "__module__", None)
+
+
+def _in_one_import(first: Callable[..., Any], second: Callable[..., Any]) -> bool:
+    """Return whether a module that is imported for the first time defines two functions."""
+    scopes = [getattr(inspect.unwrap(handler), "__globals__", None) for handler in (first, second)]
+    is_importing = scopes[0] is not None and getattr(scopes[0].get("__spec__"), "_initializing", False)
+    return is_importing and scopes[0] is scopes[1] and first is not second
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
