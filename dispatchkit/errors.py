@@ -29,6 +29,7 @@
     Warning
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
+        ├── FieldWarning                                  a field that hides a method of arrays
         ├── LoopWarning                                   vmap computed each element of a batch by itself
         ├── ReplacementWarning                            a rule that replaced one for the same types
         └── SignatureWarning                              a rule whose signature differs from its operation's
@@ -54,6 +55,7 @@ __all__ = [
     "DensifyWarning",
     "DispatchError",
     "DispatchWarning",
+    "FieldWarning",
     "ForeignArgumentError",
     "GradcheckError",
     "InplaceError",
@@ -459,6 +461,10 @@ class DispatchWarning(UserWarning):
 
 class DensifyWarning(DispatchWarning):
     """A structured array was made dense by its declared fallback."""
+
+
+class FieldWarning(DispatchWarning):
+    """A field of an array type has the name of a method or attribute of arrays, which it hides."""
 
 
 class LoopWarning(DispatchWarning):

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from dispatchkit.errors import ReplacementWarning, SignatureWarning
+from dispatchkit.errors import FieldWarning, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
@@ -22,7 +22,7 @@ from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.prediction.tree import first_line, promise_of_rule
+from dispatchkit.protocol.prediction.tree import first_line, promise_of
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
@@ -118,6 +118,7 @@ CHECKS = {
     "cycle": "an order of types that contradicts itself where it decides who answers",
     "replaced": "a rule that a later one for the same types replaced",
     "signature": "a rule whose signature changes what a call means",
+    "hidden": "a field that hides a method or attribute of arrays",
     "piracy": "a rule for an operation and types none of which the package owns",
     "never entered": "a rule that no sample call comes to",
     "declines": "a rule that declines whatever it is called with",
@@ -128,10 +129,12 @@ CHECKS = {
     "baseline": "what got worse since the baseline",
 }
 CHECKED = ("ambiguity", "unreachable", "missing", "asymmetry")  # findings of an audit
+# Warnings at import.
 NOTICED: dict[type[Warning], str] = {
     ReplacementWarning: "replaced",
     SignatureWarning: "signature",
-}  # warnings at import
+    FieldWarning: "hidden",
+}
 COMMUTATIVE = ("__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__")
 
 
@@ -236,7 +239,14 @@ def check_package(
         add(name, texts)
     add("piracy", _piracies(package, protocol))
     add("never entered", _never_entered(package, reports, {type(sample) for sample in instances}))
-    add("declines", (f"{rule}: it has no other return" for rule in package.rules if _always_declines(rule)))
+    add(
+        "declines",
+        (
+            f"{rule}: annotate it with -> NotImplementedType if that is meant"
+            for rule in package.rules
+            if _always_declines(rule)
+        ),
+    )
     add("conversion", _unused_conversions(package, protocol))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
@@ -280,9 +290,9 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
 
 
 def _always_declines(rule: Rule) -> bool:
-    """Return whether a rule declares that it always declines, or returns nothing else."""
-    if promise_of_rule(rule).never_answers:
-        return True
+    """Return whether a rule returns nothing but that it declines, and does not declare it."""
+    if promise_of(rule.handler).never_answers:
+        return False
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(rule.handler))))
     except (OSError, TypeError, SyntaxError):  # without a source, or a part of a line

@@ -102,6 +102,7 @@ def wrong(x: Other, /) -> Other: return Other(dk.tanh(x.values) + 1)
 """
 
 QUIET = """
+from types import NotImplementedType
 import dispatchkit as dk
 from {name}.types import Left, Other, Right
 
@@ -125,6 +126,9 @@ def opposite(x: Other, /):
     if x.values is None:
         return NotImplemented
     return Other(-x.values)
+
+@dk.implements(dk.log)
+def never(x: Right, /) -> NotImplementedType: return dk.decline("it has no logarithm")
 
 @dk.converts()
 def to_other(x: Left) -> Other: return Other(x.values)
@@ -217,9 +221,9 @@ def test_what_is_silent_elsewhere_is_found(package: Any) -> None:
     assert replaced.startswith("implements: second(Left in any position) at ")
     assert " replaces first(Left in any position) at " in replaced
     (signature,) = found["signature"]
-    assert re.match(r"total for dispatchkit\.sum: .*keepdims.* at .*a_rules\.py:14$", signature)
+    assert re.match(r"total for dispatchkit\.sum: .*keepdims.* at .*a_rules\.py:15$", signature)
     (declines,) = found["declines"]
-    assert re.match(r"logarithm\(Other in any position\) at .*a_rules\.py:\d+: it has no other return$", declines)
+    assert re.match(r"logarithm\(Other in any position\) at .*a_rules\.py:\d+: annotate it with -> NotImpl", declines)
     assert found["conversion"] == ["to_other(Left) -> Other: the fallback of Left lacks dk.fallback.convert"]
 
 
@@ -232,7 +236,7 @@ def test_a_module_that_cannot_be_imported_is_a_finding_and_the_others_are_checke
 ) -> None:
     name = package(a_broken="import dispatchkit as\n", b_failing=FAILING, c_lacking="import no_such_library\n", d=QUIET)
     assert main(["check", name]) == 1
-    assert f"check of {name}: 3 array types and 6 rules: 3 import, " in capsys.readouterr().out
+    assert f"check of {name}: 3 array types and 7 rules: 3 import, " in capsys.readouterr().out
     syntax, rule, library = findings(name)["import"]
     assert re.match(rf"{name}\.a_broken: SyntaxError: .*a_broken\.py, line 1", syntax)
     assert re.match(rf"{name}\.b_failing: RegistrationError: tangent can never be called .*b_failing\.py:8$", rule)
