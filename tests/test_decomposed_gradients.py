@@ -89,7 +89,7 @@ def differing(entry: DeclaredOperation, sample: Sample, elements: str) -> list[s
 
     args, kwargs = dk.tensor_protocol.map_arguments(entry.function, *sample.make(np.random.default_rng(1)), filled)
     by_rule, inputs = leaves(entry, args, kwargs)
-    through_body, _ = leaves(entry, args, kwargs, entry.decomposed)
+    through_body, _ = leaves(entry, args, kwargs, entry.decompose)
     try:
         expected = gradients(by_rule, inputs)
     except (ValueError, np.linalg.LinAlgError):

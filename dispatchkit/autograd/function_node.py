@@ -12,7 +12,7 @@ from dispatchkit.autograd.function_context import NO_LEAVES, TENSOR, FunctionCtx
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import CallNode, Differentiable, Node, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled
@@ -285,7 +285,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
 def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> list[Any]:
     """Return the argument of `backward` for each output."""
     if node.results is None:
-        return [g if live else wrapped(Tensor, g)]
+        return [g if live else wrap_array(Tensor, g)]
     assert node.outputs is not None
     arrived = next(part for part in g if part is not None)
     xp = tensor_namespace if live else namespace_of(arrived)
@@ -293,7 +293,7 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
     for part, (shape, dtype) in zip(g, node.outputs, strict=True):
         if part is None and materialize:
             part = xp.zeros(shape, dtype=dtype, device=getattr(arrived, "device", None))
-        flat.append(part if part is None or live else wrapped(Tensor, part))
+        flat.append(part if part is None or live else wrap_array(Tensor, part))
     rest = iter(flat)
     cotangents: list[Any] = []
     for leaves, emptied in node.results:
@@ -370,4 +370,4 @@ def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     cotangents = g if isinstance(g, list) else [g]
     edges = (*node.edges, *(vertex_of(cotangent) for cotangent in cotangents if cotangent is not None))
     refusal = make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)
-    return wrapped(Tensor, array, refusal)
+    return wrap_array(Tensor, array, refusal)

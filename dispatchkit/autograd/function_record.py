@@ -437,7 +437,7 @@ class FunctionRecord(Overridable):
         """Run and record a call whose arguments may hold tensors in their fields."""
         inputs = self._inputs(args, kwargs)
         top = top_level([tensor for arg in inputs for tensor in tensor_leaves(arg).take(arg)])
-        return self._with_context(inputs, {})[0] if top is None else self.transformed(top, inputs, {})
+        return self._with_context(inputs, {})[0] if top is None else self.call_transformed(top, inputs, {})
 
     def _with_context(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, FunctionCtx]:
         args = self._inputs(args, kwargs)
@@ -513,7 +513,7 @@ class FunctionRecord(Overridable):
         return None
 
     @override
-    def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, kwargs)
         return pushed(self, top, inputs) if isinstance(top, Dual) else in_batches(self, top, inputs)
 

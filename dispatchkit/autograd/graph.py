@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, recorded
+from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, nodes_of_call
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
-from dispatchkit.protocol.observers import Observer, active_observer, unobserved, watch_state
+from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
@@ -38,7 +38,7 @@ class Packing(Observer):
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Pack what the nodes of a call have saved."""
-        for node, outputs in recorded(operation, args, kwargs, result).items():
+        for node, outputs in nodes_of_call(operation, args, kwargs, result).items():
             if not is_wrapped_by(Unpacking, node):
                 self._pack_node(node, outputs)
 
@@ -190,7 +190,7 @@ def unpacked(value: Any) -> Any:
 def _called(hook: Callable[[Any], Any], value: Any) -> Any:
     """Call a hook; its own computations are neither recorded nor packed."""
     with no_grad():
-        return unobserved(hook, value)
+        return run_unobserved(hook, value)
 
 
 def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:

@@ -69,12 +69,12 @@ def raise_with_context(
         reason = str(error).strip().removeprefix(f"{operation.qualified_name}: ").removeprefix(f"{operation.name}: ")
         reason = in_plain_words(reason)
     fault = _fault(operation, reason, arguments)
-    called = ", ".join(f"{name} = {shown(value)}" for name, value in arguments.items())
+    called = ", ".join(f"{name} = {describe_argument(value)}" for name, value in arguments.items())
     if not can_be_restated(error):
         add_context(error, operation.qualified_name, fault or f"called with {called}")
         raise error
     text = fault or (f"{reason}\n  called with {called}" if called else reason)
-    explained = restated(error, f"{operation.qualified_name}: {text}")
+    explained = restate(error, f"{operation.qualified_name}: {text}")
     setattr(explained, REASON, reason)
     raise explained from error
 
@@ -155,7 +155,7 @@ def add_context(error: Exception, function: str, *lines: str) -> None:
         error.add_note("\n".join([f"{RAISED}{function}", *lines]))
 
 
-def restated(error: Exception, text: str) -> Exception:
+def restate(error: Exception, text: str) -> Exception:
     """Return an exception of the same type with another text; of the nearest base that is made of a text alone.
 
     Parameters
@@ -175,7 +175,7 @@ def restated(error: Exception, text: str) -> Exception:
     raise AssertionError("Exception itself is made of a text")
 
 
-def shown(value: Any) -> str:
+def describe_argument(value: Any) -> str:
     """Return a short description of an argument: dtype and shape of an array, anything else as it is."""
     array = value.array if isinstance(value, Storage) else value
     if hasattr(array, "dtype") and hasattr(array, "shape") and not isinstance(array, type):
@@ -183,7 +183,7 @@ def shown(value: Any) -> str:
         place = "" if str(device) == "cpu" else f" on device {device}"
         return f"{array.dtype} array of shape {tuple(array.shape)}{place}"
     if isinstance(value, (list, tuple)):
-        members = ", ".join([shown(member) for member in value[:4]] + ["..."] * (len(value) > 4))
+        members = ", ".join([describe_argument(member) for member in value[:4]] + ["..."] * (len(value) > 4))
         if isinstance(value, list):
             return f"[{members}]"
         return f"({members},)" if len(value) == 1 else f"({members})"

@@ -244,13 +244,13 @@ class Declared(Overridable):
         self.on_change: list[Callable[[], None]] = []
 
     @override
-    def packed(self) -> dict[str, Any]:
+    def packed_state(self) -> dict[str, Any]:
         fast = self.implementation.on_numpy if self.implementation.fast_path else None
         return {
-            **super().packed(),
+            **super().packed_state(),
             "forms": {array.name: array.form for array in self.parameters.arrays},
             "several": self.several,
-            "rules": self.derivative.rules.declared(),
+            "rules": self.derivative.rules.declarations(),
             "numpy": fast,
         }
 
@@ -290,9 +290,9 @@ class Declared(Overridable):
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
-        return self.decomposed if self.decomposes else None
+        return self.decompose if self.decomposes else None
 
-    def decomposed(self, *args: Any, **kwargs: Any) -> Any:
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""
         makes_leaf, like = (self.kind in CREATING and kwargs.pop(name, None) for name in AROUND)
         body = self.implementation.body

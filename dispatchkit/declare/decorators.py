@@ -24,7 +24,7 @@ from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, over
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Axes
-from dispatchkit.declare.docs import HELD, Facts, Gives, composed
+from dispatchkit.declare.docs import HELD, Facts, Gives, compose_docstring
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation, define, define_numpy, store
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
@@ -343,7 +343,7 @@ def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, e
     call.__module__ = fn.__module__
     call.__doc__ = fn.__doc__
     if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
-        call.__doc__ = composed(fn.__doc__, signature, entry.kind, entry.facts, entry.qualified_name)
+        call.__doc__ = compose_docstring(fn.__doc__, signature, entry.kind, entry.facts, entry.qualified_name)
     call.__signature__ = signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):

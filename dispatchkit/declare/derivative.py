@@ -16,7 +16,7 @@ from dispatchkit.backends.arrays import foreign, is_inexact, making_with, namesp
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rule, Rules
-from dispatchkit.declare.wrapping import spec_of, wrapped
+from dispatchkit.declare.wrapping import spec_of, wrap_array
 from dispatchkit.errors import AutogradError, TransformError
 from dispatchkit.graph.node import CallNode, Node, Output
 from dispatchkit.graph.storage import Storage
@@ -42,11 +42,13 @@ class VjpPlan:
 
     def __init__(self, name: str, parameters: Parameters, derivatives: Rules, several: bool) -> None:
         names = [p.name for p in parameters.arrays]
-        rules = [derivatives.for_argument(one) for one in names]
+        rules = [derivatives.for_argument(parameter) for parameter in names]
         read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
         specs = frozenset[str]().union(*(rule.specs for rule in rules if rule is not None))
-        self.keeps = tuple(one in read for one in names)
-        self.reads = tuple(tuple(one in rule.reads if rule is not None else False for one in names) for rule in rules)
+        self.keeps = tuple(parameter in read for parameter in names)
+        self.reads = tuple(
+            tuple(parameter in rule.reads if rule is not None else False for parameter in names) for rule in rules
+        )
         self.keeps_output = "y" in read
         self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
@@ -58,8 +60,8 @@ class VjpPlan:
         """What computes the cotangent of each array parameter; compiled when a gradient first flows."""
         names = [p.name for p in self._parameters.arrays]
         return tuple(
-            _without_rule(self._name, one) if rule is None else rule.pull()
-            for one, rule in zip(names, self._rules, strict=True)
+            _without_rule(self._name, parameter) if rule is None else rule.pull()
+            for parameter, rule in zip(names, self._rules, strict=True)
         )
 
     def needs(self, tracked: Sequence[bool]) -> tuple[bool, ...]:
@@ -359,9 +361,11 @@ class Derivative:
         base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
-            ys = [wrapped(base, array, Output(node.original, i, array.shape, array.dtype)) for i, array in enumerate(y)]
+            ys = [
+                wrap_array(base, array, Output(node.original, i, array.shape, array.dtype)) for i, array in enumerate(y)
+            ]
             return with_members(y, ys)
-        return wrapped(base, y, node.original)
+        return wrap_array(base, y, node.original)
 
     def push(
         self,

@@ -74,7 +74,7 @@ EXAMPLES_IMPORT = ">>> import dispatchkit as dk\n"
 OF_THE_STANDARD = ("dispatchkit", "dispatchkit.fft", "dispatchkit.linalg")
 
 
-def composed(text: str, signature: inspect.Signature, kind: Kind, facts: Facts, qualified_name: str) -> str:
+def compose_docstring(text: str, signature: inspect.Signature, kind: Kind, facts: Facts, qualified_name: str) -> str:
     """Return the docstring of an operation of this library, of the text in its source and the facts.
 
     Parameters

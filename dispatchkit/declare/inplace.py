@@ -14,7 +14,7 @@ import numpy as np
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node, make_node
 from dispatchkit.graph.recording import is_grad_enabled
@@ -431,7 +431,7 @@ def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwarg
         check_may_change(name, x)
         keeps = operation.composite or operation.derivative.plan.keeps[0]
         a = x.array
-        source = wrapped(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
+        source = wrap_array(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
     write_back(name, x, operation.function(source, *args, **kwargs))

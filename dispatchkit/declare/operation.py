@@ -16,7 +16,7 @@ from dispatchkit.declare.compiled.default_implementations import default_impleme
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
 from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.rules import Rule, RuleKind
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.callers import make_function
@@ -52,7 +52,7 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
     Exception : whatever the operation raises for such arrays
     """
     keywords = dict(kwargs)
-    if operation.kind is kinds.random and not any(isinstance(one, Layout) for one in args):
+    if operation.kind is kinds.random and not any(isinstance(arg, Layout) for arg in args):
         return Layout()
     long = _long_axes(operation, (args, keywords))
     if len(long) > len(LENGTHS):
@@ -64,9 +64,9 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
         if isinstance(value, Layout):
             if value.shape is None or value.dtype is None:
                 raise ValueError("an array of unknown shape")
-            return wrapped(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
+            return wrap_array(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
         if isinstance(value, Storage):
-            return value if value.is_tracer else wrapped(type(value), _shorten(value.array, short))
+            return value if value.is_tracer else wrap_array(type(value), _shorten(value.array, short))
         if isinstance(value, np.ndarray):
             return _shorten(value, short)
         return short.get(value, value) if type(value) is int else value

@@ -121,14 +121,14 @@ class Rule:
     @cached_property
     def pull(self) -> Function:
         """``pull(xp, g, y, *args, **kwargs)``: the cotangent of the argument, or those of all."""
-        return self._compiled(MULTIPLY if self.kind == "partial" else CALL, "g")
+        return self._compile(MULTIPLY if self.kind == "partial" else CALL, "g")
 
     @cached_property
     def forward(self) -> Function:
         """``forward(xp, t, y, *args, **kwargs)``: what the rule returns when tangents flow."""
-        return self._compiled(CALL, "t")
+        return self._compile(CALL, "t")
 
-    def _compiled(self, template: str, flows: str) -> Function:
+    def _compile(self, template: str, flows: str) -> Function:
         names: dict[str, Any] = {"__DOUBLE": DOUBLE}
         code = _code(template, _parameter_list(self._own, ("xp", flows, "y")), self._read[0])
         exec(code, names)  # noqa: S102  # of names that signatures hold
@@ -243,7 +243,7 @@ class Rules:
     vjps: dict[str, Rule] = field(default_factory=dict)
     jvps: dict[str, Rule] = field(default_factory=dict)
 
-    def declared(self) -> dict[RuleKind, dict[tuple[str, ...], Any]]:
+    def declarations(self) -> dict[RuleKind, dict[tuple[str, ...], Any]]:
         """Return the functions and numbers that the rules were declared by, by the names of the arguments."""
         return {
             kind: {getattr(rule, "of", (name,)): getattr(rule, "function", rule) for name, rule in table.items()}

@@ -18,7 +18,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 new: Callable[[Any], Any] = object.__new__
 
 
-def wrapped(cls: type, array: Any, vertex: Any = None) -> Any:
+def wrap_array(cls: type, array: Any, vertex: Any = None) -> Any:
     """Return a tensor of a class around a raw array, without calling its constructor."""
     y = new(cls)
     y.array = array

@@ -13,7 +13,7 @@ from typing import Any
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
@@ -212,7 +212,7 @@ def _of_class(g: Any, x: Any) -> Any:
     """Return the gradient of an instance of a subclass as an instance of it."""
     if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
         return g
-    gradient = wrapped(type(x), g.array, vertex_of(g))
+    gradient = wrap_array(type(x), g.array, vertex_of(g))
     gradient.__tensor_finalize__(None, (x,))
     return gradient
 

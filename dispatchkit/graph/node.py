@@ -250,7 +250,7 @@ def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
     return False
 
 
-def recorded(
+def nodes_of_call(
     operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> dict[Node, dict[int, Storage]]:
     """Return the nodes of a call's result that are not those of its arguments.
@@ -311,7 +311,7 @@ class Anomaly(Observer):
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Record the calling lines on the nodes of a call."""
         place = None
-        for node in recorded(operation, args, kwargs, result):
+        for node in nodes_of_call(operation, args, kwargs, result):
             if not is_wrapped_by(Traced, node):
                 place = place or Place(stack(), _running.get())
                 node.operation = Traced(node.operation, place)
@@ -362,7 +362,7 @@ class Traced(NodeWrapper):
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs, checked where this context asks for it."""
         anomaly = active_observer(Anomaly)
-        return self.inner.pull_raw(node, g) if anomaly is None else self._checked(anomaly, self.inner.pull_raw, node, g)
+        return self.inner.pull_raw(node, g) if anomaly is None else self._check(anomaly, self.inner.pull_raw, node, g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the cotangents of a node's inputs as tensors, checked where this context asks for it."""
@@ -372,11 +372,11 @@ class Traced(NodeWrapper):
         outer = _running.get()
         try:
             _running.set(self)
-            return self._checked(anomaly, self.inner.pull_live, node, g)
+            return self._check(anomaly, self.inner.pull_live, node, g)
         finally:
             _running.set(outer)
 
-    def _checked(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+    def _check(self, anomaly: Anomaly, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         try:
             cotangents = pull(node, g)
         except AnomalyError:

@@ -23,11 +23,11 @@ from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
 
 ndarray = np.ndarray
-# What `owned` is given by a sweep, but for the gradient.
+# What `own_memory` is given by a sweep, but for the gradient.
 Ownership = tuple[Mapping[Vertex, Any], list[Any], set[int]]
 
 
-def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[int]) -> Any:
+def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[int]) -> Any:
     """Return a raw gradient to give away: itself if its memory is the sweep's own, else a copy.
 
     Parameters
@@ -51,7 +51,7 @@ def owned(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[
         free = key not in known and g.is_contiguous() and g.untyped_storage().nbytes() == g.numel() * g.element_size()
         if free and not (pending and _looked_at(key, pending)):
             return g
-    return copied(g)
+    return copy_gradient(g)
 
 
 def let_go(outside: list[Any], known: set[int]) -> None:
@@ -75,7 +75,7 @@ def separate(found: dict[Vertex, Any], outside: Sequence[Any]) -> None:
         taken.update(_keys(g))
 
 
-def copied(g: Any) -> Any:
+def copy_gradient(g: Any) -> Any:
     """Return a copy of a raw gradient."""
     return namespace_of(g).asarray(g, copy=True)
 
@@ -159,13 +159,13 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if g is not None:
             extras = vertex.extras
             if extras is not None and (extras.hooks or extras.retains) and (needed is None or vertex in needed):
-                g = _arrived(vertex, g, wrap, create_graph, outside)
+                g = _run_hooks(vertex, g, wrap, create_graph, outside)
         if vertex.is_leaf:
             if g is not None and (wanted is None or vertex in wanted):
                 _deliver(vertex, g, wrap, create_graph, ownership, None if accumulate else gradients)
             continue
         if wanted is not None and not accumulate and g is not None and vertex in wanted:
-            gradients[vertex] = g if create_graph else copied(g)
+            gradients[vertex] = g if create_graph else copy_gradient(g)
         edges = vertex.edges
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
@@ -273,7 +273,7 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
     grads[vertex] = g if before is None else before + g
 
 
-def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
+def _run_hooks(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
     """Run the hooks of a vertex on its gradient, and retain it where asked to."""
     extras = vertex.extras
     assert extras is not None
@@ -289,7 +289,7 @@ def _arrived(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: lis
     if extras.retains:
         # As in PyTorch, a retained gradient is not changed by further passes but replaced.
         if extras.grad is None:
-            extras.grad = g.clone() if create_graph else wrap(copied(g))
+            extras.grad = g.clone() if create_graph else wrap(copy_gradient(g))
         else:
             _add_anew(extras, g, wrap, create_graph)
     return g
@@ -319,14 +319,14 @@ def _deliver(
     It is added in place, unless the sum is part of a graph or cannot be written there.
     """
     if found is not None:
-        found[leaf] = g if create_graph else owned(g, *ownership)
+        found[leaf] = g if create_graph else own_memory(g, *ownership)
         return
     extras = leaf.extras
     assert extras is not None
     with accumulating:  # threads may go backwards through graphs of the same leaves
         before = extras.grad
         if before is None:
-            extras.grad = g.clone() if create_graph else wrap(owned(g, *ownership))
+            extras.grad = g.clone() if create_graph else wrap(own_memory(g, *ownership))
         elif create_graph or not _add_in_place(before, g):
             _add_anew(extras, g, wrap, create_graph)
     if extras.after:

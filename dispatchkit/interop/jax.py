@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, is_raw, namespace_of, raw_array
-from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
@@ -167,7 +167,7 @@ def put_together(cls: type, kept: Kept, held: Any) -> Any:
     held = list(held)
     if issubclass(cls, Tensor):
         array = held.pop(0)
-        instance = wrapped(cls, raw_array(array) if is_array(array) else array)
+        instance = wrap_array(cls, raw_array(array) if is_array(array) else array)
         if kept.leaf and is_array(array) and is_inexact(array.dtype):
             instance._node = make_leaf(array)
     else:
@@ -176,7 +176,7 @@ def put_together(cls: type, kept: Kept, held: Any) -> Any:
         object.__setattr__(instance, name, value)
     for name, value in zip(kept.children, held, strict=True):
         wraps = name not in kept.raw and is_array(value)
-        object.__setattr__(instance, name, wrapped(Tensor, raw_array(value)) if wraps else value)
+        object.__setattr__(instance, name, wrap_array(Tensor, raw_array(value)) if wraps else value)
     if not all(map(holds_arrays, held)) and hasattr(instance, "__dict__"):
         object.__setattr__(instance, MARK, frozenset(kept.children))
     return instance

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.node import CallNode, Output
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
@@ -177,7 +177,7 @@ class Identity:
         """Return the gradients of the inputs, raw arrays."""
         base = tensor_namespace.Tensor
         with no_grad():
-            tensors = self.pull_live(node, [None if x is None else wrapped(base, x) for x in g])
+            tensors = self.pull_live(node, [None if x is None else wrap_array(base, x) for x in g])
         return [x.array for x in tensors]
 
     def _checked(self, g: Any, spec: Spec) -> Any:
@@ -206,7 +206,7 @@ def _zeros(spec: Spec | None) -> Any:
     if spec is None:
         return None
     xp, shape, dtype = spec
-    return wrapped(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
+    return wrap_array(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
 
 
 Function = Callable[..., Any]

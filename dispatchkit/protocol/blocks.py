@@ -66,7 +66,7 @@ class ContextState(Generic[S]):
         self.set = self._variable.set
         _states.add(self)
 
-    def entered(self) -> Entered:
+    def entered_blocks(self) -> Entered:
         """Return the blocks that are entered and what they set."""
         return getattr(self.get(), "entered", ())
 
@@ -101,7 +101,7 @@ class ContextState(Generic[S]):
 
     def assign(self, value: Any) -> None:
         """Replace what the innermost block set that sets something of this class; outside of any, set it for good."""
-        entered = self.entered()
+        entered = self.entered_blocks()
         for place in reversed(range(len(entered))):
             block, other = entered[place]
             if type(other) is type(value):
@@ -114,7 +114,7 @@ class ContextState(Generic[S]):
         if self.get() is self._default:
             return False
         if self._on_reset is not None:
-            self._on_reset(self.entered())
+            self._on_reset(self.entered_blocks())
         self.set(self._default)
         return True
 
@@ -174,14 +174,14 @@ class Setting(Block):
 
     def __init__(self, state: ContextState[Any], value: Any) -> None:
         super().__init__(state, value)
-        self._before = state.entered()
+        self._before = state.entered_blocks()
         state.assign(value)
         self._after: Any = state.get()
 
     def _outer(self) -> Entered:
         """Return what was entered before it was made, if nothing has changed since; it does so once."""
         is_set, self._after = self._after is self._state.get(), self
-        return self._before if is_set else self._state.entered()
+        return self._before if is_set else self._state.entered_blocks()
 
     def __enter__(self) -> None:
         self._state.change((*self._outer(), (self, self._value)))
@@ -207,7 +207,7 @@ def _decorate(block: Block, func: Any) -> Any:
         return await _awaited(block, func(*args, **kwargs))
 
     def generator(*args: Any, **kwargs: Any) -> Any:
-        return (yield from _stepped(block, func(*args, **kwargs)))
+        return (yield from _run_steps(block, func(*args, **kwargs)))
 
     def plain(*args: Any, **kwargs: Any) -> Any:
         with block:
@@ -242,7 +242,7 @@ def _asynchronous_generator(block: Block, func: Callable[..., Any]) -> Callable[
     return asynchronous_generator
 
 
-def _stepped(block: Block, steps: Any) -> Generator[Any, Any, Any]:
+def _run_steps(block: Block, steps: Any) -> Generator[Any, Any, Any]:
     """Run a generator, or an awaitable with its methods, with a block entered in each step."""
     sent = error = None
     while True:
@@ -263,4 +263,4 @@ def _stepped(block: Block, steps: Any) -> Generator[Any, Any, Any]:
             error = thrown
 
 
-_awaited: Callable[[Block, Any], Any] = coroutine(_stepped)
+_awaited: Callable[[Block, Any], Any] = coroutine(_run_steps)

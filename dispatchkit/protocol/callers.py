@@ -69,7 +69,7 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
     """Return the method behind a reflected operator: `__radd__` of `add`, whose operator is `__add__`."""
     function, table = operation.function, operation.table
 
-    def reflected(x2: Any, x1: Any, /) -> Any:
+    def call_reflected(x2: Any, x1: Any, /) -> Any:
         try:
             if not live:
                 try:
@@ -85,7 +85,7 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
             hide_frames(error)
             raise
 
-    return reflected
+    return call_reflected
 
 
 def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], *path: Any) -> Function:
@@ -107,7 +107,7 @@ def continue_chain(
         return None
     chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     if result is None:
-        return chain.checked(chain.steps[0], None) if chain.head() is first else None
+        return chain.check_result(chain.steps[0], None) if chain.head() is first else None
     return chain.run(args, kwargs, 1 if chain.head() is first else 0, on_step=note_asked)
 
 
@@ -182,10 +182,10 @@ class Surface:
         """Add an operator, and the reflected one if Python has one."""
         if operation.parameters.binary:
             self._enter(
-                name, operation, self._named(operation.make_operator(REFLECTED.get(name, name)), name, operation)
+                name, operation, self._name_method(operation.make_operator(REFLECTED.get(name, name)), name, operation)
             )
             if name in REFLECTED:
-                reflected = self._named(make_reflected(operation, name), REFLECTED[name], operation)
+                reflected = self._name_method(make_reflected(operation, name), REFLECTED[name], operation)
                 self._enter(REFLECTED[name], operation, reflected)
         else:
             self._enter(name, operation, operation.function)
@@ -204,7 +204,7 @@ class Surface:
         if parameters.unary or parameters.binary or spread:
             self._enter(name, operation, operation.function)
         else:
-            method = self._named(_method(operation, varargs), name, operation)
+            method = self._name_method(_method(operation, varargs), name, operation)
             method.__doc__ = method_docstring(operation.function)
             method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
             self._enter(name, operation, method, varargs)
@@ -213,7 +213,7 @@ class Surface:
         """Add a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
 
-    def kept(self, cls: type) -> tuple[str, ...] | None:
+    def names_kept_by(self, cls: type) -> tuple[str, ...] | None:
         """Return the names that a class keeps its own of; None for one that has not got the surface."""
         return self._classes.get(cls)
 
@@ -225,7 +225,7 @@ class Surface:
         """Add an attribute that calls no single operation."""
         self._enter(name, None, value)
 
-    def _named(self, method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
+    def _name_method(self, method: Callable[..., Any], name: str, operation: Overridable) -> Callable[..., Any]:
         method.__doc__, method.__module__ = operation.function.__doc__, operation.function.__module__
         method.__name__ = method.__qualname__ = name
         if self.home is not None and operation.namespace.partition(".")[0] == self.home[0]:

@@ -396,13 +396,13 @@ class Chain:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)
                 if result is not NotImplemented:
-                    return self.checked(step, result), declined
+                    return self.check_result(step, result), declined
                 declined.append((step.cls, _reason(step)))
         finally:
             _declined.reset(before)
         return NotImplemented, declined
 
-    def checked(self, step: Step, result: Any) -> Any:
+    def check_result(self, step: Step, result: Any) -> Any:
         """Return the result of a step.
 
         Raises

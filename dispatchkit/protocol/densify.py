@@ -214,7 +214,7 @@ def without_warnings() -> AbstractContextManager[None]:
     return Block(_budget, _Bounds("allow"))
 
 
-def unbounded() -> AbstractContextManager[None]:
+def without_bounds() -> AbstractContextManager[None]:
     """Have dense copies made silently, whatever bounds the caller has set: for measurements of the library's own."""
     return Block(_budget, _Bounds(lifts=True))
 
@@ -288,11 +288,13 @@ def make_dense(
 
     frame = caller_frame(2)  # make_dense is called by functions of the library alone
     if deliberate and operation_frames() is None:
-        return entered(function, cls, make, frame)
-    return counted(function, cls, value, to_dense, make, frame, reason=reason, warned=None if as_attribute else warned)
+        return make_on_request(function, cls, make, frame)
+    return make_within_budget(
+        function, cls, value, to_dense, make, frame, reason=reason, warned=None if as_attribute else warned
+    )
 
 
-def counted(
+def make_within_budget(
     function: str,
     cls: type,
     value: Any,
@@ -345,7 +347,7 @@ def counted(
     return dense
 
 
-def entered(function: str, cls: type, make: Callable[[], Any], frame: FrameType) -> Any:
+def make_on_request(function: str, cls: type, make: Callable[[], Any], frame: FrameType) -> Any:
     """Return a dense form that a program asks for itself, outside of any operation, and count it as deliberate.
 
     Parameters
@@ -534,7 +536,7 @@ def count_dense(protocol: Dispatcher, cls: type) -> None:
     A method that the class inherits is counted by one of its own, so that the superclass stays as it is. What is
     no method written in Python is left alone.
     """
-    name = protocol.types.declared(cls, "dense") or DENSE
+    name = protocol.types.declared_value(cls, "dense") or DENSE
     method = getattr(cls, name, None) if isinstance(name, str) else None
     if not isinstance(method, FunctionType) or hasattr(method, COUNTS):
         return
@@ -581,10 +583,10 @@ def _call(method: FunctionType, value: Any, args: tuple[Any, ...], kwargs: Mappi
     called = operation_frames()
     cls = type(value)
     if called is None:
-        return entered(f"{type_name(cls)}.{method.__name__}", cls, make, caller_frame())
+        return make_on_request(f"{type_name(cls)}.{method.__name__}", cls, make, caller_frame())
     operation, function, frame = called
     inside = _inside(operation, function)
-    return counted(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
+    return make_within_budget(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
 
 
 def _inside(operation: Overridable, called: FrameType) -> str:

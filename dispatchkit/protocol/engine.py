@@ -19,7 +19,7 @@ from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.registration import decorators
 from dispatchkit.protocol.registration.annotations import target_of
-from dispatchkit.protocol.resolution import build_chain, build_plain_chain, remembered
+from dispatchkit.protocol.resolution import build_chain, build_plain_chain, recall_chain
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback
 
@@ -84,7 +84,7 @@ class DispatchProtocol:
         self._place = self._place or decorators.place_of(self)
         return decorators.protocol_at, self._place
 
-    packed, unpack = decorators.packed, decorators.unpack  # of its records, when a class is pickled by value
+    pack, unpack = decorators.pack, decorators.unpack  # of its records, when a class is pickled by value
 
     @property
     def method(self) -> str:
@@ -110,7 +110,7 @@ class DispatchProtocol:
         """
         self.types.set_base(base, arrays, scalars, wrap, advice)
         self.operations.refresh()
-        self.journal.changed()
+        self.journal.invalidate()
 
     def take_as_arrays(self, *classes: type) -> None:
         """Let arrays of another library mix with the base type as raw arrays do, in operators and functions.
@@ -120,7 +120,7 @@ class DispatchProtocol:
         *classes : the types of these arrays
         """
         self.types.take_as_arrays(classes)
-        self.journal.changed()
+        self.journal.invalidate()
 
     @overload
     def overridable(self, function: F, /) -> F: ...
@@ -436,15 +436,15 @@ class DispatchProtocol:
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
-        return remembered(operation, operation.chains, key, lambda: build_chain(operation, key))
+        return recall_chain(operation, operation.chains, key, lambda: build_chain(operation, key))
 
     def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers inside a decomposition, where the fallbacks declared after it are off."""
         inside = (NoneType, key)  # no type stands for none
-        return remembered(
+        return recall_chain(
             operation, operation.type_chains, inside, lambda: build_chain(operation, key, later_fallbacks=False)
         )
 
     def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return what answers where overrides are off: the default alone."""
-        return remembered(operation, operation.type_chains, (object, key), lambda: build_plain_chain(operation, key))
+        return recall_chain(operation, operation.type_chains, (object, key), lambda: build_plain_chain(operation, key))

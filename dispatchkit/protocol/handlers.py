@@ -63,7 +63,7 @@ class Journal:
                 memory[path[-1]] = decision
                 self._caches.add(cache)
 
-    def changed(self) -> None:
+    def invalidate(self) -> None:
         """Forget every decision."""
         with self.lock:
             self._forget()
@@ -87,11 +87,11 @@ class Journal:
     def record(self, undo: Undo) -> None:
         """Record a registration with what undoes it."""
         self.on_undo(undo)
-        self.changed()
+        self.invalidate()
 
     def on_undo(self, undo: Undo) -> None:
         """Record what undoes a registration, if a block of local registrations is open."""
-        entered = self._blocks.entered()
+        entered = self._blocks.entered_blocks()
         if entered:
             entered[-1][1].append(undo)
 
@@ -111,7 +111,7 @@ class Journal:
 
     def leave(self, block: Block) -> None:
         """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
-        entered = self._blocks.entered()
+        entered = self._blocks.entered_blocks()
         place = max((i for i, (other, _) in enumerate(entered) if other is block), default=None)
         if place is None:
             return
@@ -127,7 +127,7 @@ class Journal:
             while undos:
                 undos[-1]()
                 undos.pop()
-        self.changed()
+        self.invalidate()
 
     def _undo_all(self, entered: Entered) -> None:
         for _, undos in reversed(entered):
@@ -220,11 +220,11 @@ class Rule:
         try:
             arguments = self.takes.bind(*args, **kwargs).arguments
         except TypeError as error:
-            return self._refused(args, kwargs) or [str(error)]
+            return self._refused_arguments(args, kwargs) or [str(error)]
         listed = [name for name in self.single if type(arguments.get(name)) in (list, tuple)]
         return [f"a list as '{name}', which is annotated as one array: name the types in implements" for name in listed]
 
-    def _refused(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    def _refused_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         parameters = list(self.takes.parameters.values())
         names = {p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
         refused: list[str] = []
@@ -250,7 +250,7 @@ class Rule:
         by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
         if any(p.kind is p.VAR_KEYWORD for p in expected):
             by_name["any keyword at all"] = None
-        demanded = {name: None for name in by_name if self._demanded(parameters, name)}
+        demanded = {name: None for name in by_name if self._is_demanded(parameters, name)}
         spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in expected) else []
         least = [None for p in first if p.default is p.empty]
         needed = [p.name for p in either if p.default is p.empty]
@@ -269,7 +269,7 @@ class Rule:
         return not any(self.refusal(args, kwargs) for args, kwargs in calls)
 
     @staticmethod
-    def _demanded(parameters: Parameters, name: str) -> bool:
+    def _is_demanded(parameters: Parameters, name: str) -> bool:
         p = parameters.signature.parameters.get(name)
         return p is not None and p.default is p.empty
 

@@ -154,7 +154,7 @@ def observing(observer: Observer, name: str = "") -> Block:
     return Block(watch_state, observer, name)
 
 
-def unobserved(function: Callable[..., T], *args: Any) -> T:
+def run_unobserved(function: Callable[..., T], *args: Any) -> T:
     """Call a function; the calls that it makes are not observed."""
     watch = watch_state.get()
     try:
@@ -224,7 +224,7 @@ def _notify(notify: Callable[[Observer], None], observers: Sequence[Observer]) -
         for observer in observers:
             notify(observer)
 
-    unobserved(notify_all)
+    run_unobserved(notify_all)
 
 
 def notify_backward(vertices: Iterable[Any]) -> None:

@@ -68,7 +68,7 @@ class Overridable:
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
     call : what the public function calls, where no module holds that, so that it is pickled by value
-    declared_by : makes the record of what `packed` gives, in another process; and the options of its declaration
+    declared_by : makes the record of what `packed_state` gives, in another process; and the options of its declaration
     version : of a function that is pickled by value; its copies in other processes have it, too
     changed : version of the last change of its derivative rules
     """
@@ -110,12 +110,12 @@ class Overridable:
 
     def __reduce__(self) -> Any:
         if self.version is not None:
-            return with_version, (type(self), self.version), self.packed()
+            return with_version, (type(self), self.version), self.packed_state()
         if not is_found(self.function):
             raise TypeError(f"{self.qualified_name} cannot be pickled: {self.function.__module__} does not hold it")
         return of, (self.function,)
 
-    def packed(self) -> dict[str, Any]:
+    def packed_state(self) -> dict[str, Any]:
         """Return what the record is made of in another process."""
         return {
             "declared_by": self.declared_by,
@@ -197,7 +197,7 @@ class Overridable:
         """
         return Layout()
 
-    def transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call_transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call under a transformation; NotImplemented to compute it by rules and body.
 
         Parameters

@@ -226,12 +226,12 @@ class Parameters:
         """Return the arguments as `replace` does, with the numbers, slices and None of an index as they are."""
         indices = {p.name for p in self.arrays if p.form is Form.INDEX}
 
-        def changed(name: str, value: Any) -> Any:
+        def change_array(name: str, value: Any) -> Any:
             if name not in indices or participates(type(value)) or getattr(value, "ndim", 0) > 0:
                 return change(name, value)
             return value
 
-        return self.replace(args, kwargs, changed)
+        return self.replace(args, kwargs, change_array)
 
 
 def flatten(key: Key) -> list[type]:

@@ -22,7 +22,7 @@ from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.wording import class_name
 
 
-def remembered(operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:
+def recall_chain(operation: Overridable, memory: dict[Any, Chain], key: Any, build: Callable[[], Chain]) -> Chain:
     """Return a chain from memory, or build it and keep it unless something is registered meanwhile."""
     chain = memory.get(key)
     if chain is None:
@@ -41,7 +41,7 @@ def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kw
     keywords = dict(kwargs)
     key = operation.parameters.key(args, keywords)
     memory = operation.type_chains
-    chain = remembered(operation, memory, (cls, key), lambda: build_type_chain(operation, key, cls))
+    chain = recall_chain(operation, memory, (cls, key), lambda: build_type_chain(operation, key, cls))
     result, declined = chain.attempt(args, keywords)
     if result is NotImplemented:
         return decline("; ".join(reason for _, reason in [*declined, *chain.skipped]))

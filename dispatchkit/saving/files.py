@@ -18,7 +18,7 @@ import numpy as np
 from dispatchkit import types
 from dispatchkit.backends.arrays import as_numpy, numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError, LoadError, TransformError
 from dispatchkit.nn.parameter import Parameter, made_for
 from dispatchkit.protocol.instance import tensor_protocol
@@ -222,7 +222,7 @@ class _Decoder:
         cls = self._type(node["type"], name) if "type" in node else Tensor
         if not issubclass(cls, Tensor):
             raise self.error(name, f"is a tensor, but {cls.__qualname__} is no subclass of Tensor")
-        tensor: Any = wrapped(cls, self._entry(name))
+        tensor: Any = wrap_array(cls, self._entry(name))
         requires_grad = node.get("requires_grad") is True
         try:
             tensor._node = make_leaf(tensor.array) if requires_grad else None
@@ -243,7 +243,7 @@ class _Decoder:
         instance = object.__new__(cls)
         for key, part in attributes.items():
             object.__setattr__(instance, key, part)
-        fields = tensor_protocol.types.declared(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
+        fields = tensor_protocol.types.declared_value(cls, "fields") or getattr(cls, "__dataclass_fields__", ())
         missing = [field for field in fields if field not in attributes and not hasattr(cls, field)]
         if missing:
             raise self.error("", f"its {cls.__qualname__} lacks the field '{missing[0]}'")

@@ -22,7 +22,7 @@ from dispatchkit.backends.libraries import brought_to, is_device, namespace_for_
 from dispatchkit.declare.call_errors import NUMBERS
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError, LostDerivativeError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
@@ -112,7 +112,7 @@ def _in_library(x: Any, xp: Any) -> Any:
         return x
     if x._node is not None and is_grad_enabled():
         raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {library.__name__}; give x.detach()")
-    return wrapped(type(x), brought_to(xp, x.array))
+    return wrap_array(type(x), brought_to(xp, x.array))
 
 
 def number_for(called: str, x: Any) -> Any:

@@ -14,7 +14,7 @@ from dispatchkit.declare.libraries import common_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.variables import is_floating, variables_in, variables_of
-from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
@@ -243,7 +243,7 @@ class GradientMethods(Storage):
         AutogradError : if no gradient flows to it
         """
         if not self.retains_grad:
-            _hooked(self, "retain_grad").retains = not self.is_leaf
+            _extras_for_hook(self, "retain_grad").retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
@@ -267,7 +267,7 @@ class GradientMethods(Storage):
         ------
         AutogradError : if no gradient flows to the tensor
         """
-        return RemovableHandle(_hooked(self, "register_hook").hooks, hook)
+        return RemovableHandle(_extras_for_hook(self, "register_hook").hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
@@ -285,7 +285,7 @@ class GradientMethods(Storage):
         ------
         AutogradError : if the tensor is no leaf that requires a gradient
         """
-        extras = _hooked(self, "register_post_accumulate_grad_hook")
+        extras = _extras_for_hook(self, "register_post_accumulate_grad_hook")
         if not self.is_leaf:
             raise AutogradError("register_post_accumulate_grad_hook is for leaves; use register_hook here")
 
@@ -343,7 +343,7 @@ class GradientMethods(Storage):
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""
-        view = wrapped(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
+        view = wrap_array(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
         share_memory(view, self, family=False)
@@ -407,7 +407,7 @@ def keep_gradient(tensor: Any, value: Any) -> None:
         (node.extras or extras_of(node)).grad = value
 
 
-def _hooked(tensor: Storage, name: str) -> VertexExtras:
+def _extras_for_hook(tensor: Storage, name: str) -> VertexExtras:
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(f"{name}: the tensor does not require a gradient")
@@ -459,7 +459,7 @@ def run_backward(
 
 def plain(array: Any) -> Any:
     """Return a plain tensor around a raw gradient."""
-    return wrapped(tensor_namespace.Tensor, array)
+    return wrap_array(tensor_namespace.Tensor, array)
 
 
 def _vertex(tensor: Any, what: str) -> Vertex:
@@ -489,7 +489,7 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
             )
         if namespace_of(array).isdtype(array.dtype, "complex floating"):
             raise AutogradError("grad can be implicitly created only for real scalar outputs; pass gradient=")
-        gradient = wrapped(tensor_namespace.Tensor, namespace_of(array).ones(shape, dtype=array.dtype))
+        gradient = wrap_array(tensor_namespace.Tensor, namespace_of(array).ones(shape, dtype=array.dtype))
     if foreign:
         common_library("backward", (output, gradient))
     raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)
@@ -497,4 +497,4 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
         raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
     if not create_graph:
         return raw
-    return gradient if isinstance(gradient, Storage) else wrapped(tensor_namespace.Tensor, raw)
+    return gradient if isinstance(gradient, Storage) else wrap_array(tensor_namespace.Tensor, raw)

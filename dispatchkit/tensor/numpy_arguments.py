@@ -276,11 +276,11 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
         given = given | {"axis": axis.default}
     args: Any = []
     keywords: Given = {}
-    own = operation.parameters.signature.parameters
+    parameters = operation.parameters.signature.parameters
     for theirs, value in given.items():
-        if own[names[theirs]].kind is inspect.Parameter.VAR_POSITIONAL:
+        if parameters[names[theirs]].kind is inspect.Parameter.VAR_POSITIONAL:
             args += value
-        elif own[names[theirs]].kind is inspect.Parameter.POSITIONAL_ONLY:
+        elif parameters[names[theirs]].kind is inspect.Parameter.POSITIONAL_ONLY:
             args.append(value)
         else:
             keywords[names[theirs]] = value

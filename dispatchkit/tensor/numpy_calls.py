@@ -215,7 +215,7 @@ DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, 
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
     outs = kwargs.pop("out", ())
-    given = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
+    keywords = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
     plain = all(map(is_operand, map(type, (*inputs, *outs))))
     others = (type(value) for value in (*inputs, *outs) if not plain and not is_operand(type(value)))
     if any(getattr(cls, "__array_ufunc__", None) is not None for cls in others):
@@ -223,9 +223,9 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
         raise TypeError(f"numpy.{ufunc.__name__} takes no tensors and array types: {answer.text}")
-    result = _computed(ufunc.__name__, method, inputs, dict(given), outs, plain=plain)
+    result = _compute(ufunc.__name__, method, inputs, dict(keywords), outs, plain=plain)
     if result is NotImplemented:
-        return _on_arrays(ufunc, method, inputs, given, outs)
+        return _on_arrays(ufunc, method, inputs, keywords, outs)
     if not outs:
         return result
     if not isinstance(result, tuple):
@@ -245,12 +245,12 @@ def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[
     return getattr(ufunc, method)(*arrays, **keywords, **({"out": outs} if outs else {}))
 
 
-def _computed(
+def _compute(
     name: str, method: str, inputs: tuple[Any, ...], given: dict[str, Any], outs: tuple[Any, ...], *, plain: bool
 ) -> Any:
     """Return the result of operations, which take `plain` inputs as they are; `NotImplemented` without an answer."""
     if method == "reduce":
-        return compose(_reduced, name, inputs[0], {"axis": 0} | given)
+        return compose(_reduce, name, inputs[0], {"axis": 0} | given)
     function = operation_of_universal(name)
     weak = function is not None
     if function is None and name in universal:
@@ -278,7 +278,7 @@ def _computed(
     return tensor_namespace.where(as_array(given["where"]), function(*inputs), as_array(outs[0]))
 
 
-def _reduced(name: str, x: Any, given: dict[str, Any]) -> Any:
+def _reduce(name: str, x: Any, given: dict[str, Any]) -> Any:
     """Return a reduction by a universal function; `NotImplemented` where it is no operation."""
     where, initial = given.pop("where", None), given.pop("initial", None)
     neutral = NEUTRAL.get(name, initial)
@@ -328,7 +328,7 @@ def array_function(
             raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
         if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
             return getattr(args[0], answer.text)
-        result = _answered(func, path or func.__name__, answer, args, kwargs)
+        result = _answer_function(func, path or func.__name__, answer, args, kwargs)
         if result is not NotImplemented:
             return result
     _check_dense(path, types)
@@ -336,7 +336,7 @@ def array_function(
     return func(*arrays, **keywords)
 
 
-def _answered(
+def _answer_function(
     func: Callable[..., Any], path: str, answer: Answer, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Return the result of an operation or a composition; `NotImplemented` where it does not take what is given."""
@@ -344,13 +344,13 @@ def _answered(
         return NotImplemented
     if answer.text == "asarray":
         return answer.composition(*args, **kwargs)  # type: ignore[misc]  # which makes a tensor of what NumPy gives
-    given = given_arguments(func, answer.composition or func, args, kwargs)
-    if given is None:
+    arguments = given_arguments(func, answer.composition or func, args, kwargs)
+    if arguments is None:
         return NotImplemented
-    out = given.pop("out", None)
+    out = arguments.pop("out", None)
     result: Any = NotImplemented
     if answer.operation is not None:
-        result = call_operation(func, answer.operation, path, given)
+        result = call_operation(func, answer.operation, path, arguments)
     if result is NotImplemented and answer.composition is not None:
-        result = call_composition(answer.composition, path, given)
+        result = call_composition(answer.composition, path, arguments)
     return result if out is None or result is NotImplemented else put(out, result)

@@ -12,7 +12,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.tensor.numpy_arguments import as_array, compose
-from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, joined
+from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, join
 
 # Reductions of a part of the elements, and with an initial value.
 
@@ -174,14 +174,14 @@ def _variables(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
 # Orders, joints and ends.
 
 
-def _reversed(x: Any) -> Any:
+def _reverse_axes(x: Any) -> Any:
     """Return an array with its axes in the reverse order."""
     return xp.permute_dims(x, tuple(range(x.ndim))[::-1])
 
 
 @extension
 def ravel(a: Array, order: Literal["C", "F"] = "C") -> Any:
-    return xp.ravel(a if order == "C" else _reversed(a))
+    return xp.ravel(a if order == "C" else _reverse_axes(a))
 
 
 @extension
@@ -189,12 +189,12 @@ def reshape(a: Array, shape: Any, order: Literal["C", "F"] = "C") -> Any:
     if order == "C":
         return xp.reshape(a, shape)
     shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
-    return _reversed(xp.reshape(_reversed(a), shape[::-1]))
+    return _reverse_axes(xp.reshape(_reverse_axes(a), shape[::-1]))
 
 
 @extension
 def concatenate(arrays: Sequence[Array], axis: int | None = 0, *, dtype: Any = None) -> Any:
-    return joined(arrays, axis, dtype)
+    return join(arrays, axis, dtype)
 
 
 @extension

@@ -38,7 +38,7 @@ def _path(function: Callable[..., Any]) -> str:
     return f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
 
 
-def joined(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
+def join(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
     """Return arrays joined, in a dtype where one is asked for."""
     whole = xp.concat(arrays, axis=axis)
     return whole if dtype is None else xp.astype(whole, dtype)
@@ -68,13 +68,13 @@ compositions |= {f"atleast_{ndim}d": _at_least(ndim) for ndim in (1, 2, 3)}
 
 @composition
 def vstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
-    return joined([at_least(2, x) for x in tup], 0, dtype)
+    return join([at_least(2, x) for x in tup], 0, dtype)
 
 
 @composition
 def hstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
     arrays = [at_least(1, x) for x in tup]
-    return joined(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
+    return join(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
 
 
 @composition
@@ -99,10 +99,10 @@ def block(arrays: Any) -> Any:
     def depth(value: Any) -> int:
         return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
 
-    def assembled(value: Any, level: int) -> Any:
+    def assemble(value: Any, level: int) -> Any:
         if not isinstance(value, list):
             return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
-        return xp.concat([assembled(part, level + 1) for part in value], axis=level - deepest)
+        return xp.concat([assemble(part, level + 1) for part in value], axis=level - deepest)
 
     def dimensions(value: Any) -> int:
         return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
@@ -115,7 +115,7 @@ def block(arrays: Any) -> Any:
     arrays = with_arrays(arrays)
     deepest = depth(arrays)
     ndim = max(deepest, dimensions(arrays))
-    return assembled(arrays, 0)
+    return assemble(arrays, 0)
 
 
 def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
@@ -329,7 +329,7 @@ def _floating(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
-def _promoted(x1: Any, x2: Any) -> tuple[Any, Any]:
+def _in_common_dtype(x1: Any, x2: Any) -> tuple[Any, Any]:
     """Return two arrays in the dtype that both have together."""
     dtype = xp.result_type(x1, x2)
     return as_array(x1, dtype), as_array(x2, dtype)
@@ -341,7 +341,7 @@ def exp2(x: Any) -> Any:
 
 @_of_real_numbers
 def logaddexp2(x1: Any, x2: Any) -> Any:
-    x1, x2 = _promoted(_floating(x1), _floating(x2))
+    x1, x2 = _in_common_dtype(_floating(x1), _floating(x2))
     return xp.logaddexp(x1 * LOG_OF_2, x2 * LOG_OF_2) / LOG_OF_2
 
 
@@ -359,7 +359,7 @@ def float_power(x1: Any, x2: Any) -> Any:
 
 @_of_real_numbers
 def fmod(x1: Any, x2: Any) -> Any:
-    x1, x2 = _promoted(x1, x2)
+    x1, x2 = _in_common_dtype(x1, x2)
     if x1.dtype.kind != "f":  # the smallest integer has no absolute value
         rest = xp.remainder(x1, x2)
         return xp.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)

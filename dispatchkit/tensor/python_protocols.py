@@ -142,17 +142,17 @@ def array_namespace(self: Any, *, api_version: str | None = None) -> Any:
     return public_namespace()
 
 
-def divided(self: Any, other: Any) -> Any:
+def divide(self: Any, other: Any) -> Any:
     """Return quotient and remainder."""
     return self // other, self % other
 
 
-def dividing(self: Any, other: Any) -> Any:
+def divide_into(self: Any, other: Any) -> Any:
     """Return quotient and remainder of another array by this one."""
     return other // self, other % self
 
 
-def rounded(self: Any, ndigits: int | None = None) -> Any:
+def round_decimals(self: Any, ndigits: int | None = None) -> Any:
     """Return the array rounded to some decimals."""
     return tensor_namespace.round(self) if not ndigits else np.round(self, ndigits)
 
@@ -211,7 +211,7 @@ def truth(self: Any) -> bool:
     return bool(number_for("bool", self))
 
 
-def truncated(self: Any) -> int:
+def truncate(self: Any) -> int:
     """Return the one element without its fraction."""
     return int(number_for("math.trunc", self))
 
@@ -298,7 +298,7 @@ def _has_rule(function: Any, *types: type) -> bool:
     return bool(steps) and (steps[0].rule is not None or steps[0].source in (METHOD, DEFAULT))
 
 
-def detached(self: Any) -> Any:
+def detach(self: Any) -> Any:
     """Return the array with the same fields outside the graph; they share their memory.
 
     Raises
@@ -308,7 +308,7 @@ def detached(self: Any) -> Any:
     return _by_fields("detach", self, lambda field: field.detach())
 
 
-def moved(self: Any, *args: Any, **kwargs: Any) -> Any:
+def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
     """Return the array in another dtype, or with its fields on a device.
 
     Parameters
@@ -345,19 +345,19 @@ _members: dict[str, Callable[..., Any]] = {
     "__arrow_c_array__": arrow_capsules,
     "__bool__": truth,
     "__complex__": as_complex,
-    "__divmod__": divided,
+    "__divmod__": divide,
     "__float__": as_float,
     "__index__": as_index,
     "__int__": as_int,
     "__iter__": elements,
-    "__rdivmod__": dividing,
-    "__round__": rounded,
-    "__trunc__": truncated,
-    "detach": detached,
+    "__rdivmod__": divide_into,
+    "__round__": round_decimals,
+    "__trunc__": truncate,
+    "detach": detach,
     "item": element,
     "matvec": matvec,
     "rmatvec": rmatvec,
-    "to": moved,
+    "to": convert,
 }
 for _name, _value in _members.items():
     tensor_protocol.surface.add_attribute(_name, _value)

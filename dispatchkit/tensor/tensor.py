@@ -17,7 +17,7 @@ from dispatchkit.declare.docs import join_sections
 from dispatchkit.declare.inplace import apply_in_place, make_inplace
 from dispatchkit.declare.namespace import enter, tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.wrapping import make_leaf, wrapped
+from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.creation.conversion import to_raw
@@ -62,23 +62,23 @@ def _initializer(initialize: Callable[..., None]) -> Callable[..., None]:
     """Return an ``__init__`` that raises where the one of `Tensor` was not called."""
 
     @wraps(initialize)
-    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+    def initialize_checked(self: Any, *args: Any, **kwargs: Any) -> None:
         initialize(self, *args, **kwargs)
         # One that another calls may leave the array to it.
-        if type(self).__init__ is checked and not hasattr(self, "array"):
+        if type(self).__init__ is initialize_checked and not hasattr(self, "array"):
             raise TypeError(
                 f"{type_name(type(self))}.__init__ at {location_of(initialize)} gave the tensor no array; "
                 f"call super().__init__(data) in it"
             )
 
-    return checked
+    return initialize_checked
 
 
 def _creator(create: Callable[..., Any]) -> Callable[..., Any]:
     """Return a ``__new__`` that says what to write where data is passed on to the one of `object`."""
 
     @wraps(create)
-    def explained(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def create_explained(cls: type, *args: Any, **kwargs: Any) -> Any:
         try:
             return create(cls, *args, **kwargs)
         except TypeError as error:
@@ -87,7 +87,7 @@ def _creator(create: Callable[..., Any]) -> Callable[..., Any]:
             name = f"{type_name(cls)}.__new__ at {location_of(create)}"
             raise TypeError(f"{name}: Tensor takes no data in __new__; {OWN_ARGUMENTS}") from error
 
-    return explained
+    return create_explained
 
 
 def refuse_arguments(cls: type, args: tuple[Any, ...]) -> NoReturn:
@@ -245,12 +245,12 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
     if not dtypes:
         return None
     kind: Any = type(number)
-    dtype, least, largest = _promoted(kind, *dtypes)
+    dtype, least, largest = _promotion(kind, *dtypes)
     return dtype if least is None or least <= number.real <= largest else None
 
 
 @lru_cache
-def _promoted(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
+def _promotion(number: type, *dtypes: np.dtype[Any]) -> tuple[np.dtype[Any], Any, Any]:
     """Return the dtype that promotion with others gives a type of Python numbers, and the bounds of integers."""
     dtype = np.result_type(number(), *dtypes)
     if dtype.kind not in "iu":
@@ -446,7 +446,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         target: Any = cls
         if not (isinstance(target, type) and issubclass(target, Tensor)):
             raise TypeError(f"as_subclass takes a subclass of Tensor, not {cls!r}")
-        view = wrapped(cls, self.array, vertex_of(self))
+        view = wrap_array(cls, self.array, vertex_of(self))
         share_memory(view, self)
         view.__tensor_finalize__(None, (self,))
         return view
@@ -481,7 +481,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         return view  # type: ignore[no-any-return]  # of this very class
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        duplicate = wrapped(type(self), copy.deepcopy(self.array, memo))
+        duplicate = wrap_array(type(self), copy.deepcopy(self.array, memo))
         memo[id(self)] = duplicate
         if self._node is not None:
             duplicate._node = make_leaf(duplicate.array)
@@ -496,7 +496,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
 def twin(tensor: Tensor, vertex: Vertex | None = None) -> Any:
     """Return another tensor with the array, class and attributes of one, which nobody notes to share its memory."""
-    other = wrapped(type(tensor), tensor.array, vertex)
+    other = wrap_array(type(tensor), tensor.array, vertex)
     _restore(other, attributes_of(tensor))
     return other
 
@@ -512,7 +512,7 @@ def _as_numpys(dtype: Any) -> Any:
 
 def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """Make a tensor of what was pickled."""
-    tensor: Tensor = wrapped(cls, raw_array(array), make_leaf(array) if requires_grad else None)
+    tensor: Tensor = wrap_array(cls, raw_array(array), make_leaf(array) if requires_grad else None)
     _restore(tensor, attributes)
     return tensor
 
@@ -538,8 +538,8 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
 def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
     dtype = weak_dtype(value, others) if others else None
     if dtype is not None and (type(value) is not int or abs(value) < 2**63):  # which no dtype refuses
-        return wrapped(Tensor, np.asarray(value, dtype))
-    return wrapped(Tensor, to_raw("asarray", "obj", value, dtype))
+        return wrap_array(Tensor, np.asarray(value, dtype))
+    return wrap_array(Tensor, to_raw("asarray", "obj", value, dtype))
 
 
 # What signatures show: the elements come first, all else by name.

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dispatchkit.progress import Progress
-from dispatchkit.protocol.densify import unbounded
+from dispatchkit.protocol.densify import without_bounds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
@@ -287,7 +287,7 @@ def _is_skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let calls densify, warn and overflow: what is checked is what they give."""
-    with unbounded(), np.errstate(all="ignore"), warnings.catch_warnings():
+    with without_bounds(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.variables import is_floating
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.func import vjp
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.graph.storage import vertex_of
@@ -125,7 +125,7 @@ def with_plain_tensors(protocol: Dispatcher, value: Any) -> Any:
         dense = maker(value)
         return OPAQUE if type(dense) is cls else with_plain_tensors(protocol, dense)
     if isinstance(value, Tensor):
-        return wrapped(Tensor, value.array, vertex_of(value))
+        return wrap_array(Tensor, value.array, vertex_of(value))
     return OPAQUE
 
 

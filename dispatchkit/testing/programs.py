@@ -19,13 +19,13 @@ from dispatchkit.errors import DensifyError, NoImplementationError
 from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.densify import separate_ledger, unbounded
+from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import Mode
-from dispatchkit.protocol.observers import unobserved
+from dispatchkit.protocol.observers import run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import entering
@@ -160,7 +160,7 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
             self.passed_over[reason] += 1
             return NotImplemented
         with _aside():
-            dense, unreadable = _outcome(lambda: unobserved(call.replace_arrays, _dense_copy))
+            dense, unreadable = _outcome(lambda: run_unobserved(call.replace_arrays, _dense_copy))
         if unreadable is not None:
             self.passed_over[f"an argument whose dense form raises {error_text(unreadable)}"] += 1
             return NotImplemented
@@ -224,9 +224,9 @@ class ProgramCall:
         before = self.elements()
         result, error = _outcome(self.make, REFUSALS)
         with _aside():
-            wrong = unobserved(_difference, self, before, dense, result, error)
+            wrong = run_unobserved(_difference, self, before, dense, result, error)
             if wrong is not None:
-                raise unobserved(_wrong_call_error, self, wrong) from error
+                raise run_unobserved(_wrong_call_error, self, wrong) from error
         if error is not None:
             raise error
         return result
@@ -275,7 +275,7 @@ def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()
 @contextmanager
 def _aside() -> Iterator[None]:
     """Let calls densify, warn and overflow: they are no part of the program."""
-    with separate_ledger(), unbounded(), np.errstate(all="ignore"), warnings.catch_warnings():
+    with separate_ledger(), without_bounds(), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 

@@ -11,7 +11,7 @@ from dispatchkit.backends.arrays import SCALARS, foreign, raw_array
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import LostDerivativeError, TransformError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
@@ -192,7 +192,7 @@ def _on_raw_arrays(
     y = raw_array(y)
     t = operation.derivative.push(call, numpy_namespace, y, values, keywords, raw_tangents)
     base = tensor_namespace.Tensor
-    return _paired(wrapped(base, y), None if t is None else wrapped(base, t), level)
+    return _paired(wrap_array(base, y), None if t is None else wrap_array(base, t), level)
 
 
 def _raw(x: Any) -> Any:

@@ -111,7 +111,7 @@ class Tracer(Tensor):
 
     def answered(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let an operation that knows the transformation answer, else its rules and body."""
-        result = operation.transformed(self, args, kwargs)
+        result = operation.call_transformed(self, args, kwargs)
         return self.answer(operation, args, kwargs) if result is NotImplemented else result
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

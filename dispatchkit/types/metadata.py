@@ -93,5 +93,5 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]
     operation = tensor_protocol.operation(op)
-    metadata = tensor_protocol.types.carried(laws, field(merge=law), held, operation, args, kwargs)
+    metadata = tensor_protocol.types.merge_metadata(laws, field(merge=law), held, operation, args, kwargs)
     return map_results(result, lambda array: MetadataTensor(array, metadata, merge=law, laws=laws))

@@ -9,7 +9,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import raw_array
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from tests.bad_input.support import refuses
 
 
@@ -87,7 +87,7 @@ class Refusing(OnDevice):
 @pytest.mark.parametrize("call", [dk.exp, lambda x: x + x, lambda x: dk.concat([x, x]), dk.ravel, dk.asarray])
 def test_an_error_of_another_library_is_raised_itself_with_a_note(call: Any) -> None:
     raw = Refusing("gpu:0")
-    x = raw if call is dk.asarray else wrapped(dk.Tensor, raw_array(raw))
+    x = raw if call is dk.asarray else wrap_array(dk.Tensor, raw_array(raw))
     with pytest.raises(UnreadableError, match=r"^cannot read an array of shape \(2,\)") as caught:
         call(x)
     assert str(caught.value) == "cannot read an array of shape (2,)"

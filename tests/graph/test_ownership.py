@@ -288,6 +288,6 @@ def test_gradients_of_a_training_step_are_not_copied(monkeypatch: pytest.MonkeyP
     def refuse(g: Any) -> Any:
         raise AssertionError("a gradient was copied")
 
-    monkeypatch.setattr(ownership, "copied", refuse)
+    monkeypatch.setattr(ownership, "copy_gradient", refuse)
     loss.backward()
     assert all(p.grad is not None for p in (w, b, w2, b2))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.docs import DEDENTED, Facts, composed, split_sections
+from dispatchkit.declare.docs import DEDENTED, Facts, compose_docstring, split_sections
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample
 from tests.declared import CALLS, OPERATIONS, by_operation
@@ -88,7 +88,9 @@ def test_what_the_source_says_comes_before_the_standard_text() -> None:
 
     text = "Scale.\n\n    Parameters\n    ----------\n    axis : to scale along,\n        one or several\n    "
     text = inspect.cleandoc(text) if DEDENTED else text
-    found = sections_of(composed(text, inspect.signature(scaled), dk.kinds.reduction, Facts(real=True), "mine.scaled"))
+    found = sections_of(
+        compose_docstring(text, inspect.signature(scaled), dk.kinds.reduction, Facts(real=True), "mine.scaled")
+    )
     assert found["Parameters"] == (
         "x : Any\n    Array of shape (...), of real numbers.\n"
         "axis : int, default 0\n    Axis to scale along,\n    one or several.\n"

@@ -15,7 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.autograd.graph import _refusal
 from dispatchkit.protocol import blocks
-from dispatchkit.protocol.densify import _Densify, separate_ledger, unbounded, without_warnings
+from dispatchkit.protocol.densify import _Densify, separate_ledger, without_bounds, without_warnings
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.modes import Cell, current
 from dispatchkit.protocol.observers import here
@@ -39,7 +39,7 @@ SETTINGS: dict[str, Context] = {
     "densify": lambda: dk.densify(on="error"),
     "densify to a limit": lambda: dk.densify(limit="1MB"),
     "without_warnings": without_warnings,
-    "unbounded": unbounded,
+    "unbounded": without_bounds,
     "separate_ledger": separate_ledger,
     "detect_anomaly": dk.autograd.detect_anomaly,
     "set_detect_anomaly": lambda: dk.autograd.set_detect_anomaly(True),
@@ -62,7 +62,7 @@ def modes_of(cell: Cell | None) -> list[Any]:
 
 def state() -> dict[Any, Any]:
     """Return everything that blocks set in this context."""
-    entered = {id(one): [block for block, _ in one.entered()] for one in list(blocks._states)}
+    entered = {id(one): [block for block, _ in one.entered_blocks()] for one in list(blocks._states)}
     found: dict[Any, Any] = {key: entries for key, entries in entered.items() if entries}
     for variable, _ in blocks._variables:
         found[variable.name] = modes_of(variable.get()) if variable.name == "modes" else variable.get()
@@ -228,7 +228,7 @@ def test_reset_modes_says_what_was_on() -> None:
 # line, and swallows errors.
 SPARED = {
     _Densify.__del__.__code__,
-    *(Journal._undo.__code__, Journal.changed.__code__, Journal._forget.__code__),
+    *(Journal._undo.__code__, Journal.invalidate.__code__, Journal._forget.__code__),
     *(Journal.keep.__code__, Journal._count_new_types.__code__),
 }
 

@@ -24,7 +24,7 @@ def test_a_decision_is_kept_until_the_next_registration() -> None:
 def test_a_decision_that_a_registration_overtook_is_not_kept() -> None:
     journal, cache = Journal(), Cache()
     begun = journal.generation
-    journal.changed()
+    journal.invalidate()
     journal.keep(cache, begun, cache.memory, (int, str), "out of date")
     assert cache.memory == {}
 

@@ -278,7 +278,7 @@ def test_checks_can_be_left_out(package: Any, capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["check", name, "--ignore", "worse"])
     assert (
-        "worse is no check; checks are import, ambiguity, unreachable, cycle, replaced, signature, piracy"
+        "worse is no check; checks are import, ambiguity, unreachable, cycle, replaced, signature, hidden, piracy"
         in capsys.readouterr().err
     )
 

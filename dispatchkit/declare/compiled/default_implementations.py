@@ -16,12 +16,12 @@ from dispatchkit.declare.compiled.template import (
     BOTH,
     Function,
     compiled_later,
-    computed,
-    filled,
-    indented,
+    compute_lines,
+    fill_template,
+    indent,
     recorder,
     tuple_of,
-    unpacked,
+    unpack_lines,
 )
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Declared
 from dispatchkit.declare.libraries import library_of_call, same_library
@@ -60,10 +60,10 @@ def call(*_args, **_keywords):
         _xp, _args, _keywords = _library_of_call(_operation, _args, _keywords<with_like>)
         _run = _operation.implementation.on(_xp)
     _tensors = []
-    _raw = [_x if type(_x) in _PLAIN else _opened(_x, _tensors) for _x in _args]
+    _raw = [_x if type(_x) in _PLAIN else _take_arrays(_x, _tensors) for _x in _args]
     _named = _keywords
     if _keywords and not _PLAIN.issuperset(map(type, _keywords.values())):
-        _named = {_name: _opened(_x, _tensors) for _name, _x in _keywords.items()}
+        _named = {_name: _take_arrays(_x, _tensors) for _name, _x in _keywords.items()}
     _tracked = <tracked>
     <?composite>if _tracked:
     <?composite>    return _through_body(_operation, _cls, <call>, _tensors)
@@ -184,13 +184,13 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
         several = [f"_xp = _same_library({', '.join(arrays)})", "if _xp is None:", f"    {elsewhere[0]}"]
         elsewhere = [f"_xp = _namespace_of({arrays[0]})"] if len(arrays) == 1 else several
         run = f"    _r = (_by_library.get(_xp) or _on(_xp))({', '.join([*raw, *rest])})"
-        compute = ["if _xp is None:", *indented(compute), "else:", run]
+        compute = ["if _xp is None:", *indent(compute), "else:", run]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
     recorded = ", ".join([*values, *(["_rest", "_keywords"] if rest else [])])
     record = [f"if {flows}:", f"    _y._node = _record(_r, {recorded})"]
     sources = tuple_of(tensors)
     share = f"_note_view(_y, {tensors[0]}, _views)" if len(tensors) == 1 else f"_note_sharing(_y, {sources}, _views)"
-    return filled(
+    return fill_template(
         BY_PLACE,
         taken=taken,
         by_name=by_name,
@@ -199,10 +199,10 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
         arrays=[f"{a} = {x}.array" for a, x in zip(raw, values, strict=True) if a != x],
         known=" and ".join(f"type({a}) is _ndarray" for a, p in zip(raw, places, strict=True) if p != "scalar"),
         elsewhere=elsewhere,
-        compute=computed(
+        compute=compute_lines(
             compute,
             call,
-            unpack=unpacked(sources, call, flows) if rest else [],
+            unpack=unpack_lines(sources, call, flows) if rest else [],
             record=record if tensors and operation.differentiable else [],
             share=share if rest else "",
             same=[f"_r is {a}" for a, place in zip(raw, places, strict=True) if place == "tensor"],
@@ -225,7 +225,7 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     call = "(_arrays, *_rest), _keywords" if sequence else "_args, _keywords"
     record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
     record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else []
-    return filled(
+    return fill_template(
         SEQUENCE if sequence else ANY,
         leaf=LEAF in names,
         like=LIKE in names,
@@ -234,11 +234,11 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
         tracked="_any_tracked(_tensors)" if operation.differentiable else "False",
         composite=operation.composite,
         call=call,
-        compute=computed(
+        compute=compute_lines(
             ["_r = _run(_raw, *_rest, **_keywords)" if sequence else "_r = _run(*_raw, **_named)"],
             call,
             check=["if 'dtype' in _keywords:", f"{CHECK}_keywords['dtype'])"] if "dtype" in names else [],
-            unpack=unpacked("_tensors", call, "_tracked"),
+            unpack=unpack_lines("_tensors", call, "_tracked"),
             record=record,
             share="" if operation.implementation.arrays_only else "_note_sharing(_y, _tensors, _views)",
             same=["_is_held(_r, _raw)"] if sequence else None,
@@ -255,14 +255,14 @@ def _any_tracked(tensors: Sequence[Storage]) -> bool:
     return False
 
 
-def _opened(value: Any, tensors: list[Storage]) -> Any:
+def _take_arrays(value: Any, tensors: list[Storage]) -> Any:
     """Return an argument with raw arrays for its tensors, which are put on the list."""
     if isinstance(value, Storage):
         tensors.append(value)
         return value.array
     if isinstance(value, (tuple, list)):
         return map_leaves(
-            _members, lambda leaf: _opened(leaf, tensors) if isinstance(leaf, Storage) else leaf, value, share=True
+            _members, lambda leaf: _take_arrays(leaf, tensors) if isinstance(leaf, Storage) else leaf, value, share=True
         )
     return value
 
@@ -290,7 +290,7 @@ def _through_body(
 ) -> Any:
     """Compute a call on tracked tensors by way of the operations that the body calls."""
     try:
-        result = operation.decomposed(*args, **kwargs)
+        result = operation.decompose(*args, **kwargs)
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, args, kwargs, inner=True)
     # An argument that is returned itself becomes a new tensor, as it does outside the graph.
@@ -309,7 +309,7 @@ NAMES: Mapping[str, Any] = {
     "_make_leaf": make_leaf,
     "_namespace_of": namespace_of,
     "_node_of_call": node_of_call,
-    "_opened": _opened,
+    "_take_arrays": _take_arrays,
     "_raw_arrays": _raw_arrays,
     "_same_library": same_library,
     "_through_body": _through_body,

@@ -18,14 +18,14 @@ from dispatchkit.declare.compiled.template import (
     SpelledOut,
     can_be_spelled,
     compiled_later,
-    computed,
-    filled,
-    given,
-    indented,
+    compute_lines,
+    fill_template,
+    indent,
+    passed_arguments,
     recompile,
     recorder,
     tuple_of,
-    unpacked,
+    unpack_lines,
 )
 from dispatchkit.declare.declared import AROUND, CREATING, Declared
 from dispatchkit.declare.outputs import is_held
@@ -131,7 +131,7 @@ NAMES: Mapping[str, Any] = {
     "_check_numbers": check_numbers,
     "_decide": decide,
     "_drawer": drawer.get,
-    "_given": given,
+    "_passed_arguments": passed_arguments,
     "_is_asked": is_asked,
     "_is_held": is_held,
     "_live": live,
@@ -155,14 +155,14 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
         return _make(operation, _plain)
 
     def ask(*pieces: Any) -> Any:
-        args, kwargs = given(*pieces)
+        args, kwargs = passed_arguments(*pieces)
         # Observers alone are asked here; a mode that declined would be asked again.
         if current() is None and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
             return answer
         return general(*args, **kwargs)
 
     def rest(*pieces: Any) -> Any:
-        args, kwargs = given(*pieces)
+        args, kwargs = passed_arguments(*pieces)
         if live:
             wait_again(operation)
         return general(*args, **kwargs)
@@ -212,7 +212,7 @@ def _make(
 
 
 def _entry(taken: str, template: str, **parts: object) -> list[str]:
-    return filled(ENTRY, taken=taken, body=filled(template, **parts))
+    return fill_template(ENTRY, taken=taken, body=fill_template(template, **parts))
 
 
 def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> list[str]:
@@ -230,7 +230,7 @@ def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> 
         last=values[-1],
         computes=not (operation.composite or operation.several),
         alike="".join(f" and {cls} is _type" for cls in types),
-        compute=computed([f"_r = _kernel({', '.join(f'{x}.array' for x in values)})"], arguments, record=record),
+        compute=compute_lines([f"_r = _kernel({', '.join(f'{x}.array' for x in values)})"], arguments, record=record),
         found="_table[_type]" + "".join(f"[{cls}]" for cls in types),
         reflected=reflected,
         types=", ".join(["_type", *types]),
@@ -258,10 +258,10 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     else:
         flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
         if operation.composite:
-            fits += [f"{first}._node is None", *map(its.untracked, others)]
+            fits += [f"{first}._node is None", *map(its.untracked_condition, others)]
         elif operation.differentiable:
-            node = [*its.gathered(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
-            record = [f"if {flows}:", *indented(node)]
+            node = [*its.gather_lines(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
+            record = [f"if {flows}:", *indent(node)]
     return _entry(
         its.taken,
         LEADING,
@@ -271,17 +271,17 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
         sequence=sequence,
         find=[line for p in others for line in its.either(p, f"return _rest({its.given})")],
         fits=" and ".join(fits),
-        compute=computed(
+        compute=compute_lines(
             compute,
-            f"*_given({its.given})",
+            f"*_passed_arguments({its.given})",
             check=its.check(),
-            unpack=unpacked(f"({first},)", arguments, flows, its.gathered()),
+            unpack=unpack_lines(f"({first},)", arguments, flows, its.gather_lines()),
             record=record,
             same=[same],
             share=share,
         ),
         wrong=" or ".join([*beyond, *(f"{x} is _MISSING" for x in (first, *needed))]),
-        gather=its.gathered(),
+        gather=its.gather_lines(),
         found="_table[_type]",
         reflected=False,
         arguments=arguments,
@@ -312,11 +312,11 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
         given=its.given,
         apart=" or ".join(apart),
         find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
-        compute=computed(
+        compute=compute_lines(
             [f"_r = _compute({its.passed_on()})"],
-            f"*_given({its.given})",
+            f"*_passed_arguments({its.given})",
             check=check,
-            unpack=unpacked(sources, "(), {}", "False"),
+            unpack=unpack_lines(sources, "(), {}", "False"),
             same=same,
             share=f"_note_sharing(_y, {sources})" if arrays else "",
         ),

@@ -64,7 +64,7 @@ _count = count(1)
 CONDITION = re.compile(r"<\?(\w+)>")
 
 
-def computed(
+def compute_lines(
     compute: Sequence[str],
     arguments: str,
     *,
@@ -95,10 +95,10 @@ def computed(
         based = f"type(_r) is {'_ndarray and' if apart else 'not _ndarray or'} _r.base is not None"
         sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
     parts = {"arguments": arguments, "check": check, "unpack": unpack, "record": record, "finish": finish}
-    return filled(COMPUTED, compute=compute, share=sharing, **parts)
+    return fill_template(COMPUTED, compute=compute, share=sharing, **parts)
 
 
-def unpacked(tensors: str, arguments: str, flows: str, gather: Sequence[str] = ()) -> list[str]:
+def unpack_lines(tensors: str, arguments: str, flows: str, gather: Sequence[str] = ()) -> list[str]:
     """Return the lines that return several results, where a call gave such.
 
     Parameters
@@ -109,10 +109,10 @@ def unpacked(tensors: str, arguments: str, flows: str, gather: Sequence[str] = (
     gather : lines that make the arguments
     """
     result = f"return _several_results(_operation, _cls, _r, {tensors}, {arguments}, {flows})"
-    return ["if isinstance(_r, _SEVERAL):", *indented([*gather, result])]
+    return ["if isinstance(_r, _SEVERAL):", *indent([*gather, result])]
 
 
-def filled(template: str, **parts: object) -> list[str]:
+def fill_template(template: str, **parts: object) -> list[str]:
     """Return the lines of a template with text for what stands in angles, and lines where that stands alone.
 
     A line that begins with ``<?name>`` is there where the part of that name is true.
@@ -135,7 +135,7 @@ def tuple_of(names: Sequence[str]) -> str:
     return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
 
 
-def indented(lines: Sequence[str]) -> list[str]:
+def indent(lines: Sequence[str]) -> list[str]:
     """Return lines as the block of a statement before them."""
     return [f"    {line}" for line in lines]
 
@@ -209,7 +209,7 @@ class Missing:
 MISSING = Missing()
 
 
-def given(
+def passed_arguments(
     positional: Sequence[Any], star: Sequence[Any], named: Mapping[str, Any], unknown: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return positional and keyword arguments of a call without those that it left out."""
@@ -254,10 +254,10 @@ class SpelledOut:
         """What the lines use that belongs to the parameters."""
         names: dict[str, Any] = {"_MISSING": MISSING, "_are_numbers": PYTHON_SCALARS.issuperset}
         for p in self.parameters:
-            names[f"_default_{p.name}"], names[f"_passed_{p.name}"] = p.default, self._passed(p)
+            names[f"_default_{p.name}"], names[f"_passed_{p.name}"] = p.default, self._passing_types(p)
         return names
 
-    def _passed(self, p: Parameter) -> frozenset[type]:
+    def _passing_types(self, p: Parameter) -> frozenset[type]:
         """Return the types of what a parameter takes as it is."""
         form = self.forms.get(p.name)
         if form is not None:
@@ -299,7 +299,7 @@ class SpelledOut:
         value, array = self.value_of(p), f"_array_{p.name}"
         if p.name not in self.forms:
             if p.name not in AROUND:
-                yield f"if not {self.untracked(p)}:"
+                yield f"if not {self.untracked_condition(p)}:"
                 yield f"    {otherwise}"
         elif p.kind is STAR:
             yield f"{array} = []"
@@ -323,7 +323,7 @@ class SpelledOut:
             yield "else:"
             yield f"    {otherwise}"
 
-    def untracked(self, p: Parameter) -> str:
+    def untracked_condition(self, p: Parameter) -> str:
         """Return the condition that an argument holds no tensors."""
         name = f"_passed_{p.name}"
         return f"{name}.issuperset(map(type, _star))" if p.kind is STAR else f"(type({self.value_of(p)}) in {name})"
@@ -336,7 +336,7 @@ class SpelledOut:
         numbers = "type(_r) is _ndarray and _r.dtype.kind in _NUMBERS"
         return [f"if {asked} is not _MISSING and not ({numbers}):", f"    _check_numbers(_operation, _r, {asked})"]
 
-    def gathered(self) -> list[str]:
+    def gather_lines(self) -> list[str]:
         """Return the lines that gather the arguments after the first as they came, in `_args` and `_unknown`."""
         places = self.positional[1:]
         lines = ["_args = _star"]
@@ -419,7 +419,7 @@ def _source(operation: Declared, tensors: Sequence[bool]) -> str:
             saved.append(nothing)
         if readers and i in places:
             kept.append(f"{x}._memory is not None")
-    lines = filled(
+    lines = fill_template(
         RECORD,
         parameters=parameters,
         node="_CallNode" if parameters else "_Node",

@@ -14,7 +14,7 @@ import numpy as np
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of, raw_array
 from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.variables import is_array, items_of
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import CompileError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
@@ -291,8 +291,8 @@ class Program:
                 one.array = array
                 one.grad = None
             for i, array in zip(self._with_grad, take(len(self._with_grad)), strict=True):
-                state.tensors[i].grad = wrapped(Tensor, backend.mutable(array))
-            state.set_rates([wrapped(Tensor, rate) for rate in take(len(state.rates))])
+                state.tensors[i].grad = wrap_array(Tensor, backend.mutable(array))
+            state.set_rates([wrap_array(Tensor, rate) for rate in take(len(state.rates))])
             draws = replaying(take(len(self._draws)) if self._draws else None)
             arguments = iter(take(self._count))
             args, kwargs = map_leaves(items_of, lambda leaf: put_in(leaf, arguments), self._given)
@@ -385,17 +385,17 @@ class Program:
         for i in self._lost:
             keep_gradient(tensors[i], None)
         for i, array in zip(self._after, found[grads:], strict=True):
-            keep_gradient(tensors[i], wrapped(Tensor, array))
+            keep_gradient(tensors[i], wrap_array(Tensor, array))
         return self._result(found)
 
     def _result(self, made: Sequence[Any]) -> Any:
         """Return what the step returns, with arrays that the program gave."""
         template = self._template
         if type(template) is Result:
-            return wrapped(template.cls, made[template.index])
+            return wrap_array(template.cls, made[template.index])
 
         def result(leaf: Any) -> Any:
-            return wrapped(leaf.cls, made[leaf.index]) if type(leaf) is Result else leaf
+            return wrap_array(leaf.cls, made[leaf.index]) if type(leaf) is Result else leaf
 
         return map_leaves(items_of, result, template)
 
@@ -418,8 +418,8 @@ def put_in(leaf: Any, arrays: Any) -> Any:
     if not is_array(leaf):
         return leaf
     if not isinstance(leaf, Storage):
-        return wrapped(Tensor, next(arrays))
-    tensor = wrapped(type(leaf), next(arrays))
+        return wrap_array(Tensor, next(arrays))
+    tensor = wrap_array(type(leaf), next(arrays))
     if hasattr(leaf, "__dict__"):
         tensor.__dict__.update(leaf.__dict__)
     return tensor

@@ -11,7 +11,7 @@ import torch
 
 from dispatchkit.autograd import Function, enable_grad, grad
 from dispatchkit.backends.arrays import in_own_graph, is_inexact, raw_array
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.func.containers import mapped as with_arrays
@@ -51,7 +51,7 @@ def from_torch(t: torch.Tensor) -> Tensor:
     """
     if not isinstance(t, torch.Tensor):
         raise TypeError(f"from_torch takes a torch.Tensor, found {class_name(type(t))}")
-    found: Tensor = wrapped(Tensor, raw_array(t))
+    found: Tensor = wrap_array(Tensor, raw_array(t))
     return found
 
 
@@ -117,7 +117,7 @@ class _IntoDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` 
 
     @staticmethod
     def backward(ctx: Any, g: torch.Tensor) -> tuple[None, torch.Tensor, None]:
-        cotangent = wrapped(Tensor, raw_array(like(ctx.tensor, g)))
+        cotangent = wrap_array(Tensor, raw_array(like(ctx.tensor, g)))
         # PyTorch does not say whether its graph is used again.
         ctx.tensor.backward(cotangent, retain_graph=True)
         return None, g, None
@@ -378,7 +378,7 @@ class _OfTorch(Function):
 
 def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
     """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
-    tensor: Tensor = wrapped(Tensor, raw_array(like(others[0], t) if others else t))
+    tensor: Tensor = wrap_array(Tensor, raw_array(like(others[0], t) if others else t))
     return tensor
 
 

@@ -26,10 +26,10 @@ from dispatchkit.declare.call_errors import (
     NUMBERS,
     add_context,
     can_be_restated,
+    describe_argument,
     dtype_fault,
     in_plain_words,
-    restated,
-    shown,
+    restate,
 )
 from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
@@ -89,10 +89,12 @@ def to_raw(
         options = "".join([f", {option} = {value!r}" for option, value in options_given.items() if value is not None])
         fault = "" if dtype is None else dtype_fault(dtype)
         if not can_be_restated(error):
-            add_context(error, f"dispatchkit.{name}", fault or f"called with {parameter} = {shown(data)}{options}")
+            add_context(
+                error, f"dispatchkit.{name}", fault or f"called with {parameter} = {describe_argument(data)}{options}"
+            )
             raise
-        text = fault or f"{in_plain_words(str(error))}\n  called with {parameter} = {shown(data)}{options}"
-        raise restated(error, f"dispatchkit.{name}: {text}") from error
+        text = fault or f"{in_plain_words(str(error))}\n  called with {parameter} = {describe_argument(data)}{options}"
+        raise restate(error, f"dispatchkit.{name}: {text}") from error
 
 
 def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | None, device: Any, xp: Any) -> Any:

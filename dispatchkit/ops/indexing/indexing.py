@@ -27,7 +27,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.outputs import call_node, node_of_call, note_view
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Index, Namespace
-from dispatchkit.declare.wrapping import wrapped
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
@@ -99,7 +99,7 @@ def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
         r = namespace_of(a).getitem(a, key)
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, (x, key), {})
-    y = wrapped(type(x), raw_array(r))
+    y = wrap_array(type(x), raw_array(r))
     if x._node is not None and is_grad_enabled() and is_inexact(r.dtype):
         y._node = node_of_call(operation, (x, key), {}, r)
     note_view(y, x, views=True)
@@ -112,7 +112,7 @@ def _selected(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
         r = x.array[raw]
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, (x, key), {})
-    y = wrapped(type(x), r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
+    y = wrap_array(type(x), r if type(r) is ndarray else raw_array(_as_view(x.array, raw, r)))
     if y.array.base is not None:
         note_view(y, x)
     return y
@@ -294,7 +294,7 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
     """Assign to elements of a tensor, as `setitem` does by default."""
     if in_graph(x, value):
         check_may_change("setitem", x)
-        source = wrapped(type(x), x.array, vertex_of(x))
+        source = wrap_array(type(x), x.array, vertex_of(x))
         write_back("setitem", x, index_put(source, key, value))
         return
     check_writeable("setitem", x)

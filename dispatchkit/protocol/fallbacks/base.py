@@ -108,10 +108,10 @@ class FallbackStrategy:
 RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = state_variable("decompositions", frozenset())
 
 
-def replaced(key: Key, classes: Container[type], target: type) -> Key:
+def replace_types(key: Key, classes: Container[type], target: type) -> Key:
     """Return the key of a call in which instances of some types have become of another, each type of several once."""
     return tuple(
-        tuple(dict.fromkeys(replaced(entry, classes, target)))
+        tuple(dict.fromkeys(replace_types(entry, classes, target)))
         if isinstance(entry, tuple)
         else (target if entry in classes else entry)
         for entry in key

@@ -10,7 +10,14 @@ from typing_extensions import override
 from dispatchkit.errors import AnswerError, RegistrationError
 from dispatchkit.protocol.chain import Chain, Step, decline, declined_of, rule_steps
 from dispatchkit.protocol.densify import make_dense
-from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, Follower, map_members, replaced
+from dispatchkit.protocol.fallbacks.base import (
+    RUNNING,
+    FallbackStrategy,
+    Followed,
+    Follower,
+    map_members,
+    replace_types,
+)
 from dispatchkit.protocol.handlers import function_name, location_of, type_name
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
@@ -56,7 +63,7 @@ class Dense(FallbackStrategy):
 
         skipped: list[str] = []  # why nothing else of the type answers, in one text once the chain is there
 
-        def densified(name: str, value: Any) -> Any:
+        def densify_argument(name: str, value: Any) -> Any:
             maker = makers.get(type(value))
             if maker is None:
                 return value
@@ -74,7 +81,7 @@ class Dense(FallbackStrategy):
             )
 
         def dense_fallback(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = operation.parameters.replace(args, kwargs, densified)
+            args, kwargs = operation.parameters.replace(args, kwargs, densify_argument)
             return operation.function(*args, **kwargs)
 
         def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
@@ -98,7 +105,7 @@ class Dense(FallbackStrategy):
             return followed._replace(verdict=ANSWERS, reason=depends) if depends else followed
 
         names = ", ".join(map(type_name, makers))
-        then = None if types.base is None else replaced(key, makers, types.base)
+        then = None if types.base is None else replace_types(key, makers, types.base)
         return Step(self.outcome, cls, dense_fallback, f"dense: to_dense() of {names}", then=then, follow=follow)
 
 
@@ -112,12 +119,12 @@ class Rewrap(FallbackStrategy):
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         types = operation.types
         names = types.field_names(cls)
-        if not names and types.declared(cls, "fields") is None:
+        if not names and types.declared_value(cls, "fields") is None:
             raise undeclared_fields(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
 
-        def unwrapped(name: str, value: Any) -> Any:
+        def unwrap(name: str, value: Any) -> Any:
             return getattr(value, wrapped_field(operation, value)) if type(value) is cls else value
 
         def rewrap_fallback(*args: Any, **kwargs: Any) -> Any:
@@ -127,7 +134,7 @@ class Rewrap(FallbackStrategy):
             first = wrapped_field(operation, source)
             inner = type(getattr(source, first))
             others = _other_fields(operation, first, sources, args, kwargs)
-            args, kwargs = operation.parameters.replace(args, kwargs, unwrapped)
+            args, kwargs = operation.parameters.replace(args, kwargs, unwrap)
             result = operation.function(*args, **kwargs)
             return types.map_arrays(result, lambda array: with_attributes(source, [(first, array), *others]), inner)
 
@@ -146,7 +153,7 @@ class Rewrap(FallbackStrategy):
             result = map_members(followed.result, lambda array: follower.wrapped_in(source, array, inner))
             return followed._replace(result=result)
 
-        then = None if types.base is None else replaced(key, {cls}, types.base)
+        then = None if types.base is None else replace_types(key, {cls}, types.base)
         return Step(self.outcome, cls, rewrap_fallback, f"rewrap: on field '{names[0]}'", then=then, follow=follow)
 
 
@@ -159,7 +166,7 @@ def _other_fields(
     if not rules:
         return []
     held = [{name: getattr(source, name) for name in rules if hasattr(source, name)} for source in sources]
-    fields = types.carried(rules, None, held, operation, args, kwargs)
+    fields = types.merge_metadata(rules, None, held, operation, args, kwargs)
     return [(name, fields.get(name)) for name in held[0]]
 
 
@@ -294,7 +301,7 @@ class Convert(FallbackStrategy):
         for target, paths in _plans(operation, [cls, *others]):
             then = key
             for source in paths:
-                then = replaced(then, {source}, target)
+                then = replace_types(then, {source}, target)
             if not operation.loses_change(key, paths) and _answers(operation, then, target, key):
                 call, follow = _converting(operation, key, target, paths)
                 edges = tuple(edge for path in paths.values() for edge in path)

@@ -137,7 +137,7 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
     if dense is not None and not isinstance(dense, str):
         raise RegistrationError(f"{by}: dense must be a method's name or a function, not {dense!r}")
     needed = declaration.fallback is not None and fallback.dense in declaration.fallback
-    inherited = types.declared(cls, "dense")
+    inherited = types.declared_value(cls, "dense")
     method = dense or inherited or DENSE
     if callable(method) or callable(getattr(cls, method, None)) or not (dense or needed):
         return
@@ -524,11 +524,11 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
     return sources[0], targets[0]
 
 
-def packed(protocol: Registering, cls: type) -> dict[str, Any]:
+def pack(protocol: Registering, cls: type) -> dict[str, Any]:
     """Return what is declared for a class: its declaration, its rules and conversions, and what it keeps its own of."""
     record = protocol.types.records.find(cls)
     assert record is not None
-    kept = protocol.surface.kept(cls)
+    kept = protocol.surface.names_kept_by(cls)
     return {"declaration": record.declaration, "version": record.version, "owned": list(record.owned), "kept": kept}
 
 
@@ -539,7 +539,7 @@ def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:
     ----------
     protocol : to declare it to
     cls : the class, which may still lack its attributes
-    state : what `packed` gave
+    state : what `pack` gave
     """
     with protocol.journal.lock:
         changed = protocol.types.records.receive(cls, state["declaration"], state["version"])
@@ -548,7 +548,7 @@ def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:
         for item in state["owned"]:
             changed = _take(protocol, item) or changed
         if changed:
-            protocol.journal.changed()
+            protocol.journal.invalidate()
 
 
 def _take(protocol: Registering, item: Any) -> bool:

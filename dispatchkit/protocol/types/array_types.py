@@ -98,23 +98,23 @@ class ArrayTypes:
         method = self.own_method(cls)
         return bool(getattr(getattr(method, "__func__", method), "__generated__", False))
 
-    def declared(self, cls: type, name: str) -> Any:
+    def declared_value(self, cls: type, name: str) -> Any:
         """Return what the type, or the nearest of its superclasses, declares; None where none does."""
-        return self.records.declared(cls, name)
+        return self.records.declared_value(cls, name)
 
     def priority(self, cls: type) -> float:
         """Return the declared priority of a type, 0 where none is declared."""
-        declared: float | None = self.declared(cls, "priority")
+        declared: float | None = self.declared_value(cls, "priority")
         return 0 if declared is None else declared
 
     def fallback(self, cls: type) -> Fallback:
         """Return the declared fallback of a type, `refuse` where none is declared."""
-        declared: Fallback | None = self.declared(cls, "fallback")
+        declared: Fallback | None = self.declared_value(cls, "fallback")
         return REFUSE if declared is None else declared
 
     def to_dense(self, cls: type) -> Callable[[Any], Any] | None:
         """Return what makes a plain array of an instance, if the type has it."""
-        dense = self.declared(cls, "dense")
+        dense = self.declared_value(cls, "dense")
         if callable(dense):
             return dense  # type: ignore[no-any-return]  # what the declaration holds
         name = dense or DENSE
@@ -130,7 +130,7 @@ class ArrayTypes:
 
     def from_dense(self, cls: type) -> Callable[[Any, Any], Any] | None:
         """Return what makes an instance of a plain array and of an instance with its structure, if declared."""
-        declared = self.declared(cls, "from_dense")
+        declared = self.declared_value(cls, "from_dense")
         maker: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
         return maker
 
@@ -141,7 +141,7 @@ class ArrayTypes:
         ------
         RegistrationError : if the parameters of the constructor cannot be read
         """
-        declared: tuple[str, ...] | None = self.declared(cls, "fields")
+        declared: tuple[str, ...] | None = self.declared_value(cls, "fields")
         if declared is not None:
             return declared
         named: tuple[str, ...] | None = getattr(cls, "_fields", None) if issubclass(cls, tuple) else None
@@ -167,11 +167,11 @@ class ArrayTypes:
         """
         cls = type(value)
         names = self.field_names(cls)
-        bare = not self.declared(cls, "fields") and _has_no_constructor(cls)
+        bare = not self.declared_value(cls, "fields") and _has_no_constructor(cls)
         if bare and not names and getattr(value, "__dict__", None):
             raise undeclared_fields(cls)
         present = tuple(name for name in names if hasattr(value, name))
-        if len(present) < len(names) and self.declared(cls, "fields") is not None:
+        if len(present) < len(names) and self.declared_value(cls, "fields") is not None:
             missing = next(name for name in names if name not in present)
             listed = ", ".join(getattr(value, "__dict__", ())) or "none"
             raise RegistrationError(
@@ -219,10 +219,10 @@ class ArrayTypes:
         def items(held: Any) -> list[Item] | None:
             return container_items(held) if type(held) in (list, tuple, dict) else None
 
-        def changed(leaf: Any) -> Any:
+        def change_leaf(leaf: Any) -> Any:
             return change(leaf) if is_array(type(leaf)) else leaf
 
-        return with_attributes(value, [(name, map_leaves(items, changed, getattr(value, name))) for name in names])
+        return with_attributes(value, [(name, map_leaves(items, change_leaf, getattr(value, name))) for name in names])
 
     def constants_of(self, cls: type) -> frozenset[str]:
         """Return the fields that are not differentiated, whatever they hold."""
@@ -231,10 +231,10 @@ class ArrayTypes:
     def field_rules(self, cls: type) -> dict[str, FieldRule]:
         """Return what a type declares of its fields with `field`, by name."""
         rules = {name: rule_of(field) for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
-        rules.update(self.declared(cls, "rules") or {})
+        rules.update(self.declared_value(cls, "rules") or {})
         return {name: rule for name, rule in rules.items() if rule is not None}
 
-    def carried(
+    def merge_metadata(
         self,
         laws: Mapping[str, Any],
         default: Any,
@@ -257,11 +257,11 @@ class ArrayTypes:
         for name in dict.fromkeys(name for source in sources for name in source):
             law = laws.get(name, default)
             rule = law if isinstance(law, FieldRule) else rule_of(law) or FieldRule()
-            value = rule.merged(name, [source[name] for source in sources if name in source])
+            value = rule.merge_values(name, [source[name] for source in sources if name in source])
             if shapes and value is not DROPPED:
-                value = rule.viewed(value, operation.function, args, kwargs)
+                value = rule.view_value(value, operation.function, args, kwargs)
             elif operation.name == "clone" and value is not DROPPED:
-                value = rule.copied(value)
+                value = rule.copy_value(value)
             if value is not DROPPED:
                 metadata[name] = value
         return metadata
@@ -325,11 +325,11 @@ class ArrayTypes:
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
 
-        def changed(leaf: Any) -> Any:
+        def change_leaf(leaf: Any) -> Any:
             plain = self.base is None and isinstance(leaf, numbers.Number)
             return change(leaf) if plain or isinstance(leaf, also) or self.participates(type(leaf)) else leaf
 
-        return map_leaves(sequence_items, changed, value)
+        return map_leaves(sequence_items, change_leaf, value)
 
 
 def _same(value: Any, others: Any = ()) -> Any:

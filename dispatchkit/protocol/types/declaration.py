@@ -68,7 +68,7 @@ class FieldRule(NamedTuple):
     view: View = "keep"
     copy: Copy = "share"
 
-    def merged(self, name: str, values: Sequence[Any]) -> Any:
+    def merge_values(self, name: str, values: Sequence[Any]) -> Any:
         """Return the field of a result whose operands have the field, `DROPPED` for none.
 
         Raises
@@ -84,13 +84,13 @@ class FieldRule(NamedTuple):
             raise ValueError(f"metadata: operands disagree on '{name}': {shown}; choose another merge law")
         return DROPPED if self.merge == "drop" else values[0 if self.merge == "left" else -1]
 
-    def viewed(self, value: Any, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def view_value(self, value: Any, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the field of a part of an array, or of one of another shape."""
         if callable(self.view):
             return self.view(value, function, args, kwargs)
         return DROPPED if self.view == "drop" else value
 
-    def copied(self, value: Any) -> Any:
+    def copy_value(self, value: Any) -> Any:
         """Return the field of a copy."""
         if callable(self.copy):
             return self.copy(value)
@@ -250,7 +250,7 @@ class TypeRecords(dict[int, Record]):
 
     def __reduce__(self) -> Any:
         # In the state, since the class refers to itself; a second copy of the class finds what the first has brought.
-        packed = [(_protocols[key], _protocols[key].packed(self.cls)) for key in self if self.cls and key in _protocols]
+        packed = [(_protocols[key], _protocols[key].pack(self.cls)) for key in self if self.cls and key in _protocols]
         return _with_version, (self.mark,), (self.cls, packed)
 
     def __setstate__(self, state: tuple[type, list[tuple[Any, dict[str, Any]]]]) -> None:
@@ -327,7 +327,7 @@ class Records:
         record.declaration, record.version = declaration, mark
         return True
 
-    def declared(self, cls: type, name: str) -> Any:
+    def declared_value(self, cls: type, name: str) -> Any:
         """Return what the type, or the nearest of its superclasses, declares; None where none does."""
         for ancestor in cls.__mro__:
             record = self.find(ancestor)
@@ -373,11 +373,11 @@ class Conversions:
     def add(self, edge: Conversion) -> Undo:
         """Store a conversion in place of one between the same types; return what restores the state before."""
         owned = self._records.make(edge.source).owned
-        replaced = [one for one in owned if isinstance(one, Conversion) and one.target is edge.target]
-        owned[:] = [*(one for one in owned if one not in replaced), edge]
+        replaced = [entry for entry in owned if isinstance(entry, Conversion) and entry.target is edge.target]
+        owned[:] = [*(entry for entry in owned if entry not in replaced), edge]
 
         def undo() -> None:
-            owned[:] = [*(one for one in owned if one is not edge), *replaced]
+            owned[:] = [*(entry for entry in owned if entry is not edge), *replaced]
 
         return undo
 

@@ -16,7 +16,7 @@ import numpy as np
 from dispatchkit.declare.samples import Sample
 from dispatchkit.ops.random.generator import default_generator
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.densify import separate_ledger, unbounded
+from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
@@ -77,7 +77,7 @@ def measuring() -> Iterator[None]:
     source = default_generator.source
     default_generator.source = np.random.Generator(np.random.PCG64(0))
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), unbounded(), separate_ledger():
+        with warnings.catch_warnings(), np.errstate(all="ignore"), without_bounds(), separate_ledger():
             warnings.simplefilter("ignore")
             yield
     finally:

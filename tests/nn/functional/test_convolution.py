@@ -122,7 +122,7 @@ def test_the_fast_way_is_that_of_the_standard() -> None:
     for shape, of_weight, parameters in CALLS.values():
         arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
         y, found = gradients(lambda *a, p=parameters: F.conv2d(*a, **p), arrays)
-        decomposed = OPERATIONS["dispatchkit.nn.functional.conv2d"].decomposed
+        decomposed = OPERATIONS["dispatchkit.nn.functional.conv2d"].decompose
         z, expected = gradients(lambda *a, p=parameters, f=decomposed: f(*a, **p), arrays)
         for one, other in zip((y, *found), (z, *expected), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
