@@ -10,27 +10,28 @@ from typing import Any, overload
 from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.explain import Explanation
-from dispatchkit.protocol.handlers import Rule, misfit, type_name
+from dispatchkit.protocol.handlers import Rule, location_of, misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of, operation_of
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.audit.pairs import Chains
+from dispatchkit.report.documents import css_class, short_location, style
+from dispatchkit.report.outcomes import DENSE
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Cause, causes_of, tree_of
 from dispatchkit.wording import format_bytes
 
-STYLE = """
-.dk-function { color: light-dark(#1f2328, #f0f6fc); background: light-dark(#ffffff, #0d1117); max-width: 70rem;
-  border: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 8px; font: 14px/1.5 system-ui, sans-serif;
-  color-scheme: light dark; overflow: hidden; text-align: left; }
-.dk-function header, .dk-function li, .dk-function details { padding: 8px 14px; }
-.dk-function header { background: light-dark(#f6f8fa, #151b23); font-weight: 600; }
-.dk-function ol { margin: 0; padding: 0; list-style: none; }
-.dk-function li { border-left: 4px solid light-dark(#d4a72c, #bb8009); white-space: pre-wrap;
-  border-top: 1px solid light-dark(#d1d9e0, #3d444d); }
-.dk-function pre { overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
+RULES = """
+& { color: var(--ink); background: var(--paper); max-width: 70rem; border: 1px solid var(--line); border-radius: 8px;
+  font: 14px/1.5 system-ui, sans-serif; overflow: hidden; text-align: left; }
+& header, & li, & details { padding: 8px 14px; }
+& header { font-weight: 600; border-bottom: 1px solid var(--line); }
+& ol { margin: 0; padding: 0; list-style: none; }
+& li { border-left: 4px solid var(--e); border-bottom: 1px solid var(--line);
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+& pre { overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
 """
 
 
@@ -81,10 +82,12 @@ class FunctionExplanation:
 
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        causes = "".join(f"<li>{escape(str(cause))}</li>" for cause in self.causes)
+        css = css_class(DENSE.name)
+        causes = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in self.causes)
         tree = escape(tree_of(self.recorded.calls, self.recorded.dropped))
+        rules = style(".dk-function", RULES, [DENSE.name])
         return (
-            f'<div class="dk-function"><style>{STYLE}</style><header>{escape(self._head())}</header><ol>{causes}</ol>'
+            f'<div class="dk-function"><style>{rules}</style><header>{escape(self._head())}</header><ol>{causes}</ol>'
             f"<details><summary>all calls</summary><pre>{tree}</pre></details></div>"
         )
 
@@ -138,8 +141,13 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
             result = function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001  # which is what is explained
             failure = error
+    return FunctionExplanation(_name_of(function), recorded, tuple(causes_of(recorded.calls)), result, failure)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function; of a lambda its place."""
     name = str(getattr(function, "__qualname__", None) or repr(function)).replace("<locals>.", "")
-    return FunctionExplanation(name, recorded, tuple(causes_of(recorded.calls)), result, failure)
+    return f"lambda at {short_location(location_of(function))}" if name.endswith("<lambda>") else name
 
 
 @dataclass(frozen=True, slots=True)

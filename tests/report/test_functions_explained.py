@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -91,7 +92,21 @@ def test_a_page_has_the_causes_and_folds_the_tree() -> None:
     page = dk.explain(loss, X)._repr_html_()
     assert "<details><summary>all calls</summary>" in page
     assert "[no rule] max made Held dense" in page
-    assert page.count("<li>") == 4
+    assert page.count("<li ") == 4
+
+
+def test_a_page_follows_the_dark_scheme_as_that_of_a_call_does() -> None:
+    for page in (dk.explain(loss, X)._repr_html_(), dk.explain(dk.exp, X)._repr_html_()):
+        style = page.partition("<style>")[2].partition("</style>")[0]
+        assert "@media (prefers-color-scheme: dark)" in style
+        assert "#0d1117" in style
+        assert "light-dark(" not in style  # which needs a colour scheme that a notebook may not set
+
+
+def test_a_lambda_is_named_by_its_place() -> None:
+    explained = dk.explain(lambda x: dk.max(x), X)
+    assert re.fullmatch(r"lambda at \S*test_functions_explained\.py:\d+", explained.function)
+    assert "&lt;lambda&gt;" not in explained.to_html()
 
 
 def test_the_result_and_what_is_raised_are_kept() -> None:

@@ -191,8 +191,9 @@ def page(reports: Sequence[Report]) -> str:
         "cards": "\n".join(map(_card, reports)),
         "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
         "chips": "\n".join(_chips(reports)),
-        # So many columns fit on a screen that the table need not scroll in itself.
+        # So many columns fit on a screen that the table need not scroll in itself; and so many only as letters.
         "few": " few" if len(reports) <= 6 else "",
+        "size": "" if len(reports) <= 6 else "wide" if len(reports) <= 12 else "wide many",
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
