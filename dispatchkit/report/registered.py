@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
@@ -17,22 +16,9 @@ from dispatchkit.protocol.overridable import Overridable, of, operation_of
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.audit.pairs import Chains
-from dispatchkit.report.documents import css_class, short_location, style
-from dispatchkit.report.outcomes import DENSE
+from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
-from dispatchkit.report.record.summary import Cause, causes_of, tree_of
-from dispatchkit.wording import format_bytes
-
-RULES = """
-& { color: var(--ink); background: var(--paper); max-width: 70rem; border: 1px solid var(--line); border-radius: 8px;
-  font: 14px/1.5 system-ui, sans-serif; overflow: hidden; text-align: left; }
-& header, & li, & details { padding: 8px 14px; }
-& header { font-weight: 600; border-bottom: 1px solid var(--line); }
-& ol { margin: 0; padding: 0; list-style: none; }
-& li { border-left: 4px solid var(--e); border-bottom: 1px solid var(--line);
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-& pre { overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
-"""
+from dispatchkit.report.record.summary import Cause, calls_html, causes_of, headline, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +51,8 @@ class FunctionExplanation:
         return sum(cause.nbytes for cause in self.causes)
 
     def _head(self) -> str:
-        count = len(self.recorded.calls)
-        calls = f"{count:,} call{'' if count == 1 else 's'}"
-        dense = (
-            f"{self.densified:,} became dense ({format_bytes(self.nbytes)})" if self.densified else "none became dense"
-        )
-        causes = f", for {len(self.causes)} reason{'' if len(self.causes) == 1 else 's'}" if self.causes else ""
         raised = f"; it raised {first_line(self.exception)}" if self.exception is not None else ""
-        return f"{self.function}: {calls}, {dense}{causes}{raised}"
+        return f"{self.function}: {headline(self.recorded.calls, self.causes)}{raised}"
 
     def __str__(self) -> str:
         causes = [f"{number}. {cause}" for number, cause in enumerate(self.causes, 1)]
@@ -82,14 +62,8 @@ class FunctionExplanation:
 
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        css = css_class(DENSE.name)
-        causes = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in self.causes)
-        tree = escape(tree_of(self.recorded.calls, self.recorded.dropped))
-        rules = style(".dk-function", RULES, [DENSE.name])
-        return (
-            f'<div class="dk-function"><style>{rules}</style><header>{escape(self._head())}</header><ol>{causes}</ol>'
-            f"<details><summary>all calls</summary><pre>{tree}</pre></details></div>"
-        )
+        recorded = self.recorded
+        return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped, recorded.timeline().svg)
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -10,6 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import FunctionExplanation
+from tests.report.test_page import parsed
 
 
 @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
@@ -140,3 +141,22 @@ def test_printing_a_record_shows_the_tree() -> None:
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(TypeError, match="explain takes a function, not 3"):
         dk.explain(3)  # type: ignore[call-overload]
+
+
+def test_a_notebook_shows_a_record_with_its_causes_functions_picture_and_calls() -> None:
+    with dk.densify(on="allow"), dk.record_calls() as record:
+        loss(X)
+    page = record._repr_html_()
+    elements = parsed(page)
+    count = len(record.calls)
+    assert f"<header>{count} calls, {dk.explain(loss, X).densified} became dense (" in page
+    assert [
+        text for text in ("by function", "over time", "all calls") if f"<summary>{text}</summary>" not in page
+    ] == []
+    assert page.count('<li class="b-dense">') == len(dk.explain(loss, X).causes)
+    assert "<td><code>max</code></td>" in page
+    assert sum(tag == "svg" for tag, _ in elements) == 1
+    assert "@media (prefers-color-scheme: dark)" in page
+    with dk.record_calls() as nothing:
+        pass
+    assert "<header>0 calls, none became dense</header>" in nothing._repr_html_()

@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Chain, Step
-from dispatchkit.protocol.densify import known_layout
+from dispatchkit.protocol.densify import Derived, known_layout
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import frame_outside, line_of
 from dispatchkit.protocol.handlers import type_name
@@ -49,6 +49,7 @@ NO_LAYOUT: Layout = (None, None)
 ndarray = np.ndarray
 # From `began_of` to what called the function of the library, where all observers are silent.
 FRAMES = 5
+OBSERVE = observe.__code__
 
 
 class _Thread(threading.local):
@@ -73,31 +74,43 @@ def began_of(call: CallEvent) -> Began:
         by_place = parameters.positional == len(values)
         if not by_place:
             values = _arrays(operation, call)
-        types = (*map(type, values),)
+        if len(values) == 2:
+            first, second = values
+            types = type(first), type(second)
+        else:
+            types = (*map(type, values),)
         if NoneType in types:
             by_place, values = False, [value for value in values if value is not None]
             types = (*map(type, values),)
         is_plain = True
-        for value in values:
-            cls = type(value)
-            if cls is Tensor is base and type(array := value.array) is ndarray:
-                layouts.append((array.shape, array.dtype))
-            elif cls in NUMBERS:
-                layouts.append(NO_LAYOUT)
-            else:
-                is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
-                layouts.append(_layout(value, outer))
+        try:
+            for value in values:
+                cls = type(value)
+                if cls is Tensor is base and type(array := value.array) is ndarray:
+                    layouts.append((array.shape, array.dtype))
+                elif cls in NUMBERS:
+                    layouts.append(NO_LAYOUT)
+                else:
+                    here.call = UNSEEN  # a property of a type's own may make calls, for the record alone
+                    is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
+                    layouts.append(_layout(value, cls))
+        finally:
+            if here.call is UNSEEN:
+                here.call = outer
         if not is_plain:
             key = types if by_place else parameters.key(call.args, call.kwargs)
     # The frames of a call inside of another lead to that one, whose place is known.
-    known = outer is not None and outer.began is not None and is_observed() is not None
-    frame = frame_outside(FRAMES, observe.__code__ if known else None)
-    place = None if frame is None else (frame.f_code, frame.f_lasti)
+    if outer is not None and outer.began is not None and is_observed() is not None:
+        frame = frame_outside(FRAMES, OBSERVE)
+        # It runs in the same thread and task.
+        return key, types, layouts, None if frame is None else (frame.f_code, frame.f_lasti), *outer.began[4:]
+    frame = frame_outside(FRAMES)
+    assert frame is not None  # which it is only where some code stops it
     thread, ident = _here.both
     asyncio: Any = sys.modules.get("asyncio")
     # Asking for the task where no loop runs raises an error, which takes longer than all else here.
     task = "" if asyncio is None or asyncio._get_running_loop() is None else _name_of(asyncio.current_task())
-    return key, types, layouts, place, thread.name, ident, task
+    return key, types, layouts, (frame.f_code, frame.f_lasti), thread.name, ident, task
 
 
 def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
@@ -116,8 +129,7 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
         chain = operation.chains.get(key) or operation.protocol.chain(operation, key)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
         nobody = True
-    step = asked or (None if chain is None else next(iter(chain.steps), None))
-    if step is not None and step.source is DENSE:
+    if call.reason and chain is not None and (asked or chain.steps[0]).source is DENSE:
         arguments = _with_stand_ins(call, operation)
     return type(result), chain, text, nobody, arguments
 
@@ -129,22 +141,32 @@ def _with_stand_ins(call: CallEvent, operation: Overridable) -> Arguments:
     def stand_in(_: str, value: Any) -> Any:
         cls = type(value)
         if cls is protocol.types.base or protocol.types.wrapped_always(cls) or protocol.types.participates(cls):
-            shape, dtype = _layout(value, call.outer)
+            shape, dtype = _layout(value, cls)
             return make_stand_in(protocol, (cls,), StandInLayout(shape, dtype))
         return value
 
-    return operation.parameters.replace(call.args, call.kwargs, stand_in)
-
-
-def _layout(value: Any, outer: CallEvent | None) -> Layout:
-    here.call = UNSEEN  # a property of the type's own may make calls, for the record alone
+    here.call = UNSEEN
     try:
-        shape, dtype = known_layout(value)
+        return operation.parameters.replace(call.args, call.kwargs, stand_in)
+    finally:
+        here.call = call.outer
+
+
+def _layout(value: Any, cls: type) -> Layout:
+    """Return shape and dtype of an array; asked for while `here.call` is `UNSEEN`."""
+    try:
+        if _supplies_layout(cls):
+            shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        else:
+            shape, dtype = known_layout(value)
         return None if shape is None else tuple(shape), dtype
     except Exception:  # noqa: BLE001  # a type's own property may raise anything, and is only asked for the record
-        return None, None
-    finally:
-        here.call = outer
+        return NO_LAYOUT
+
+
+@lru_cache(maxsize=256)
+def _supplies_layout(cls: type) -> bool:
+    return not any(isinstance(getattr(cls, name, None), Derived) for name in ("shape", "dtype"))
 
 
 def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
