@@ -29,8 +29,9 @@
     Warning
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
+        ├── FieldWarning                                  a field that hides a method of arrays
         ├── LoopWarning                                   vmap computed each element of a batch by itself
-        ├── ReplacementWarning                            a rule that replaced one of another module
+        ├── ReplacementWarning                            a rule that replaced one for the same types
         └── SignatureWarning                              a rule whose signature differs from its operation's
 """
 
@@ -54,6 +55,7 @@ __all__ = [
     "DensifyWarning",
     "DispatchError",
     "DispatchWarning",
+    "FieldWarning",
     "ForeignArgumentError",
     "GradcheckError",
     "InplaceError",
@@ -461,12 +463,16 @@ class DensifyWarning(DispatchWarning):
     """A structured array was made dense by its declared fallback."""
 
 
+class FieldWarning(DispatchWarning):
+    """A field of an array type has the name of a method or attribute of arrays, which it hides."""
+
+
 class LoopWarning(DispatchWarning):
     """An operation has no rule for batches, so `vmap` calls it once for each element."""
 
 
 class ReplacementWarning(DispatchWarning):
-    """A rule replaces one that another module registered for the same types."""
+    """A rule replaces one for the same types, which another module registered, or the same one during its import."""
 
 
 class SignatureWarning(DispatchWarning):

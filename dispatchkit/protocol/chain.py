@@ -270,11 +270,13 @@ def _wrapping_operands(
 
 
 def _guard(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
-    # The refusal depends on the number of arguments and the names of keywords alone.
+    # The refusal depends on the number of arguments, the names of keywords, and which of them are lists, alone.
     known: dict[tuple[Any, ...], list[str]] = {}
 
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
         call = (len(args), *kwargs)
+        if rule.single:
+            call += tuple([type(arg) in (list, tuple) for arg in args])
         refused = known.get(call)
         if refused is None:
             refused = known[call] = rule.refusal(args, kwargs)

@@ -196,7 +196,7 @@ def place_of(error: BaseException) -> str:
     """Return " at file:line" of the innermost code that raised an error and does not pass calls on; "" for none."""
     trace, place = error.__traceback__, ""
     while trace is not None:
-        if not trace.tb_frame.f_code.co_filename.startswith(ENGINE):
+        if not trace.tb_frame.f_code.co_filename.startswith((*ENGINE, "<frozen ")):
             place = f" at {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

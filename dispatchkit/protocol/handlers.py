@@ -14,7 +14,7 @@ from typing import Any
 
 from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.parameters import Key, Parameters
+from dispatchkit.protocol.parameters import Form, Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo, Version, new_version
 
@@ -174,6 +174,7 @@ class Rule:
     fingerprint : of the operation's signature when the handler was registered, "" for a kind
     declines : whether it may decline a call, as declared; None where its annotation says so
     registration : version of the registration; the rules of one that names unions share it
+    single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
     """
 
     target: Any
@@ -184,6 +185,7 @@ class Rule:
     fingerprint: str = ""
     declines: bool | None = None
     registration: Version = field(default_factory=new_version)
+    single: tuple[str, ...] = ()
     _named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -216,10 +218,11 @@ class Rule:
     def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         """Return which arguments of a call the handler does not take; empty when it can be called."""
         try:
-            self.takes.bind(*args, **kwargs)
+            arguments = self.takes.bind(*args, **kwargs).arguments
         except TypeError as error:
             return self._refused_arguments(args, kwargs) or [str(error)]
-        return []
+        listed = [name for name in self.single if type(arguments.get(name)) in (list, tuple)]
+        return [f"a list as '{name}', which is annotated as one array: name the types in implements" for name in listed]
 
     def _refused_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         parameters = list(self.takes.parameters.values())
@@ -239,6 +242,8 @@ class Rule:
 
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether the handler takes the arguments of every call of the operation."""
+        if self.single and any(p.form in (Form.SEQUENCE, Form.LOOSE) for p in parameters.arrays):
+            return False
         expected = list(parameters.signature.parameters.values())
         first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
         either = [p for p in expected if p.kind is p.POSITIONAL_OR_KEYWORD]

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import pkgutil
+import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from types import ModuleType
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from dispatchkit.errors import ReplacementWarning
+from dispatchkit.errors import FieldWarning, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.prediction.tree import first_line, promise_of
+from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.page import finding_lines
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
 from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
-from dispatchkit.report.documents import Document, Part, Reported, Table, Title, numbered_table
+from dispatchkit.report.documents import (
+    Document,
+    Part,
+    Reported,
+    Table,
+    Title,
+    filled_page,
+    numbered_table,
+    short_location,
+)
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -35,13 +52,13 @@ class Package:
     name : of the package or module
     types : the array types that it defines
     rules : the rules that it registers
-    replaced : what was said of rules that replaced those of another module
+    noticed : by the checks of `CHECKS`, what importing it found
     """
 
     name: str
     types: tuple[type, ...]
     rules: tuple[Rule, ...]
-    replaced: tuple[str, ...]
+    noticed: Mapping[str, Sequence[str]]
 
     def owns(self, module: str) -> bool:
         """Return whether a module belongs to the package."""
@@ -53,46 +70,72 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
 
     Raises
     ------
-    ImportError : if it, or a module of it, cannot be imported
+    ModuleNotFoundError : if there is no such package; other errors of its modules are among what is noticed
     """
+    noticed: dict[str, dict[str, None]] = {check: {} for check in ("import", *NOTICED.values())}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", ReplacementWarning)
-        modules = list(_modules_of(name))
-    bare = Package(name, (), (), ())
+        for category in NOTICED:
+            warnings.simplefilter("always", category)
+        modules = list(_modules_of(name, noticed["import"]))
+    for warning in (warning for warning in caught if warning.category in NOTICED):
+        place = short_location(f"{warning.filename}:{warning.lineno}")
+        text = str(warning.message)
+        noticed[NOTICED[warning.category]][text if " at " in text else f"{text} at {place}"] = None
+    bare = Package(name, (), (), {})
     types: dict[type, None] = {}
     for module in modules:
         for value in vars(module).values():
             if isinstance(value, type) and bare.owns(value.__module__) and protocol.types.participates(value):
                 types[value] = None
     rules = [rule for rule in protocol.rules() if bare.owns(getattr(rule.handler, "__module__", ""))]
-    replaced = dict.fromkeys(str(warning.message) for warning in caught if warning.category is ReplacementWarning)
-    return Package(name, tuple(types), tuple(rules), tuple(replaced))
+    return Package(name, tuple(types), tuple(rules), {check: tuple(texts) for check, texts in noticed.items()})
 
 
-def _modules_of(name: str) -> Iterator[object]:
-    """Yield a package and all its modules but those that are programs."""
-    package = import_named(name)
-    yield package
-    for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}."):
-        if module.name.rpartition(".")[2] != "__main__":
-            yield import_named(module.name)
+def _modules_of(name: str, failures: dict[str, None]) -> Iterator[ModuleType]:
+    """Yield a package and all its modules but those that are programs; note those that cannot be imported."""
+
+    def load(module: str) -> Iterator[ModuleType]:
+        try:
+            yield import_named(module)
+        except (Exception, SystemExit) as error:  # a module may raise anything, which is what is found
+            if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
+                raise
+            failures[f"{module}: {first_line(error)}{place_of(error)}"] = None
+
+    for package in load(name):
+        yield package
+        for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{name}.", lambda module: None):
+            if module.name.rpartition(".")[2] != "__main__":
+                yield from load(module.name)
 
 
 # What is looked for, in the order of the reports.
 CHECKS = {
+    "import": "a module that cannot be imported, so that what it registers is not checked",
     "ambiguity": "two rules fit a call equally well: it raises",
     "unreachable": "a rule that no call can reach",
     "cycle": "an order of types that contradicts itself where it decides who answers",
-    "replaced": "a rule that one of another module replaced: the order of imports decides",
+    "replaced": "a rule that a later one for the same types replaced",
+    "signature": "a rule whose signature changes what a call means",
+    "hidden": "a field that hides a method or attribute of arrays",
     "piracy": "a rule for an operation and types none of which the package owns",
     "never entered": "a rule that no sample call comes to",
+    "declines": "a rule that declines whatever it is called with",
+    "conversion": "a conversion that no call takes",
     "missing": "two types each have a rule, and nobody answers them together",
     "partner": "a rule for one order of two arguments that has none for the other",
     "fault": "a sample call that ends otherwise than with the dense form",
     "baseline": "what got worse since the baseline",
 }
 CHECKED = ("ambiguity", "unreachable", "missing", "asymmetry")  # findings of an audit
+# Warnings at import.
+NOTICED: dict[type[Warning], str] = {
+    ReplacementWarning: "replaced",
+    SignatureWarning: "signature",
+    FieldWarning: "hidden",
+}
+COMMUTATIVE = ("__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__")
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,18 +167,34 @@ class Check(Reported):
         rows = [(name, str(len(texts) or ""), CHECKS[name]) for name, texts in self.findings.items()]
         parts.append(Table(("check", "found", "what it means"), rows, right=(1,), code=()))
         for name, texts in self.findings.items():
-            parts += [Title(name), numbered_table(texts)] if texts else []
+            parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)] if texts else []
         return Document(parts)
 
     def _repr_html_(self) -> str:
         return self.document().html()
 
     def to_html(self) -> str:
-        """Return a page that needs nothing else."""
-        title = f"<title>Check of {escape(self.package)}</title>"
-        head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{title}'
-        scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        return f'{head}{scale}</head><body style="margin:0">{self.document().html()}</body></html>\n'
+        """Return a page that needs nothing else: how much each check found, and all of it."""
+        found = {name: texts for name, texts in self.findings.items() if texts}
+        count = sum(map(len, found.values()))
+        sections = (
+            f'<section id="{name.replace(" ", "-")}"><h2>{name} <span class="soft">{len(texts)}</span></h2>'
+            f'<p class="soft">{escape(CHECKS[name])}</p><ol class="findings">'
+            f"{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ol></section>"
+            for name, texts in found.items()
+        )
+        cards = (
+            f'<li class="{"bad" if texts else "soft"}" title="{escape(CHECKS[name])}"><b>{len(texts)}</b> {name}</li>'
+            for name, texts in self.findings.items()
+        )
+        parts = {
+            "title": f"Check of {escape(self.package)}",
+            "note": f"{self.types} array types and {self.rules} rules: "
+            + (f"{count} finding{'' if count == 1 else 's'}" if count else "nothing found"),
+            "counts": "".join(cards),
+            "sections": "\n".join(sections),
+        }
+        return filled_page("dispatchkit.report", parts, None, ())
 
     def to_junit(self) -> str:
         """Return it in JUnit's format: a test for each check, which fails with all that it found."""
@@ -176,9 +235,19 @@ def check_package(
 
     for finding in _audit_findings(package, protocol):
         add("partner" if finding.kind == "asymmetry" else finding.kind, ["\n".join(finding_lines(finding))])
-    add("replaced", package.replaced)
+    for name, texts in package.noticed.items():
+        add(name, texts)
     add("piracy", _piracies(package, protocol))
     add("never entered", _never_entered(package, reports, {type(sample) for sample in instances}))
+    add(
+        "declines",
+        (
+            f"{rule}: annotate it with -> NotImplementedType if that is meant"
+            for rule in package.rules
+            if _always_declines(rule)
+        ),
+    )
+    add("conversion", _unused_conversions(package, protocol))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
         add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
@@ -207,15 +276,52 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
         return
     base = [] if protocol.types.base is None else [protocol.types.base]
     its_locations = {rule.location for rule in package.rules}
-    operators = [member.operation for member in protocol.surface if member.name in REFLECTED.values()]
+    operators = {member.name: member.operation for member in protocol.surface if member.name in REFLECTED.values()}
     types = [*package.types, *base]
     whole = [finding for finding in audit(types, protocol=protocol).findings if finding.kind != "asymmetry"]
-    partners = audit(
-        types, operations=[operation.function for operation in operators if operation is not None], protocol=protocol
-    )
-    for finding in (*whole, *(finding for finding in partners.findings if finding.kind == "asymmetry")):
+    partners: list[Finding] = []
+    # Of numbers alone it is not known whether the other order can keep the structure: 1 / x, 2 ** x.
+    for listed, names in ((types, operators), ([*package.types, float, int], COMMUTATIVE)):
+        functions = [one.function for name, one in operators.items() if one is not None and name in names]
+        partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry") if functions else []
+    for finding in (*whole, *partners):
         if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):
             yield finding
+
+
+def _always_declines(rule: Rule) -> bool:
+    """Return whether a rule returns nothing but that it declines, and does not declare it."""
+    if promise_of(rule.handler).never_answers:
+        return False
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(rule.handler))))
+    except (OSError, TypeError, SyntaxError):  # without a source, or a part of a line
+        return False
+    returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    names = [value.func if isinstance(value, ast.Call) else value for value in returns]
+    return bool(names) and all(
+        getattr(name, "attr", getattr(name, "id", "")) in ("decline", "NotImplemented") for name in names
+    )
+
+
+def _unused_conversions(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
+    types, rules = protocol.types, protocol.rules()
+    taken: set[Conversion] = set()
+    for cls in package.types:
+        if fallback.convert in types.fallback(cls):
+            for _, target, path in protocol.conversions.reachable(cls):
+                answers = target is types.base or types.takes_default(target) or types.own_method(target) is not None
+                if answers or any(rule.serves(types.counts_as(target)) for rule in rules):
+                    taken.update(path)
+    for cls in package.types:
+        for edge in protocol.conversions.of(cls):
+            if edge.source is cls and edge not in taken:
+                cure = (
+                    f"nothing that {type_name(cls)} becomes by it has a rule"
+                    if fallback.convert in types.fallback(cls)
+                    else f"the fallback of {type_name(cls)} lacks dk.fallback.convert"
+                )
+                yield f"{edge.function.__name__}({type_name(edge.source)}) -> {type_name(edge.target)}: {cure}"
 
 
 def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:

@@ -85,20 +85,20 @@ FAULTS = {
 GREY = Colours("#d8dee4", "#8c959f", "#2d333b", "#6e7681")
 PALE = Colours("#eaeef2", "#afb8c1", "#21262d", "#484f58")
 RED = Colours("#ff8f87", "#cf222e", "#a0201c", "#ff7b72")
-MISSING = Colours("#ffd3cf", "#ff8182", "#67211d", "#f85149")
+MISSING = Colours("#ffcdc8", "#ff8182", "#67211d", "#f85149")
 PURPLE = Colours("#d8b9ff", "#a475f9", "#3c1e70", "#8957e5")
 PINK = Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a")
 CLEAR = Colours("transparent", "#8c959f", "transparent", "#6e7681")
-GREEN = Colours("#aceebb", "#4ac26b", "#033a16", "#2ea043")
-BLUE = Colours("#b6e3ff", "#54aeff", "#0c2d6b", "#388bfd")
-LEAF = Colours("#d7f0c8", "#7ab55c", "#1f3d12", "#5c9440")
-CYAN = Colours("#b3f0ff", "#4ac6d9", "#0a3a42", "#1b9aaa")
-TEAL = Colours("#bfe9e0", "#3fb8a0", "#0b3f38", "#22917c")
-OLIVE = Colours("#e2e5a9", "#a8ad3a", "#3a3d0b", "#8f9430")
+GREEN = Colours("#7fd894", "#2da44e", "#0f5323", "#2ea043")
+BLUE = Colours("#93bdf9", "#4184e4", "#0c3a86", "#388bfd")
+LEAF = Colours("#c9e75c", "#91a81f", "#55660a", "#9cb51f")
+CYAN = Colours("#a6f0f7", "#3fb6c6", "#0b5561", "#1b9aaa")
+TEAL = Colours("#5cc7b4", "#22917c", "#03493e", "#22917c")
+OLIVE = Colours("#cdbb8c", "#94804a", "#54461c", "#94804a")
 ROSE = Colours("#ffc9e6", "#e85aad", "#5e103e", "#bf4b8a")
-LIME = Colours("#ddf4d0", "#94c973", "#27401a", "#6a9c4c")
-YELLOW = Colours("#fae17d", "#d4a72c", "#4b2900", "#bb8009")
-ORANGE = Colours("#ffe2cc", "#f0883e", "#4d2d10", "#bd561d")
+SAND = Colours("#f3ead9", "#b09a6d", "#3b3428", "#8a7a58")
+YELLOW = Colours("#fbd960", "#d4a72c", "#6b4a00", "#bb8009")
+ORANGE = Colours("#ffd3b0", "#f0883e", "#5a3410", "#bd561d")
 
 _fallbacks = {name: one.outcome for name, one in FallbackStrategy.named.items() if hasattr(one, "outcome")}
 DECOMPOSE, DENSE, FIELDWISE = (_fallbacks[name] for name in ("decompose", "dense", "fieldwise"))
@@ -112,22 +112,22 @@ ANSWERS = [
     Shown(RULE, "rule", "rule", "implemented", "N", GREEN, measured="native", listed=True),
     Shown(METHOD, "own method", "own method", "own method", "M", PURPLE, seen=METHOD_SEEN, listed=True),
     Shown(MODE, "mode", "", "", " ", PINK),
-    Shown(DEFAULT, "default", "default", "inherited", " ", GREY),
+    Shown(DEFAULT, "default", "default", "inherited", "i", GREY),
     Shown(INHERITED, "", "", "inherited", "I", GREY),
     Shown(KIND, "rule for the kind", "kind rule", "by kind", "K", BLUE, listed=True),
     Shown(FIELDWISE, "fieldwise", "fieldwise", "fieldwise", "f", LEAF),
     Shown(DECOMPOSE, "decompose", "decompose", "decomposed", "c", CYAN, for_all="is decomposed"),
     Shown(REWRAP, "rewrap", "rewrap", "rewrapped", "w", TEAL),
     Shown(CONVERT, "convert", "convert", "converted", "v", OLIVE),
-    Shown(LOSSY, "", "lossy", "", " ", ROSE),
-    Shown(UNDECIDED, "", "", "depends on values", "~", LIME, after_calls=False),
+    Shown(LOSSY, "", "lossy", "", "l", ROSE),
+    Shown(UNDECIDED, "", "", "depends on values", "~", SAND, after_calls=False),
     Shown(DENSE, "dense", "dense", "dense", "d", YELLOW, reference=True, for_all="becomes dense"),
 ]
 FAILURES = [
-    Shown(AMBIGUOUS, "", "ambiguous", "", " ", RED),
+    Shown(AMBIGUOUS, "", "ambiguous", "", "x", RED),
     Shown(UNREACHED, "", "", "never reached", "?", PALE, before_calls=False, counted=False),
-    Shown(FOREIGN, "", "raises", "", " ", MISSING),
-    Shown(REFUSED, "nobody", "raises", "refused", "-", MISSING, seen="not at all: nobody answered"),
+    Shown(FOREIGN, "", "refused", "", " ", MISSING),
+    Shown(REFUSED, "nobody", "refused", "refused", "-", MISSING, seen="not at all: nobody answered"),
     *(
         Shown(fault, "", "", fault.name, letter, RED, before_calls=fault.name == "plain result", listed=True)
         for letter, fault in FAULTS.items()

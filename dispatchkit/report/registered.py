@@ -4,34 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.explain import Explanation
-from dispatchkit.protocol.handlers import Rule, misfit, type_name
+from dispatchkit.protocol.handlers import Rule, location_of, misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of, operation_of
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.audit.pairs import Chains
+from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
-from dispatchkit.report.record.summary import Cause, causes_of, tree_of
-from dispatchkit.wording import format_bytes
-
-STYLE = """
-.dk-function { color: light-dark(#1f2328, #f0f6fc); background: light-dark(#ffffff, #0d1117); max-width: 70rem;
-  border: 1px solid light-dark(#d1d9e0, #3d444d); border-radius: 8px; font: 14px/1.5 system-ui, sans-serif;
-  color-scheme: light dark; overflow: hidden; text-align: left; }
-.dk-function header, .dk-function li, .dk-function details { padding: 8px 14px; }
-.dk-function header { background: light-dark(#f6f8fa, #151b23); font-weight: 600; }
-.dk-function ol { margin: 0; padding: 0; list-style: none; }
-.dk-function li { border-left: 4px solid light-dark(#d4a72c, #bb8009); white-space: pre-wrap;
-  border-top: 1px solid light-dark(#d1d9e0, #3d444d); }
-.dk-function pre { overflow-x: auto; font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
-"""
+from dispatchkit.report.record.summary import Cause, calls_html, causes_of, headline, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +51,8 @@ class FunctionExplanation:
         return sum(cause.nbytes for cause in self.causes)
 
     def _head(self) -> str:
-        count = len(self.recorded.calls)
-        calls = f"{count:,} call{'' if count == 1 else 's'}"
-        dense = (
-            f"{self.densified:,} became dense ({format_bytes(self.nbytes)})" if self.densified else "none became dense"
-        )
-        causes = f", for {len(self.causes)} reason{'' if len(self.causes) == 1 else 's'}" if self.causes else ""
         raised = f"; it raised {first_line(self.exception)}" if self.exception is not None else ""
-        return f"{self.function}: {calls}, {dense}{causes}{raised}"
+        return f"{self.function}: {headline(self.recorded.calls, self.causes)}{raised}"
 
     def __str__(self) -> str:
         causes = [f"{number}. {cause}" for number, cause in enumerate(self.causes, 1)]
@@ -81,12 +62,8 @@ class FunctionExplanation:
 
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        causes = "".join(f"<li>{escape(str(cause))}</li>" for cause in self.causes)
-        tree = escape(tree_of(self.recorded.calls, self.recorded.dropped))
-        return (
-            f'<div class="dk-function"><style>{STYLE}</style><header>{escape(self._head())}</header><ol>{causes}</ol>'
-            f"<details><summary>all calls</summary><pre>{tree}</pre></details></div>"
-        )
+        recorded = self.recorded
+        return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped, recorded.timeline().svg)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -138,8 +115,13 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
             result = function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001  # which is what is explained
             failure = error
+    return FunctionExplanation(_name_of(function), recorded, tuple(causes_of(recorded.calls)), result, failure)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Return the name of a function; of a lambda its place."""
     name = str(getattr(function, "__qualname__", None) or repr(function)).replace("<locals>.", "")
-    return FunctionExplanation(name, recorded, tuple(causes_of(recorded.calls)), result, failure)
+    return f"lambda at {short_location(location_of(function))}" if name.endswith("<lambda>") else name
 
 
 @dataclass(frozen=True, slots=True)

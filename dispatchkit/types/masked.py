@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from types import NotImplementedType
 from typing import Any
 
 from dispatchkit import linalg, ops, special
@@ -206,8 +207,9 @@ def vector_norm_masked(
 
 
 @implements(kinds.all, MaskedTensor)
-def refuse_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return decline("it needs every element, and some may be missing; write x.filled(value)")
+def refuse_masked(op: Any, /, *args: Any, **kwargs: Any) -> NotImplementedType:
+    reason = "it needs every element, and some may be missing; write x.filled(value)"
+    return decline(reason)  # type: ignore[no-any-return]  # typeshed has no type for it
 
 
 # Structure: data and validity go the same way; the zeros that an operation adds are no missing elements.

@@ -1,6 +1,7 @@
 """Rules for a whole kind of operations."""
 
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -214,3 +215,30 @@ def test_an_operation_of_ones_own_is_listed_while_it_is_declared() -> None:
         assert is_even in kinds.elementwise
         assert is_even(dk.asarray([2, 3])).tolist() == [True, False]
     assert is_even not in kinds.predicate
+
+
+@dk.array_type(fallback=dk.fallback.refuse)
+class Listed:
+    def __init__(self, values: Any) -> None:
+        self.values = dk.asarray(values)
+
+
+def test_a_rule_for_one_array_is_not_called_with_the_list_of_an_operation() -> None:
+    with dk.local_registrations():
+
+        @dk.implements(dk.kinds.manipulation)
+        def moved(op: Any, x: Listed, /, **keywords: Any) -> Listed:
+            return Listed(op(x.values, **keywords))
+
+        assert dk.flip(Listed([1.0, 2.0])).values.tolist() == [2.0, 1.0]
+        reason = "a list as 'x', which is annotated as one array: name the types in implements"
+        with pytest.raises(NoImplementationError, match=re.escape(reason)):
+            dk.concat([Listed([1.0]), Listed([2.0])])
+        assert f"[passed over: it cannot be called with {reason}]" in str(dk.explain(dk.stack, [Listed([1.0])]))
+        assert dk.coverage(Listed)["concat"].bucket == "refused"
+
+
+def test_a_rule_with_its_types_in_the_decorator_is_called_with_lists() -> None:
+    with dk.local_registrations():
+        dk.implements(dk.kinds.manipulation, Listed)(lambda op, x, /, **keywords: type(x).__name__)
+        assert dk.concat([Listed([1.0])], axis=0) == "list"

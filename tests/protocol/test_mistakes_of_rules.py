@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -192,3 +193,25 @@ def test_a_conversion_to_another_type_than_declared_is_named(target: type, resul
     assert str(caught.value) == (
         f"dispatchkit.exp: the conversion {convert.__qualname__} at {place(convert)} returned {shown}"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("log", "method x.log()"), ("sign", "method x.sign()"), ("T", "attribute x.T"), ("grad", "attribute x.grad")],
+)
+def test_a_field_that_hides_what_arrays_have_is_warned_of(name: str, what: str) -> None:
+    wrong = re.escape(f"array_type: the field '{name}' of Hiding hides the {what} of arrays; name it otherwise")
+    for made in (
+        type("Hiding", (), {"__annotations__": {name: dk.Tensor}}),
+        type("Hiding", (), {"__slots__": (name,)}),
+    ):
+        with dk.local_registrations(), pytest.warns(dk.errors.FieldWarning, match=f"^{wrong}$") as caught:
+            dk.array_type(fallback=dk.fallback.refuse)(made)
+        assert [warning.filename for warning in caught] == [__file__]
+    with dk.local_registrations(), pytest.warns(dk.errors.FieldWarning, match=f"^{wrong}$"):
+        dk.array_type(fallback=dk.fallback.refuse, fields=(name,))(type("Hiding", (), {}))
+
+
+def test_a_method_of_a_type_of_its_own_hides_nothing() -> None:
+    own = type("Own", (), {"log": lambda self: self, "__annotations__": {"logs": Any}})
+    dk.array_type(fallback=dk.fallback.refuse)(own)

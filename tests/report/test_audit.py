@@ -670,7 +670,7 @@ def test_a_fallback_whose_own_call_nobody_answers_raises() -> None:
     a, b = make("A", fallback=dk.fallback.dense), make("B")
     report = dk.audit([a, b, dk.Tensor], operations=[dk.add])
     row = report[a, b]["add"]
-    assert (row.outcome, row.winner, row.share) == ("raises", "", "raises")
+    assert (row.outcome, row.winner, row.share) == ("raises", "", "refused")
     assert row.answer == "dense: to_dense() of A; B: no rule for add; B: its fallback is to refuse"
     with pytest.raises(dk.NoImplementationError), dk.densify(on="allow"):
         dk.add(a(dk.ones(1)), b(dk.ones(1)))

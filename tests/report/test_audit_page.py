@@ -66,11 +66,12 @@ PROBE = """
 <script>
 const out = {}, cells = () => [...document.querySelectorAll(".pair")];
 out.grouped = cells().length;
+out.label = cells()[0].querySelector("b").textContent;
 byId("group").click(); out.all = cells().length;
 byId("types").value = "T1 T2"; byId("types").dispatchEvent(new Event("input")); out.filtered = cells().length;
 byId("types").value = ""; byId("types").dispatchEvent(new Event("input"));
 byId("search").value = "add"; byId("search").dispatchEvent(new Event("input"));
-out.strips = cells()[0].childElementCount; out.count = byId("count").textContent;
+out.strips = cells()[0].querySelectorAll("span").length; out.count = byId("count").textContent;
 document.querySelector('[data-pair="0"]').click(); out.open = dialog.open;
 out.title = byId("details-title").textContent;
 out.calls = byId("calls").textContent; dialog.close();
@@ -98,6 +99,7 @@ def test_it_lives_in_a_browser(tmp_path: Path) -> None:
     assert "rule 1 calls won by T0: handler(T0, T0) at " in found.pop("calls")
     assert found == {
         "grouped": 16,
+        "label": "2w",
         "all": 49,
         "filtered": 4,
         "strips": 1,

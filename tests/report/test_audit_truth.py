@@ -118,7 +118,7 @@ def audited() -> Iterator[tuple[PairRow, Call, type, type]]:
 
 
 def _share(asked: Asked | None) -> str:
-    return "raises" if asked is None or asked.outcome is None else SHOWN[asked.outcome].share
+    return "refused" if asked is None or asked.outcome is None else SHOWN[asked.outcome].share
 
 
 def test_every_row_says_what_explain_says() -> None:
@@ -136,7 +136,7 @@ def test_every_row_says_what_explain_says() -> None:
         winners = {"" if one.by is None or one.raises else one.by.who for one in predicted}
         assert row.winner in winners, (row, str(found[0]))
         seen.add(row.share)
-    assert seen == {"rule", "kind rule", "default", "rewrap", "decompose", "dense", "ambiguous", "raises"}
+    assert seen == {"rule", "kind rule", "default", "rewrap", "decompose", "dense", "ambiguous", "refused"}
     assert compared > 0.8 * 16 * len(shipped_calls())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +101,50 @@ def never(op, x1, x2, /): return x1
 def wrong(x: Other, /) -> Other: return Other(dk.tanh(x.values) + 1)
 """
 
+QUIET = """
+from types import NotImplementedType
+import dispatchkit as dk
+from {name}.types import Left, Other, Right
+
+@dk.implements(dk.multiply)
+def scaled(x1: Other, x2: float, /): return Other(x1.values * x2)              # no rule for 2.0 * x
+
+@dk.implements(dk.tanh)
+def first(x: Left, /): return x
+
+@dk.implements(dk.tanh)
+def second(x: Left, /): return Left(dk.tanh(x.values))                         # replaces the first
+
+@dk.implements(dk.sum)
+def total(x: Other, /, *, axis=None, keepdims=True): return dk.sum(x.values, axis=axis, keepdims=keepdims)
+
+@dk.implements(dk.log)
+def logarithm(x: Other, /): return dk.decline("not written yet")
+
+@dk.implements(dk.negative)
+def opposite(x: Other, /):
+    if x.values is None:
+        return NotImplemented
+    return Other(-x.values)
+
+@dk.implements(dk.log)
+def never(x: Right, /) -> NotImplementedType: return dk.decline("it has no logarithm")
+
+@dk.converts()
+def to_other(x: Left) -> Other: return Other(x.values)
+"""
+
+FAILING = """
+import dispatchkit as dk
+from {name}.types import Right
+
+@dk.implements(dk.negative)
+def negative(x: Right, /): return Right(-x.values)
+
+@dk.implements(dk.tanh)
+def tangent(x: Right, /, *, wrong): return x
+"""
+
 REPLACING = """
 import dispatchkit as dk
 from {name}.types import Left
@@ -167,6 +212,37 @@ def test_each_planted_fault_is_found(package: Any) -> None:
     assert "fault" not in found
 
 
+def test_what_is_silent_elsewhere_is_found(package: Any) -> None:
+    found = findings(package(a_rules=QUIET))
+    (partner,) = found["partner"]
+    assert partner.startswith("(Other, float) is answered by Other (a rule); (float, Other) is answered by nobody")
+    assert "\nin multiply with (Other, float), (float, Other)" in partner
+    (replaced,) = found["replaced"]
+    assert replaced.startswith("implements: second(Left in any position) at ")
+    assert " replaces first(Left in any position) at " in replaced
+    (signature,) = found["signature"]
+    assert re.match(r"total for dispatchkit\.sum: .*keepdims.* at .*a_rules\.py:15$", signature)
+    (declines,) = found["declines"]
+    assert re.match(r"logarithm\(Other in any position\) at .*a_rules\.py:\d+: annotate it with -> NotImpl", declines)
+    assert found["conversion"] == ["to_other(Left) -> Other: the fallback of Left lacks dk.fallback.convert"]
+
+
+def test_a_conversion_that_a_fallback_takes_is_not_found(package: Any) -> None:
+    assert "conversion" not in findings(package(fallback="convert", a_rules=QUIET))
+
+
+def test_a_module_that_cannot_be_imported_is_a_finding_and_the_others_are_checked(
+    package: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = package(a_broken="import dispatchkit as\n", b_failing=FAILING, c_lacking="import no_such_library\n", d=QUIET)
+    assert main(["check", name]) == 1
+    assert f"check of {name}: 3 array types and 7 rules: 3 import, " in capsys.readouterr().out
+    syntax, rule, library = findings(name)["import"]
+    assert re.match(rf"{name}\.a_broken: SyntaxError: .*a_broken\.py, line 1", syntax)
+    assert re.match(rf"{name}\.b_failing: RegistrationError: tangent can never be called .*b_failing\.py:8$", rule)
+    assert re.match(rf"{name}\.c_lacking: ModuleNotFoundError: .*'no_such_library' at .*c_lacking\.py:1$", library)
+
+
 def test_samples_find_wrong_answers_and_rules_that_no_call_enters(package: Any) -> None:
     name = package(a_rules=FAULTY, b_rules=REPLACING)
     loaded = load_package(name, tensor_protocol)
@@ -201,7 +277,10 @@ def test_checks_can_be_left_out(package: Any, capsys: pytest.CaptureFixture[str]
     assert main(["check", name, "--ignore", everything]) == 0
     with pytest.raises(SystemExit):
         main(["check", name, "--ignore", "worse"])
-    assert "worse is no check; checks are ambiguity, unreachable, cycle, replaced, piracy" in capsys.readouterr().err
+    assert (
+        "worse is no check; checks are import, ambiguity, unreachable, cycle, replaced, signature, hidden, piracy"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_findings_are_written_for_builds_and_browsers(
@@ -219,8 +298,15 @@ def test_the_findings_are_written_for_builds_and_browsers(
     assert {"ambiguity", "replaced", "piracy", "missing", "partner", "unreachable"} <= set(failed)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
-    assert "<h2>check of " in text
+    assert f"<h1>Check of {name}</h1>" in text
     assert "http" not in text
+    # Every check is named with its count, and what is found stands unfolded, in the colours of the other pages.
+    counts = {check: int(count) for count, check in re.findall(r"<li [^>]*><b>(\d+)</b> ([a-z ]+)</li>", text)}
+    assert list(counts) == list(CHECKS)
+    assert sum(counts.values()) == text.count("<li>")
+    assert "<details" not in text
+    assert "prefers-color-scheme: dark" in text
+    assert "var(--card)" in text
     assert main(["check", name, "--format", "junit", "--ignore", "replaced"]) == 1
     assert ET.fromstring(capsys.readouterr().out).get("name") == name  # noqa: S314
 

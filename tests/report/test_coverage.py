@@ -22,6 +22,7 @@ from tests.report.subjects import (
     OwnMethod,
     Refuses,
     Rewraps,
+    Sized,
     Subclass,
 )
 
@@ -177,13 +178,13 @@ def test_json_has_its_schema(cls: type) -> None:
     text = report.to_json()
     assert isinstance(text, str)
     data = json.loads(text)
-    assert set(data) == {"type", "percent", "structured_percent", "totals", "outcomes", "functions"}
+    assert set(data) == {"type", "percent", "structured_percent", "structured_range", "totals", "outcomes", "functions"}
     assert data["type"].endswith(cls.__name__)
     assert data["totals"] == report.totals
     assert sum(data["totals"].values()) == len(data["functions"])
     for entry in data["functions"]:
         texts = ["function", "namespace", "kind", "bucket", "location", "note"]
-        assert list(entry) == [*texts, "calls", "outcomes", "rules"]
+        assert list(entry) == [*texts, "calls", "outcomes", "rules", "certain"]
         assert all(isinstance(entry[name], str) for name in texts)
         assert sum(entry["outcomes"].values()) == entry["calls"]
     assert data["outcomes"] == report.outcomes
@@ -287,6 +288,51 @@ def test_each_call_is_counted() -> None:
     report = dk.coverage(Closed)
     kept = sum(report.outcomes[bucket] for bucket in STRUCTURED if bucket in report.outcomes)
     assert report.structured_percent == pytest.approx(100 * kept / sum(report.outcomes.values()))
+
+
+def test_the_headline_is_a_range_where_rules_may_decline() -> None:
+    with dk.local_registrations():
+
+        @dk.array_type(fallback=dk.fallback.dense)
+        class Signs(Sized):
+            pass
+
+        @dk.implements(dk.negative)
+        def negative_signs(x: Signs, /) -> Signs:
+            return x
+
+        certain = dk.coverage(Signs)
+
+        @dk.implements(dk.kinds.elementwise)
+        def any_signs(op: Any, x: Signs, /, *args: Any, **kwargs: Any) -> Any:
+            return dk.decline("for the sake of the test")
+
+        open_rule = dk.coverage(Signs)
+        both = dk.coverage([Signs, Dense])
+        measured = dk.coverage(Signs, samples=[Signs(dk.ones((2, 2)))])
+    assert certain["negative"].certain == open_rule["negative"].certain == 1
+    least, most = open_rule.structured_range
+    assert 0.5 < least <= certain.structured_range[0] < 1.5
+    assert most > 20
+    assert open_rule["exp"].certain == 0 < open_rule["exp"].outcomes["by kind"]
+    head = repr(open_rule).splitlines()[0]
+    assert head.endswith(f"Signs: 1 to {most:.0f} % of the calls keep the structure, > 99 % are answered")
+    assert f"<b>1 to {most:.0f} %</b> of the calls keep the structure, <b>&gt; 99 %</b>" in open_rule.to_html()
+    assert re.search(r"elementwise .*\d to \d+ %", str(open_rule))
+    rows = [line.split("  ") for line in str(both).splitlines() if line.startswith("  keep the structure")]
+    assert [row[-1] for row in rows] == ["of the calls at least", "of the calls at most"]
+    # Calls show which of the bounds it is.
+    assert measured.structured_range == (measured.structured_percent,) * 2
+    assert 0 < measured.structured_percent < most
+
+
+def test_what_depends_on_values_may_keep_the_structure() -> None:
+    report = dk.coverage(dk.types.ScalarTensor)
+    undecided = report.outcomes["depends on values"]
+    assert undecided > 0
+    least, most = report.structured_range
+    assert least < report.structured_percent
+    assert most == pytest.approx(report.structured_percent + 100 * undecided / sum(report.outcomes.values()))
 
 
 def test_all_rules_of_a_function_are_listed_with_file_line_and_keywords() -> None:

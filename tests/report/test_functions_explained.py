@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import FunctionExplanation
+from tests.report.test_page import parsed
 
 
 @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
@@ -91,7 +93,21 @@ def test_a_page_has_the_causes_and_folds_the_tree() -> None:
     page = dk.explain(loss, X)._repr_html_()
     assert "<details><summary>all calls</summary>" in page
     assert "[no rule] max made Held dense" in page
-    assert page.count("<li>") == 4
+    assert page.count("<li ") == 4
+
+
+def test_a_page_follows_the_dark_scheme_as_that_of_a_call_does() -> None:
+    for page in (dk.explain(loss, X)._repr_html_(), dk.explain(dk.exp, X)._repr_html_()):
+        style = page.partition("<style>")[2].partition("</style>")[0]
+        assert "@media (prefers-color-scheme: dark)" in style
+        assert "#0d1117" in style
+        assert "light-dark(" not in style  # which needs a colour scheme that a notebook may not set
+
+
+def test_a_lambda_is_named_by_its_place() -> None:
+    explained = dk.explain(lambda x: dk.max(x), X)
+    assert re.fullmatch(r"lambda at \S*test_functions_explained\.py:\d+", explained.function)
+    assert "&lt;lambda&gt;" not in explained.to_html()
 
 
 def test_the_result_and_what_is_raised_are_kept() -> None:
@@ -125,3 +141,22 @@ def test_printing_a_record_shows_the_tree() -> None:
 def test_what_is_no_function_is_refused() -> None:
     with pytest.raises(TypeError, match="explain takes a function, not 3"):
         dk.explain(3)  # type: ignore[call-overload]
+
+
+def test_a_notebook_shows_a_record_with_its_causes_functions_picture_and_calls() -> None:
+    with dk.densify(on="allow"), dk.record_calls() as record:
+        loss(X)
+    page = record._repr_html_()
+    elements = parsed(page)
+    count = len(record.calls)
+    assert f"<header>{count} calls, {dk.explain(loss, X).densified} became dense (" in page
+    assert [
+        text for text in ("by function", "over time", "all calls") if f"<summary>{text}</summary>" not in page
+    ] == []
+    assert page.count('<li class="b-dense">') == len(dk.explain(loss, X).causes)
+    assert "<td><code>max</code></td>" in page
+    assert sum(tag == "svg" for tag, _ in elements) == 1
+    assert "@media (prefers-color-scheme: dark)" in page
+    with dk.record_calls() as nothing:
+        pass
+    assert "<header>0 calls, none became dense</header>" in nothing._repr_html_()

@@ -271,7 +271,8 @@ def test_a_protocol_without_plain_arrays_cannot_be_measured() -> None:
 def test_json_has_its_schema(report: Any) -> None:
     data = json.loads(report.to_json())
     assert list(data) == [
-        *("type", "percent", "structured_percent", "totals", "outcomes", "samples", "companions", "functions")
+        *("type", "percent", "structured_percent", "structured_range", "totals", "outcomes"),
+        *("samples", "companions", "functions"),
     ]
     assert data["samples"] == ["Imperfect[2, 2]"]
     assert data["totals"] == report.totals
@@ -279,7 +280,7 @@ def test_json_has_its_schema(report: Any) -> None:
     page = (Path(__file__).parents[2] / "docs" / "seeing.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)`", page.partition("and each of `functions`:")[2].partition("###")[0], re.MULTILINE)
     assert list(row) == [
-        *("function", "namespace", "kind", "bucket", "location", "note", "calls", "outcomes", "rules"),
+        *("function", "namespace", "kind", "bucket", "location", "note", "calls", "outcomes", "rules", "certain"),
         *listed,
     ]
     assert (row["calls"], row["outcomes"], row["takes_keywords"]) == (5, {"native": 1, "by kind": 4}, False)

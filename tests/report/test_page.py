@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
+from dispatchkit.report.audit.pairs import SHARES
 from dispatchkit.report.coverage.page import page
-from dispatchkit.report.outcomes import OUTCOMES
+from dispatchkit.report.documents import COLOURS
+from dispatchkit.report.outcomes import OUTCOMES, SHOWN
 from tests.report.subjects import Dense, Refuses
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -175,3 +180,66 @@ def test_it_lives_in_a_browser(tmp_path: Path) -> None:
         "overflow": False,
         "small": 0,
     }
+
+
+LAYOUT = """
+<script>
+const box = css => document.querySelector(css).getBoundingClientRect();
+document.title = JSON.stringify({
+  first: box(".scroll").top < box(".types").top, width: Math.round(box("table").width),
+  across: document.querySelector(".scroll").scrollWidth <= box(".scroll").width,
+  whole: [...document.querySelectorAll(".card b")].every(b => b.getClientRects().length === 1),
+  letters: getComputedStyle(document.querySelector(".cell b")).display !== "none",
+});
+</script>
+"""
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
+@pytest.mark.parametrize(("count", "width"), [(1, 1280), (8, 1920), (30, 1280), (30, 1920)])
+def test_of_many_types_the_heat_map_comes_first_and_is_as_wide_as_the_window(
+    count: int, width: int, tmp_path: Path
+) -> None:
+    rows = (*rows_with("implemented", *["dense"] * 40), Row("open", "dispatchkit", "elementwise", "by kind", calls=9))
+    reports = [Coverage(f"Type{place:02}OfMany", rows) for place in range(count)]
+    path = tmp_path / "page.html"
+    path.write_text(page(reports).replace("</body>", LAYOUT + "</body>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [str(BROWSER), *options, f"--window-size={width},900", "--dump-dom", path.as_uri()]
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
+    assert title is not None
+    found: dict[str, Any] = json.loads(title[1])
+    assert found.pop("width") > (width - 100 if count > 1 else 1000)
+    assert found == {"first": count > 1, "across": True, "whole": True, "letters": count == 30}
+
+
+def lab(colour: str) -> list[float]:
+    """Return lightness and the two opponent axes of CIELAB, in which equal distances look alike."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    x, y = 0.4339 * r + 0.3762 * g + 0.1899 * b, 0.2126 * r + 0.7152 * g + 0.0722 * b
+    z = 0.0178 * r + 0.1095 * g + 0.8727 * b
+    fx, fy, fz = (value ** (1 / 3) if value > 0.008856 else 7.787 * value + 16 / 116 for value in (x, y, z))
+    return [116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_colours_of_buckets_can_be_told_apart(scheme: str) -> None:
+    kept = [one for one in OUTCOMES if one.bucket and one.counted]
+    fills = {one.bucket: one.colours.dark_fill if scheme == "dark" else one.colours.fill for one in kept}
+    ours = {one.bucket: "a fault" if one.outcome.fault else one.bucket for one in kept}
+    near = [
+        (first, second)
+        for first, second in combinations(fills, 2)
+        if ours[first] != ours[second] and math.dist(lab(fills[first]), lab(fills[second])) < 13
+    ]
+    assert near == []
+
+
+def test_what_is_refused_and_what_raises_have_one_colour_each_in_all_reports() -> None:
+    refused, raised = SHOWN[REFUSED], COLOURS["raises"]
+    assert COLOURS[refused.how] is COLOURS[refused.share] is COLOURS[refused.bucket] is refused.colours
+    assert COLOURS["ambiguous"] is COLOURS["wrong value"] is raised is not refused.colours
+    assert "raises" not in SHARES
+    assert list(dict.fromkeys(SHARES))[-1] == refused.share == "refused"

@@ -110,6 +110,83 @@ def test_followed_rule_by_rule_it_keeps_its_promises() -> None:
     assert left == len(FULL)
 
 
+WORKLOADS = [
+    lambda x: (dk.subtract(x, x), dk.sum(x, axis=0), dk.mean(x)),
+    lambda x: (dk.multiply(x, x), dk.subtract(x, 1.0), dk.sum(x, axis=0, keepdims=True)),
+    lambda x: (dk.abs(x), dk.negative(x), dk.std(x)),
+    lambda x: (dk.sum(x), dk.sum(x, axis=1), dk.max(x)),
+    lambda x: (dk.relu(x), dk.maximum(x, 0.0), F.leaky_relu(x)),
+    lambda x: (F.mse_loss(x, x), dk.square(x), dk.mean(x, axis=1)),
+    lambda x: (dk.linalg.norm(x), dk.linalg.vector_norm(x), dk.abs(x), dk.sum(x, axis=(0, 1))),
+    lambda x: (dk.matmul(x, x), dk.linalg.trace(x), dk.sum(x, axis=0)),
+]
+
+
+@pytest.mark.parametrize("program", WORKLOADS)
+def test_a_type_that_has_rules_gets_what_each_further_one_promises(program: Any) -> None:
+    @dk.implements(dk.sum)
+    def sum_diagonal(x: Diagonal, /) -> Any:
+        return dk.sum(x.values)
+
+    @dk.implements(dk.multiply)
+    def multiply_diagonal(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
+        return Diagonal(x1.values * x2.values)
+
+    def written(name: str) -> Any:
+        def rule(*args: Any, **keywords: Any) -> Any:
+            dense = [arg.to_dense() if isinstance(arg, Diagonal) else arg for arg in args]
+            result = function(name)(*dense, **keywords)
+            return Diagonal(dk.linalg.diagonal(result)) if result.shape == (3, 3) else result
+
+        return rule
+
+    def made_dense() -> Any:
+        with dk.densify(on="allow"), dk.record_calls() as record:
+            program(X)
+        return record
+
+    before = made_dense()
+    left = events(before)
+    assert left > 0
+    advice = before.advice(9, with_kinds=False)
+    assert sum(one.calls for one in advice) == left
+    for one in advice:
+        dk.implements(function(one.operation), Diagonal)(written(one.operation))
+        left -= one.calls
+        # A rule that gives a plain array may help bodies that would go on with the type otherwise.
+        assert events(made_dense()) <= left, one
+    assert left == 0
+
+
+def test_what_a_rule_lacks_is_said_in_the_place_of_a_new_rule() -> None:
+    @dk.implements(dk.sum)
+    def sum_diagonal(x: Diagonal, /) -> Any:
+        return dk.sum(x.values)
+
+    @dk.implements(dk.abs)
+    def abs_diagonal(x: Diagonal, /) -> Any:
+        return dk.decline("not written yet")
+
+    def program(x: Any) -> None:
+        dk.sum(x, axis=0)
+        dk.abs(x)
+
+    with dk.densify(on="allow"), dk.record_calls() as record:
+        program(X)
+    advice = {one.operation: one for one in record.advice(with_kinds=False)}
+    lacks, declines = advice["sum"], advice["abs"]
+    assert (lacks.bucket, lacks.stub, lacks.unlocks, lacks.calls) == ("dense", "", (), 1)
+    assert lacks.cure.startswith("the rule of sum lacks axis: sum_diagonal(Diagonal in any position) at ")
+    assert (declines.stub, declines.unlocks) == ("", ())
+    assert declines.cure.startswith("the rule of abs declines some calls: abs_diagonal(Diagonal in any position) at ")
+    text = str(record.advice(with_kinds=False))
+    assert "     the rule of sum lacks axis: sum_diagonal" in text
+    assert "@dk.implements" not in text
+    assert text.endswith("what takes a result next may become dense then, as a new record shows")
+    fixes = {cause.function: cause.fix for cause in dk.explain(program, X).causes}
+    assert fixes == {"sum": "have the rule take axis", "abs": "have the rule take the call"}
+
+
 def test_one_rule_for_a_kind_keeps_its_promise() -> None:
     advice = recorded().advice(1, impossible=FULL)
     first = advice[0]

@@ -18,7 +18,7 @@ from textwrap import indent
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any, TypeVar
 
-from dispatchkit.errors import RegistrationError, ReplacementWarning, SignatureWarning
+from dispatchkit.errors import FieldWarning, RegistrationError, ReplacementWarning, SignatureWarning
 from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.densify import Derived, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
@@ -27,6 +27,7 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, operation_of
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import (
+    POSITIONAL,
     Registering,
     annotated_signatures,
     classes_of,
@@ -217,6 +218,7 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
         types = protocol.types
         checked = checked_declaration(types, cls, declaration, "array_type")
         check_operators("array_type", protocol, cls)
+        _warn_of_hidden(protocol, cls, checked)
         before = set(cls.__dict__)
         if types.own_method(cls) is None:
             try:
@@ -238,6 +240,18 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
         return cls
 
     return decorate
+
+
+def _warn_of_hidden(protocol: Registering, cls: type, declaration: Declaration) -> None:
+    """Warn of fields in whose place arrays have a method or an attribute."""
+    base = protocol.types.base
+    inherited = instance_attributes(base) if base is not None and issubclass(cls, base) else ()
+    for name in dict.fromkeys((*instance_attributes(cls), *(declaration.fields or ()))):
+        member = protocol.surface.members.get(name)
+        if member is not None and name not in inherited and not name.startswith("__"):
+            what = f"method x.{name}()" if inspect.isfunction(member.value) else f"attribute x.{name}"
+            text = f"array_type: the field '{name}' of {type_name(cls)} hides the {what} of arrays; name it otherwise"
+            warnings.warn(text, FieldWarning, stacklevel=3)
 
 
 def register_type(protocol: Registering, cls: type, declaration: Declaration) -> None:
@@ -392,7 +406,7 @@ def implements(
         for rule in rules:
             old = protocol.handlers.replaced_by(rule)
             # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
-            if old is not None and _module(old.handler) != _module(handler):
+            if old is not None and (_module(old.handler) != _module(handler) or _in_one_import(old.handler, handler)):
                 what = target.qualified_name if isinstance(target, Overridable) else target
                 text = f"implements: {rule} replaces {old} as the rule for {what}"
                 warnings.warn(text, ReplacementWarning, stacklevel=2)
@@ -489,7 +503,12 @@ def _make_rule(
     if not anywhere and not one_array and len(types) != count:
         raise RegistrationError(wrong_count(len(types), target, count))
     fingerprint = target.parameters.fingerprint if isinstance(target, Overridable) else ""
-    return Rule(target, types, anywhere, handler, takes, fingerprint)
+    single: tuple[str, ...] = ()
+    if isinstance(target, Kind) and not explicit:
+        single = tuple(
+            p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
+        )
+    return Rule(target, types, anywhere, handler, takes, fingerprint, single=single)
 
 
 def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:
@@ -515,6 +534,13 @@ def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]
 
 def _module(handler: Callable[..., Any]) -> str | None:
     return getattr(inspect.unwrap(handler), "__module__", None)
+
+
+def _in_one_import(first: Callable[..., Any], second: Callable[..., Any]) -> bool:
+    """Return whether a module that is imported for the first time defines two functions."""
+    scopes = [getattr(inspect.unwrap(handler), "__globals__", None) for handler in (first, second)]
+    is_importing = scopes[0] is not None and getattr(scopes[0].get("__spec__"), "_initializing", False)
+    return is_importing and scopes[0] is scopes[1] and first is not second
 
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:

@@ -463,13 +463,13 @@ class Conversions:
             done.add(cls)
             if path:
                 yield cost, cls, path
-            for edge in self._edges(cls):
+            for edge in self.of(cls):
                 if edge.target not in done:
                     heapq.heappush(
                         heap, (cost + edge.cost, losses + edge.lossy, next(order), edge.target, (*path, edge))
                     )
 
-    def _edges(self, cls: type) -> list[Conversion]:
+    def of(self, cls: type) -> list[Conversion]:
         """Return the conversions that start at a type or a superclass."""
         records = [record for record in map(self._records.find, cls.__mro__) if record is not None]
         return [edge for record in records for edge in record.owned if isinstance(edge, Conversion)]

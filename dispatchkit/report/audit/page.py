@@ -31,7 +31,7 @@ from dispatchkit.report.outcomes import OUTCOMES
 
 LISTED = 8  # operations or combinations of types that a finding lists
 WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters
-LETTERS = {one.share: one.letter.strip() or "x" for one in reversed(OUTCOMES) if one.share}
+LETTERS = {one.share: one.letter for one in OUTCOMES if one.share and one.letter.strip()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -319,6 +319,7 @@ def audit_page(audit: Audit) -> str:
         "operations": operations,
         "shares": used,
         "classes": [css_class(share) for share in used],
+        "letters": [LETTERS[share] for share in used],
         "answers": [[used.index(share), winner, answer] for share, winner, answer in answers],
         "pairs": [_run_lengths(numbers) for numbers in pairs],
         "groups": alike(audit.types, audit.pairs),
@@ -331,7 +332,7 @@ def audit_page(audit: Audit) -> str:
     chips = "".join(
         f'<li><button class="chip" type="button" aria-pressed="true" data-share="{place}" '
         f'title="{escape(SHARES[share])}">'
-        f'<i class="{css_class(share)}" aria-hidden="true"></i>{share}</button></li>'
+        f'<i class="{css_class(share)}" aria-hidden="true">{LETTERS[share]}</i>{share}</button></li>'
         for place, share in enumerate(used)
     )
     parts = {

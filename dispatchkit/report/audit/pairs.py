@@ -17,7 +17,7 @@ from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES
+from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
@@ -322,7 +322,7 @@ class Decision:
     def share(self) -> str:
         """By what it is answered."""
         if self.step is None:
-            return RAISES
+            return SHOWN[REFUSED].share
         return SHOWN[LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source].share
 
     def row(self, names: Mapping[type, str]) -> PairRow:

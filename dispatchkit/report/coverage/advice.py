@@ -10,22 +10,25 @@ from typing import TypeAlias
 
 from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import Decompose, fallback
+from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.outcome import DECLINES, REFUSED
+from dispatchkit.protocol.outcome import DECLINES, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.prediction import Prediction
-from dispatchkit.report.coverage.rows import STRUCTURED, typical
+from dispatchkit.report.coverage.rows import STRUCTURED
 from dispatchkit.report.coverage.survey import Survey, dry_calls
 from dispatchkit.report.documents import format_time, short_location, wrapped_names
 from dispatchkit.report.operations import Named, declared_operations
+from dispatchkit.testing.calls import Arguments
 from dispatchkit.wording import format_bytes
 
 # What a rule can be written for.
 Target: TypeAlias = "Overridable | Kind"
 # Of which one rule can answer all operations in the same way.
 KINDS = (kinds.elementwise, kinds.reduction)
+KEYWORD = re.compile(r"the keyword '(\w+)'")  # as rules say what they cannot be called with
+FURTHER = "counted call by call: what takes a result next may become dense then, as a new record shows"
 LINES = 3  # of the program that a suggestion names
 
 
@@ -36,13 +39,13 @@ class Event:
     Attributes
     ----------
     operation : that was called
-    form : the types of its arrays, "" for the type that lacks the rule; none for the calls of a function together
+    arguments : its own, with stand-ins in the place of arrays; None for the calls of a function together
     nbytes, nanoseconds : what became dense, and how long the call took
     line : file and line of the caller, "" where nothing was called
     """
 
     operation: Overridable
-    form: tuple[str, ...] = ()
+    arguments: Arguments | None = None
     nbytes: int = 0
     nanoseconds: int = 0
     line: str = ""
@@ -61,7 +64,8 @@ class Suggestion:
     calls : number of calls that no longer become dense
     nbytes, nanoseconds : what these made dense, and how long they took
     lines : file and line of the callers, the most frequent first
-    stub : the rule, to be filled in
+    stub : the rule, to be filled in; "" where there is one
+    cure : what that one lacks; "" where there is none
     """
 
     operation: str
@@ -73,6 +77,7 @@ class Suggestion:
     nanoseconds: int
     lines: tuple[str, ...]
     stub: str
+    cure: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class Advice:
                 lines += [f"  {line}" for line in wrapped_names(suggestion.unlocks)]
             if suggestion.lines:
                 lines.append(f"     called from {', '.join(map(short_location, suggestion.lines[:LINES]))}")
+            lines += [f"     {line}" for line in suggestion.cure.splitlines()]
             lines += [f"       {line}" for line in suggestion.stub.splitlines()]
         if not self.suggestions:
             lines.append("  nothing to add: no call became dense, or none of these can keep the structure")
@@ -174,19 +180,17 @@ def advise(
         gained = [event for event in left if event.operation in done or _keeps(after, event)]
         suggestions.append(_suggestion(needs, best, targets[best], gained))
         left = [event for event in left if event not in gained]
-    note = ""
+    note = FURTHER if any(one.lines for one in suggestions) else ""
     if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
     return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
 
 
 def _keeps(survey: Survey, event: Event) -> bool:
-    """Return whether calls such as that of an event keep the structure."""
-    if not event.form:
+    """Return whether the call of an event is certain to keep the structure."""
+    if event.arguments is None:
         return survey.row(event.operation).bucket in STRUCTURED
-    calls = [call for call in dry_calls(event.operation) if call.form == event.form]
-    verdicts = [(call.form, not call.keywords, survey.sort(call).bucket) for call in calls]
-    return bool(verdicts) and typical(verdicts) in STRUCTURED
+    return survey.verdict(event.operation, *event.arguments).is_certain
 
 
 def _targets(
@@ -229,12 +233,14 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
     names = dict.fromkeys(_name(event.operation) for event in gained if event.operation not in answered)
     lines = Counter(event.line for event in gained if event.line)
     if isinstance(target, Kind):
-        name, bucket = repr(target), ""
+        name, bucket, cures = repr(target), "", dict[str, None]()
         stub = _kind_stub(needs.survey.cls, target)
     else:
-        name, bucket = _name(target), needs.survey.row(target).bucket
-        keys = [key for event in gained for key in needs.keys(target, event)] or needs.keys(target, Event(target))
-        stub = "\n\n".join(stub_for(target, key) for key in dict.fromkeys(keys))
+        called = any(event.operation is target and event.arguments is not None for event in gained)
+        name, bucket = _name(target), Dense.outcome.name if called else needs.survey.row(target).bucket
+        calls = [call for event in gained for call in needs.calls(target, event)] or needs.calls(target, Event(target))
+        cures = dict.fromkeys(filter(None, map(_cure, calls)))
+        stub = "\n\n".join(stub_for(target, key) for key in dict.fromkeys(one.key for one in calls if not _cure(one)))
     return Suggestion(
         name,
         bucket,
@@ -245,7 +251,22 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
         sum(event.nanoseconds for event in gained),
         tuple(line for line, _ in lines.most_common()),
         stub,
+        "\n".join(cures),
     )
+
+
+def lacking_keywords(reason: str) -> str:
+    """Return the keywords for want of which a rule declines, between commas; "" where it is for another reason."""
+    return ", ".join(KEYWORD.findall(reason))
+
+
+def _cure(call: Prediction) -> str:
+    """Return what the rule lacks that there is for a call; "" where there is none."""
+    asked = next((one for one in call.asked if one.outcome is RULE and one.rule is not None), None)
+    if asked is None:
+        return ""
+    keywords, rule = lacking_keywords(asked.reason), f"the rule of {call.function.rpartition('.')[2]}"
+    return f"{rule} lacks {keywords}: {asked.rule}" if keywords else f"{rule} declines some calls: {asked.rule}"
 
 
 def _name(operation: Overridable) -> str:
@@ -272,7 +293,7 @@ class _Needs:
         self.survey = survey
         self.excluded = excluded
         self.bodies: dict[Overridable, list[Overridable] | None] = {}
-        self.inner: dict[tuple[Overridable, Overridable], list[Key]] = {}
+        self.inner: dict[tuple[Overridable, Overridable], list[Prediction]] = {}
         self.decomposes = fallback.decompose in survey.protocol.types.fallback(survey.cls)
 
     def body(self, operation: Overridable) -> list[Overridable] | None:
@@ -294,19 +315,19 @@ class _Needs:
                 if lacking is operation or lacking in needed:
                     return None
                 needed[lacking] = None
-                self.inner.setdefault((operation, lacking), []).append(failed.key)
+                self.inner.setdefault((operation, lacking), []).append(failed)
                 survey = self.survey.supposing(needed)
                 failed = _call_without_answer(survey.sort(call).prediction)
         # Where nothing is lacking and the call became dense all the same, it was by its values.
         return list(needed) or None
 
-    def keys(self, target: Overridable, event: Event) -> list[Key]:
-        """Return the types with which a rule is called: by an event, or by the body of the event's operation."""
+    def calls(self, target: Overridable, event: Event) -> list[Prediction]:
+        """Return the calls that a rule is to answer: that of an event, or those of the body of its operation."""
         if event.operation is not target:
             return self.inner.get((event.operation, target), [])
-        calls = dry_calls(event.operation)
-        fitting = [call for call in calls if call.form == event.form] or calls
-        return [call.key(self.survey.cls) for call in fitting[:1]]
+        if event.arguments is not None:
+            return [self.survey.verdict(target, *event.arguments).prediction]
+        return [self.survey.sort(call).prediction for call in dry_calls(target)[:1]]
 
     def held(self, wanted: Iterable[Overridable], written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations that keep the structure once some have a rule."""

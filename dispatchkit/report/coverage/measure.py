@@ -93,6 +93,7 @@ def measured_row(
         calls=len(outcomes),
         outcomes=dict(Counter(sorted((outcome.bucket for outcome in outcomes), key=rank))),
         rules=entries,
+        certain=sum(outcome.bucket in STRUCTURED for outcome in outcomes),
         results=dict(Counter(_result_name(outcome.call_result.result) for outcome in outcomes if outcome.step)),
         takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
         time_ratio=_time_ratio(survey.protocol, deciding),

@@ -16,6 +16,7 @@ from dispatchkit.report.coverage.rows import (
     measurements,
     page_lines,
     share,
+    structured_range,
 )
 from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
 
@@ -34,10 +35,22 @@ def per_cent(value: float) -> str:
     return "< 1 %" if 0 < value < 0.5 else f"{value:.0f} %"
 
 
-def headline(report: Report) -> str:
-    """Return the two shares in words."""
-    kept, answered = per_cent(report.structured_percent), per_cent(report.percent)
-    return f"{kept} of the calls keep the structure, {answered} are answered"
+def per_cent_range(bounds: tuple[float, float]) -> str:
+    """Write the least and the largest that a share can be.
+
+    >>> per_cent_range((7.9, 10.6)), per_cent_range((0.2, 10.6)), per_cent_range((10.0, 10.0))
+    ('8 to 11 %', '< 1 to 11 %', '10 %')
+    """
+    least, largest = map(per_cent, bounds)
+    return largest if least == largest else f"{least.removesuffix(' %')} to {largest}"
+
+
+HEADLINE = "{} of the calls keep the structure, {} are answered"
+
+
+def _shares(report: Report) -> tuple[str, str]:
+    """Return how many calls keep the structure, and how many are answered."""
+    return per_cent_range(report.structured_range), per_cent(report.percent)
 
 
 def report_document(report: Report) -> Document:
@@ -51,7 +64,7 @@ def report_document(report: Report) -> Document:
     ]
     totals.append(("all functions", str(len(report.rows)), str(sum(counts.values())), "", ""))
     heads = ("bucket", "functions", "calls", "of calls", "what it means")
-    parts: list[Part] = [Title("coverage of", 1, [report.type], headline(report)), *_samples([report])]
+    parts: list[Part] = [Title("coverage of", 1, [report.type], HEADLINE.format(*_shares(report))), *_samples([report])]
     parts += [
         Table(heads, totals, right=(1, 2, 3), code=()),
         _shares_by(report, "namespace"),
@@ -71,7 +84,8 @@ def _shares_by(report: Report, name: str) -> Table:
     for group in dict.fromkeys(getattr(row, name) for row in report.rows):
         part = [row for row in report.rows if getattr(row, name) == group]
         answered = [bucket for bucket in report.buckets if OUTCOME_OF[bucket].answered]
-        rows.append((group, per_cent(share(part, STRUCTURED)), per_cent(share(part, answered)), str(len(part))))
+        kept = per_cent_range(structured_range(part))
+        rows.append((group, kept, per_cent(share(part, answered)), str(len(part))))
     return Table((f"by {name}", "keep structure", "answered", "functions"), rows, right=(1, 2, 3))
 
 
@@ -131,10 +145,11 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
         parts.append(Names([f"{number}={name}" for number, name in zip(heads, names, strict=True)]))
     numbers = tuple(range(1, len(reports) + 1))
     named = () if letters else numbers
-    totals = [
-        ("keep the structure", *(per_cent(report.structured_percent) for report in reports), "of the calls"),
-        ("answered", *(per_cent(report.percent) for report in reports), "of the calls"),
-    ]
+    certain, possible = ([per_cent(report.structured_range[end]) for report in reports] for end in (0, 1))
+    totals = [("keep the structure", *possible, "of the calls" if certain == possible else "of the calls at most")]
+    if certain != possible:
+        totals.insert(0, ("keep the structure", *certain, "of the calls at least"))
+    totals.append(("answered", *(per_cent(report.percent) for report in reports), "of the calls"))
     for bucket, text in all_buckets(reports).items():
         counts = [report.totals.get(bucket, 0) for report in reports]
         if any(counts):
@@ -176,8 +191,9 @@ def page(reports: Sequence[Report]) -> str:
         "cards": "\n".join(map(_card, reports)),
         "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
         "chips": "\n".join(_chips(reports)),
-        # So many columns fit on a screen that the table need not scroll in itself.
+        # So many columns fit on a screen that the table need not scroll in itself; and so many only as letters.
         "few": " few" if len(reports) <= 6 else "",
+        "size": "" if len(reports) <= 6 else "wide" if len(reports) <= 12 else "wide many",
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
@@ -192,15 +208,16 @@ def _first(rows: Iterable[Row | None]) -> Row:
 def _card(report: Report) -> str:
     """Return what stands above the table of one type: shares, and a bar of the buckets."""
     counted = {bucket: count for bucket, count in report.outcomes.items() if count}
-    words = ", ".join(f"{count} calls {bucket}" for bucket, count in counted.items())
+    label = ", ".join(f"{count} calls {bucket}" for bucket, count in counted.items())
+    words = HEADLINE.format(*(f"<b>{escape(text)}</b>" for text in _shares(report)))
     spans = "".join(
         f'<span class="{css_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items()
     )
     samples = ", ".join(report.data().get("samples", ()))
     note = f'<p class="soft">Measured on {escape(samples)}</p>' if samples else '<p class="soft">Nothing was called</p>'
     return (
-        f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{escape(headline(report))}</p>'
-        f'<div class="bar" role="img" aria-label="{escape(words)}">{spans}</div>{note}</div>'
+        f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{words}</p>'
+        f'<div class="bar" role="img" aria-label="{escape(label)}">{spans}</div>{note}</div>'
     )
 
 

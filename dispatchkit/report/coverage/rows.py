@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from dispatchkit.report.documents import Reported
-from dispatchkit.report.outcomes import OUTCOMES
+from dispatchkit.report.outcomes import OUTCOMES, UNDECIDED
 from dispatchkit.wording import format_bytes
 
 _NAMED = [one for one in OUTCOMES if one.bucket]
@@ -59,6 +59,7 @@ class Row:
     calls : number of its sample calls
     outcomes : number of calls that end in each bucket, the best first
     rules : all that the type has for it, those for pairs and for its kind, too
+    certain : number of calls that keep the structure whether or not a rule that may decline does
     """
 
     function: str
@@ -70,6 +71,7 @@ class Row:
     calls: int = 0
     outcomes: Mapping[str, int] = field(default_factory=dict)
     rules: tuple[RuleEntry, ...] = ()
+    certain: int = 0
 
     @property
     def qualified_name(self) -> str:
@@ -156,6 +158,13 @@ def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
     return 100 * sum(counted[bucket] for bucket in buckets) / whole if whole else 100.0
 
 
+def structured_range(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return per cent of the calls that are certain to keep the structure, and of those that do if no rule declines."""
+    whole = counted_outcomes(rows).total()
+    certain = 100 * sum(row.certain for row in rows) / whole if whole else 100.0
+    return certain, share(rows, (*STRUCTURED, UNDECIDED.name))
+
+
 @dataclass(frozen=True, repr=False)
 class Report(Reported):
     """What a type covers, in numbers.
@@ -189,6 +198,15 @@ class Report(Reported):
         return share(self.rows, STRUCTURED)
 
     @property
+    def structured_range(self) -> tuple[float, float]:
+        """Per cent of the sample calls that are certain to keep the structure, and of those that may; after calls one.
+
+        A rule may decline if its registration or return annotation allows it. Those that may keep the structure are
+        those of `structured_percent` and those that depend on values.
+        """
+        return structured_range(self.rows)
+
+    @property
     def percent(self) -> float:
         """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
         return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
@@ -199,6 +217,7 @@ class Report(Reported):
             "type": self.type,
             "percent": round(self.percent, 2),
             "structured_percent": round(self.structured_percent, 2),
+            "structured_range": [round(bound, 2) for bound in self.structured_range],
             "totals": self.totals,
             "outcomes": self.outcomes,
             "functions": [asdict(row) for row in self.rows],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
@@ -24,7 +24,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import promise_of
-from dispatchkit.report.coverage.rows import FAULTS, Row, RuleEntry, rank, typical
+from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
@@ -170,6 +170,11 @@ class Verdict:
         return tuple(answer.rule for answer in asked if answer.rule is not None and answer.verdict != PASSED_OVER)
 
     @property
+    def is_certain(self) -> bool:
+        """Whether the call keeps the structure even where every rule declines that may."""
+        return self.bucket in STRUCTURED and not self.prediction.depends_on_values
+
+    @property
     def note(self) -> str:
         """What else is to be said: other types in the call, why nobody answers, on what it depends."""
         prediction = self.prediction
@@ -250,29 +255,33 @@ class Survey:
         notes += [deciding.note] if deciding.note else []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
-        return Row(
-            *place, bucket, "" if by is None else by.location, ", ".join(notes), len(calls), dict(buckets), entries
-        )
+        location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
+        return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(buckets), entries, certain)
 
     def sort(self, call: DryCall) -> Verdict:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
         worst = self.verdicts.get(call)
         if worst is None:
             each = [
-                Verdict(self._bucket(call, prediction), prediction)
+                Verdict(self._bucket_of(call, prediction), prediction)
                 for prediction in call.predictions(self.cls, self.memory)
             ]
-            worst = self.verdicts[call] = max(each, key=lambda verdict: rank(verdict.bucket))
+            worst = self.verdicts[call] = max(each, key=lambda verdict: (rank(verdict.bucket), not verdict.is_certain))
         return worst
 
-    def _bucket(self, call: DryCall, prediction: Prediction) -> str:
+    def verdict(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Verdict:
+        """Return how a call ends, which has arrays or stand-ins for them, inside `measuring`."""
+        prediction = predict(operation, args, kwargs, self.memory)
+        return Verdict(self._bucket(prediction), prediction)
+
+    def _bucket(self, prediction: Prediction) -> str:
         by = prediction.by
         if by is None or prediction.error:
-            bucket = "refused"
-        elif by.verdict == DEPENDS:
-            bucket = UNDECIDED.name
-        else:
-            bucket = outcome_of(by, self.cls).bucket
+            return "refused"
+        return UNDECIDED.name if by.verdict == DEPENDS else outcome_of(by, self.cls).bucket
+
+    def _bucket_of(self, call: DryCall, prediction: Prediction) -> str:
+        bucket = self._bucket(prediction)
         promised = call.operation in self.closed and not any(call.form)
         if promised and bucket not in FAULTS and not self._keeps(bucket, prediction):
             return "plain result"

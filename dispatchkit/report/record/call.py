@@ -6,7 +6,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, NoneType
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Chain, Step
-from dispatchkit.protocol.densify import known_layout
+from dispatchkit.protocol.densify import Derived, known_layout
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import frame_outside, line_of
 from dispatchkit.protocol.handlers import type_name
@@ -24,8 +24,11 @@ from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed,
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.report.outcomes import OUTCOMES
+from dispatchkit.protocol.parameters import Layout as StandInLayout
+from dispatchkit.protocol.prediction import make_stand_in
+from dispatchkit.report.outcomes import DENSE, OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
+from dispatchkit.testing.calls import Arguments
 
 # Shape and dtype of an array, None for what it does not tell without becoming dense.
 Layout: TypeAlias = "tuple[tuple[int, ...] | None, Any]"
@@ -36,8 +39,8 @@ Place: TypeAlias = "tuple[CodeType, int]"
 # thread; name of the asyncio task, "" outside of any.
 Began: TypeAlias = "tuple[Key | None, tuple[type, ...], list[Layout], Place | None, str, int, str]"
 # After it: the type of the result; who answers such calls, None where nobody else than the default can; class and first
-# line of what it raised, or ""; whether nobody answered.
-Came: TypeAlias = "tuple[type, Chain | None, str, bool]"
+# line of what it raised, or ""; whether nobody answered; the arguments with stand-ins for arrays, if it became dense.
+Came: TypeAlias = "tuple[type, Chain | None, str, bool, Arguments | None]"
 
 NUMBERS = frozenset({bool, int, float, complex})
 # What an index holds besides arrays and slices.
@@ -46,6 +49,7 @@ NO_LAYOUT: Layout = (None, None)
 ndarray = np.ndarray
 # From `began_of` to what called the function of the library, where all observers are silent.
 FRAMES = 5
+OBSERVE = observe.__code__
 
 
 class _Thread(threading.local):
@@ -70,42 +74,54 @@ def began_of(call: CallEvent) -> Began:
         by_place = parameters.positional == len(values)
         if not by_place:
             values = _arrays(operation, call)
-        types = (*map(type, values),)
+        if len(values) == 2:
+            first, second = values
+            types = type(first), type(second)
+        else:
+            types = (*map(type, values),)
         if NoneType in types:
             by_place, values = False, [value for value in values if value is not None]
             types = (*map(type, values),)
         is_plain = True
-        for value in values:
-            cls = type(value)
-            if cls is Tensor is base and type(array := value.array) is ndarray:
-                layouts.append((array.shape, array.dtype))
-            elif cls in NUMBERS:
-                layouts.append(NO_LAYOUT)
-            else:
-                is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
-                layouts.append(_layout(value, outer))
+        try:
+            for value in values:
+                cls = type(value)
+                if cls is Tensor is base and type(array := value.array) is ndarray:
+                    layouts.append((array.shape, array.dtype))
+                elif cls in NUMBERS:
+                    layouts.append(NO_LAYOUT)
+                else:
+                    here.call = UNSEEN  # a property of a type's own may make calls, for the record alone
+                    is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
+                    layouts.append(_layout(value, cls))
+        finally:
+            if here.call is UNSEEN:
+                here.call = outer
         if not is_plain:
             key = types if by_place else parameters.key(call.args, call.kwargs)
     # The frames of a call inside of another lead to that one, whose place is known.
-    known = outer is not None and outer.began is not None and is_observed() is not None
-    frame = frame_outside(FRAMES, observe.__code__ if known else None)
-    place = None if frame is None else (frame.f_code, frame.f_lasti)
+    if outer is not None and outer.began is not None and is_observed() is not None:
+        frame = frame_outside(FRAMES, OBSERVE)
+        # It runs in the same thread and task.
+        return key, types, layouts, None if frame is None else (frame.f_code, frame.f_lasti), *outer.began[4:]
+    frame = frame_outside(FRAMES)
+    assert frame is not None  # which it is only where some code stops it
     thread, ident = _here.both
     asyncio: Any = sys.modules.get("asyncio")
     # Asking for the task where no loop runs raises an error, which takes longer than all else here.
     task = "" if asyncio is None or asyncio._get_running_loop() is None else _name_of(asyncio.current_task())
-    return key, types, layouts, place, thread.name, ident, task
+    return key, types, layouts, (frame.f_code, frame.f_lasti), thread.name, ident, task
 
 
 def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
     """Return what is noted of a call after it is made."""
     key, asked, operation = call.began[0], call.asked, call.operation
     if key is None and error is None and asked is None:
-        return type(result), None, "", False
+        return type(result), None, "", False, None
     text = "" if error is None else _error_text(error)
     if operation is None or isinstance(asked, Mode):
-        return type(result), None, text, False
-    chain, nobody = None, True
+        return type(result), None, text, False, None
+    chain, nobody, arguments = None, True, None
     try:
         nobody = error is not None and _is_unanswered(operation, call, error)
         if key is None:
@@ -113,18 +129,44 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
         chain = operation.chains.get(key) or operation.protocol.chain(operation, key)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
         nobody = True
-    return type(result), chain, text, nobody
+    if call.reason and chain is not None and (asked or chain.steps[0]).source is DENSE:
+        arguments = _with_stand_ins(call, operation)
+    return type(result), chain, text, nobody, arguments
 
 
-def _layout(value: Any, outer: CallEvent | None) -> Layout:
-    here.call = UNSEEN  # a property of the type's own may make calls, for the record alone
+def _with_stand_ins(call: CallEvent, operation: Overridable) -> Arguments:
+    """Return the arguments of a call with stand-ins in the place of arrays, so that none is kept alive."""
+    protocol = operation.protocol
+
+    def stand_in(_: str, value: Any) -> Any:
+        cls = type(value)
+        if cls is protocol.types.base or protocol.types.wrapped_always(cls) or protocol.types.participates(cls):
+            shape, dtype = _layout(value, cls)
+            return make_stand_in(protocol, (cls,), StandInLayout(shape, dtype))
+        return value
+
+    here.call = UNSEEN
     try:
-        shape, dtype = known_layout(value)
+        return operation.parameters.replace(call.args, call.kwargs, stand_in)
+    finally:
+        here.call = call.outer
+
+
+def _layout(value: Any, cls: type) -> Layout:
+    """Return shape and dtype of an array; asked for while `here.call` is `UNSEEN`."""
+    try:
+        if _supplies_layout(cls):
+            shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+        else:
+            shape, dtype = known_layout(value)
         return None if shape is None else tuple(shape), dtype
     except Exception:  # noqa: BLE001  # a type's own property may raise anything, and is only asked for the record
-        return None, None
-    finally:
-        here.call = outer
+        return NO_LAYOUT
+
+
+@lru_cache(maxsize=256)
+def _supplies_layout(cls: type) -> bool:
+    return not any(isinstance(getattr(cls, name, None), Derived) for name in ("shape", "dtype"))
 
 
 def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
@@ -207,6 +249,7 @@ class TracedCall:
     result : name of the result's type, "" where it raised
     error : class and first line of the exception, "" where it did not raise
     asked : the type that answered by its rule or fallback, None for plain tensors and modes
+    arguments : its own, with stand-ins for arrays, of a call that became dense; None of others
     """
 
     function: str
@@ -233,6 +276,7 @@ class TracedCall:
     result: str = ""
     error: str = ""
     asked: type | None = None
+    arguments: Arguments | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -277,7 +321,7 @@ def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> 
     came: Came | None = call.came
     if came is None or not call.ended:
         return record
-    result, chain, error, nobody = came
+    result, chain, error, nobody, record.arguments = came
     record.duration = call.ended - call.started
     record.self_time = max(record.duration - call.inside, 0)
     record.densified, record.self_densified, record.reason = call.dense + call.dense_inside, call.dense, call.reason

@@ -16,7 +16,16 @@ from dispatchkit.protocol.observers import CallEvent, Observer, active_observer,
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall, began_of, came_of, trace_call
-from dispatchkit.report.record.summary import Order, Summary, recorded_advice, summarise, tree_of
+from dispatchkit.report.record.summary import (
+    Order,
+    Summary,
+    calls_html,
+    causes_of,
+    headline,
+    recorded_advice,
+    summarise,
+    tree_of,
+)
 from dispatchkit.report.record.timeline import Timeline, chrome_trace
 
 MAX_CALLS = 100_000
@@ -186,6 +195,11 @@ class Trace(Observer):
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+    def _repr_html_(self) -> str:
+        calls = self.calls
+        causes = causes_of(calls)
+        return calls_html(headline(calls, causes), causes, calls, self.dropped, self.timeline().svg)
 
     def __str__(self) -> str:
         return tree_of(self.calls, self.dropped)

@@ -6,14 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.protocol.fallbacks.strategies import Dense
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.coverage.advice import Advice, Event, advise
+from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
 from dispatchkit.report.coverage.survey import Survey, measuring
-from dispatchkit.report.documents import Table, format_time, short_location
+from dispatchkit.report.documents import Table, css_class, format_time, short_location, style
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.wording import format_bytes
@@ -82,7 +82,7 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
         between = "" if inner == call.name else f"{inner}, which its body calls, or for "
         return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
-        return "declined", "have the rule take the call"
+        return "declined", f"have the rule take {lacking_keywords(call.reason) or 'the call'}"
     return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
 
 
@@ -131,7 +131,7 @@ def recorded_advice(
     events = [
         Event(
             tensor_protocol.operations[call.function],
-            tuple("" if name == type_name(chosen) else name for name in call.types),
+            call.arguments,
             call.self_densified,
             call.duration,
             call.place,
@@ -306,3 +306,53 @@ def _commonest(counts: Counter[str]) -> str:
         return common[0][0]
     rest = len(counts) - len(common)
     return ", ".join(f"{text} ×{count}" for text, count in common) + (f", {rest} more" if rest else "")
+
+
+RULES = """
+& { color: var(--ink); background: var(--paper); max-width: 70rem; border: 1px solid var(--line); border-radius: 8px;
+  font: 14px/1.5 system-ui, sans-serif; overflow: hidden; text-align: left; }
+& header, & li, & details { padding: 8px 14px; }
+& header { font-weight: 600; border-bottom: 1px solid var(--line); }
+& ol { margin: 0; padding: 0; list-style: none; }
+& li { border-left: 4px solid var(--e); border-bottom: 1px solid var(--line);
+  white-space: pre-wrap; overflow-wrap: anywhere; }
+& details { overflow-x: auto; }
+& summary { cursor: pointer; }
+& table { border-collapse: collapse; }
+& th, & td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid var(--line); font-size: 13px;
+  white-space: nowrap; color: var(--ink); }
+& .n { text-align: right; }
+& pre { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
+"""
+
+
+def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
+    """Return how many calls there are, how many became dense, and for how many reasons."""
+    densified, nbytes = sum(cause.count for cause in causes), sum(cause.nbytes for cause in causes)
+    dense = f"{densified:,} became dense ({format_bytes(nbytes)})" if densified else "none became dense"
+    reasons = f", for {len(causes)} reason{'' if len(causes) == 1 else 's'}" if causes else ""
+    return f"{len(calls):,} call{'' if len(calls) == 1 else 's'}, {dense}{reasons}"
+
+
+def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], dropped: int, picture: str) -> str:
+    """Return calls as a piece of HTML with a style of its own: why they became dense, then all, which open on request.
+
+    Parameters
+    ----------
+    head : what stands above
+    causes : why calls became dense
+    calls, dropped : the calls, and how many later ones were not kept
+    picture : of them over time, as SVG
+    """
+    css = css_class(Dense.outcome.name)
+    items = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in causes)
+    parts = {
+        "by function": summarise(calls, "function", "self", dropped)._table().html(),
+        "over time": picture,
+        "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",
+    }
+    folded = "".join(f"<details><summary>{name}</summary>{part}</details>" for name, part in parts.items())
+    rules = style(".dk-function", RULES, [Dense.outcome.name])
+    return (
+        f'<div class="dk-function"><style>{rules}</style><header>{escape(head)}</header><ol>{items}</ol>{folded}</div>'
+    )
