@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dispatchkit.autograd.graph import packed, unpacked
+from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
@@ -43,7 +43,7 @@ class TensorLeaves:
             value = _with(value, path, tensor)
         return value
 
-    def emptied(self, value: Any) -> Any:
+    def without_tensors(self, value: Any) -> Any:
         """Return a copy of a value with None in place of its tensors."""
         return self.put(value, [None] * len(self.paths))
 
@@ -63,7 +63,7 @@ def tensor_leaves(value: Any) -> TensorLeaves:
     return TensorLeaves(cls, tuple([path for path, leaf in members if isinstance(leaf, Storage)]))
 
 
-def mapped(value: Any, change: Any) -> Any:
+def map_tensors(value: Any, change: Any) -> Any:
     """Return a value with each tensor in it changed; one without tensors is returned itself."""
     layout = tensor_leaves(value)
     return value if layout is NO_LEAVES else layout.put(value, [change(tensor) for tensor in layout.take(value)])
@@ -214,7 +214,7 @@ class FunctionCtx:
         InplaceError : if one of them was changed in place since
         """
         if self._kept_for_backward is not None:
-            return self._kept_for_backward.restored(self._function_name)
+            return self._kept_for_backward.restore(self._function_name)
         return self.to_save if self.saved_for_forward is None else self.saved_for_forward
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
@@ -247,15 +247,15 @@ class Saved:
         tensors = values
         if not all(value is None or isinstance(value, Storage) for value in values):
             parts = list(map(tensor_leaves, values))
-            self.layout = [(p, p.emptied(value)) for p, value in zip(parts, values, strict=True)]
+            self.layout = [(p, p.without_tensors(value)) for p, value in zip(parts, values, strict=True)]
             tensors = [tensor for p, value in zip(parts, values, strict=True) for tensor in p.take(value)]
         self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]
         self.outputs = {i: outputs[id(t)] for i, t in enumerate(tensors) if id(t) in outputs}
         kept = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
-        self.tensors: list[Any] = packed(node.name, kept)
+        self.tensors: list[Any] = pack_for_backward(node.name, kept)
         self.node = weakref.ref(node)
 
-    def restored(self, name: str) -> tuple[Any, ...]:
+    def restore(self, name: str) -> tuple[Any, ...]:
         """Return the values, outputs with their place in the graph.
 
         Parameters
@@ -272,7 +272,7 @@ class Saved:
             raise AutogradError(FREED.format(name=name))
         tensors = []
         for i, kept in enumerate(self.tensors):
-            tensor = unpacked(kept)
+            tensor = unpack_saved(kept)
             if i in self.outputs:
                 tensors.append(_output(node, self.outputs[i], tensor))
                 continue

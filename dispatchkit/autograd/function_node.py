@@ -76,7 +76,7 @@ class FunctionNode(CallNode):
 SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
-def recorded(
+def record_call(
     operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...], r: Any
 ) -> Any:
     """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
@@ -101,7 +101,7 @@ def recorded(
                 _save(node, ctx, {id(r): 0})
                 _enter(r, node)
             return r
-    return _Outputs(ctx, given, r).placed(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
+    return _Outputs(ctx, given, r).place(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
 
 
 def _node(
@@ -148,7 +148,7 @@ class _Outputs:
 
     Parameters
     ----------
-    ctx, given, r : as for `recorded`
+    ctx, given, r : as for `record_call`
     """
 
     def __init__(self, ctx: FunctionCtx, given: Sequence[Any], r: Any) -> None:
@@ -166,7 +166,7 @@ class _Outputs:
         if not self.dirty.issubset(map(id, self.tensors)):
             raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
 
-    def placed(self, node: FunctionNode | None) -> Any:
+    def place(self, node: FunctionNode | None) -> Any:
         """Return the result with each tensor in its place.
 
         Parameters
@@ -189,7 +189,7 @@ class _Outputs:
     def _vertices(self, node: FunctionNode, flows: Sequence[bool]) -> list[Vertex | None]:
         """Describe the outputs to the node, save, and return the place of each tensor."""
         alone = not self.several and self.layout[0] is TENSOR
-        emptied = [parts.emptied(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
+        emptied = [parts.without_tensors(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
         _describe(node, self.tensors, None if alone else list(zip(self.layout, emptied, strict=True)))
         new_outputs = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
         _save(node, self.ctx, new_outputs)
@@ -239,7 +239,7 @@ OUTSIDE = (
 )
 
 
-def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bool) -> list[Any]:
+def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bool) -> list[Any]:
     """Return the cotangent of each tensor of a recorded call, None where there is none.
 
     Parameters
@@ -272,7 +272,7 @@ def pulled(backward: Callable[..., Any], node: FunctionNode, g: Any, *, live: bo
             continue
         for part in (grad,) if parts is TENSOR else _parts_of_gradient(node, index, parts, grad):
             edge = node.edges[len(result)]
-            result.append(None if part is None or edge is None else _checked(node, index, part, edge, live))
+            result.append(None if part is None or edge is None else _check_gradient(node, index, part, edge, live))
     if not is_grad_enabled():
         return result
     if live and getattr(backward, "once_differentiable", False):
@@ -318,7 +318,7 @@ def _parts_of_gradient(node: FunctionNode, index: int, parts: TensorLeaves, grad
     )
 
 
-def _checked(node: FunctionNode, index: int, grad: Any, edge: Vertex, live: bool) -> Any:
+def _check_gradient(node: FunctionNode, index: int, grad: Any, edge: Vertex, live: bool) -> Any:
     """Return a gradient as the sweep takes it."""
     if not isinstance(grad, (Storage, np.ndarray, np.generic)):
         raise AutogradError(

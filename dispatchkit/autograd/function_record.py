@@ -12,8 +12,8 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.autograd.function_context import NO_LEAVES, TENSOR, FunctionCtx, mapped, tensor_leaves
-from dispatchkit.autograd.function_node import FunctionNode, pulled, recorded, stretches_to
+from dispatchkit.autograd.function_context import NO_LEAVES, TENSOR, FunctionCtx, map_tensors, tensor_leaves
+from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
@@ -30,7 +30,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import randomness_at
 from dispatchkit.transforms.dual import tangent_at, value_at
-from dispatchkit.transforms.tracer import reopened, top_level
+from dispatchkit.transforms.tracer import reopen_level, top_level
 from dispatchkit.tree import with_members
 
 COMBINED = (
@@ -39,7 +39,7 @@ COMBINED = (
 )
 
 
-def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
+def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
     """Return outputs with their tangents, by the `jvp` of a `Function`.
 
     Raises
@@ -49,7 +49,7 @@ def pushed(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> Any:
     """
     level = top.level
     jvp = record.method("jvp")
-    values = tuple([mapped(arg, lambda x: value_at(x, level)) for arg in args])
+    values = tuple([map_tensors(arg, lambda x: value_at(x, level)) for arg in args])
     if not record.separate and any(isinstance(x, Tracer) for x in values):
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
@@ -148,7 +148,7 @@ def _in_batch(x: Any, level: int) -> bool:
 
 def _inside(value: Any, level: int) -> Any:
     """Return a value with the arrays inside the batches of a level."""
-    return mapped(value, lambda x: x.value if _in_batch(x, level) else x)
+    return map_tensors(value, lambda x: x.value if _in_batch(x, level) else x)
 
 
 def _batched_parts(value: Any, level: int) -> list[bool]:
@@ -173,7 +173,7 @@ class _Call:
     shapes: list[list[tuple[int, ...]]]
     outputs: list[list[bool]] = field(default_factory=list)
 
-    def wrapped(self, values: Sequence[Any], batched: Sequence[Sequence[bool]]) -> list[Any]:
+    def wrap(self, values: Sequence[Any], batched: Sequence[Sequence[bool]]) -> list[Any]:
         """Return values with batches where the tensors differ."""
         result = []
         for value, differing in zip(values, batched, strict=True):
@@ -191,7 +191,7 @@ class _Call:
 
     def with_batches(self, output: Any) -> Any:
         """Return an output with its batches again."""
-        return _with_members(output, self.wrapped(_members(output), self.outputs))
+        return _with_members(output, self.wrap(_members(output), self.outputs))
 
 
 class _Context:
@@ -235,10 +235,10 @@ class _Context:
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        return tuple(self._call.wrapped(self._ctx.saved_tensors, self._ctx.saved_in_batches))
+        return tuple(self._call.wrap(self._ctx.saved_tensors, self._ctx.saved_in_batches))
 
 
-def vmapped(cls: Any, base: Any) -> Any:
+def vmap_function(cls: Any, base: Any) -> Any:
     """Return the `Function` that runs the methods of another on batches, its first argument being the call.
 
     Parameters
@@ -248,24 +248,24 @@ def vmapped(cls: Any, base: Any) -> Any:
     """
 
     def forward(call: _Call, *args: Any) -> Any:
-        return call.without_batches(cls.forward(*call.wrapped(args, call.inputs)))
+        return call.without_batches(cls.forward(*call.wrap(args, call.inputs)))
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call, *args = inputs
         ctx.call, ctx.attributes = call, {}
-        cls.setup_context(_Context(ctx, call), tuple(call.wrapped(args, call.inputs)), call.with_batches(output))
+        cls.setup_context(_Context(ctx, call), tuple(call.wrap(args, call.inputs)), call.with_batches(output))
 
     def backward(ctx: Any, *cotangents: Any) -> Any:
         call = ctx.call
-        with reopened(call.level):
-            result = cls.__overridable__.backward()(_Context(ctx, call), *call.wrapped(cotangents, call.outputs))
+        with reopen_level(call.level):
+            result = cls.__overridable__.backward()(_Context(ctx, call), *call.wrap(cotangents, call.outputs))
         grads = list(result) if isinstance(result, (tuple, list)) else [result]
         places = zip(grads, call.inputs, call.shapes, strict=False)
         return None, *(_unbatched_gradient(call, g, batched, shapes) for g, batched, shapes in places)
 
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         call = ctx.call
-        result = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrapped(tangents, call.inputs))
+        result = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrap(tangents, call.inputs))
         return _with_members(result, [_inside(t, call.level) for t in _members(result)])
 
     rules = (forward, setup_context, backward, jvp)
@@ -429,9 +429,9 @@ class FunctionRecord(Overridable):
         if kwargs or len(args) < self._full:
             args = self._inputs(args, kwargs)
         inputs = tuple([TENSOR if isinstance(arg, Storage) else NO_LEAVES for arg in args])
-        given = [arg for arg in args if isinstance(arg, Storage)]
+        tensors = [arg for arg in args if isinstance(arg, Storage)]
         ctx, result = self._run(args, tuple([isinstance(arg, Storage) and arg._node is not None for arg in args]))
-        return recorded(self, ctx, given, inputs, result)
+        return record_call(self, ctx, tensors, inputs, result)
 
     def _apply_to_types(self, *args: Any, **kwargs: Any) -> Any:
         """Run and record a call whose arguments may hold tensors in their fields."""
@@ -445,7 +445,7 @@ class FunctionRecord(Overridable):
         parts = [layout.take(arg) for layout, arg in zip(inputs, args, strict=True)]
         ctx, result = self._run(args, _needs(parts))
         seen = copy.copy(ctx)
-        return recorded(self, ctx, [tensor for tensors in parts for tensor in tensors], inputs, result), seen
+        return record_call(self, ctx, [tensor for tensors in parts for tensor in tensors], inputs, result), seen
 
     def _run(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
         cls = self.cls
@@ -515,12 +515,12 @@ class FunctionRecord(Overridable):
     @override
     def call_transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, kwargs)
-        return pushed(self, top, inputs) if isinstance(top, Dual) else in_batches(self, top, inputs)
+        return push_tangents(self, top, inputs) if isinstance(top, Dual) else in_batches(self, top, inputs)
 
     @functools.cached_property
     def vmapped(self) -> Any:
         """The `Function` that runs the methods of this one on batches."""
-        return vmapped(self.cls, self.base)
+        return vmap_function(self.cls, self.base)
 
     def backward(self) -> Callable[..., Any]:
         """Return the method that pulls cotangents back, under whichever of its names.
@@ -543,11 +543,11 @@ class FunctionRecord(Overridable):
         """Return the raw cotangent of each tensor of a recorded call."""
         backward = self.backward()
         with no_grad():
-            return pulled(backward, node, g, live=False)
+            return pull_cotangents(backward, node, g, live=False)
 
     def pull_live(self, node: FunctionNode, g: Any) -> list[Any]:
         """Return the cotangents as tensors of the graph."""
-        return pulled(self.backward(), node, g, live=True)
+        return pull_cotangents(self.backward(), node, g, live=True)
 
 
 def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:

@@ -96,7 +96,7 @@ class Check:
             if options.check_backward_ad:
                 self.backward(numerical, jacobians)
             if options.check_undefined_grad and options.check_backward_ad:
-                self.undefined()
+                self.check_undefined()
 
     def _count(self) -> int:
         """Return how many steps the whole check takes."""
@@ -184,7 +184,7 @@ class Check:
                         f"{self.point.leaves[i].dtype}"
                     )
 
-    def undefined(self) -> None:
+    def check_undefined(self) -> None:
         """Raise if an output without a gradient does not count as one whose gradient is zero."""
         outputs = {o: y for o, y in self.point.outputs.items() if y.requires_grad}
         rng = np.random.default_rng(1)

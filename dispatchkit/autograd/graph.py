@@ -45,8 +45,8 @@ class Packing(Observer):
     def _pack_node(self, node: Node, outputs: Mapping[int, Storage]) -> None:
         """Pack the values of a node; it is changed once all hooks have run."""
         name = node.name
-        saved = self.packed(name, node.saved or ())
-        keywords = self.packed(name, getattr(node, "keywords", {}))
+        saved = self.pack_saved(name, node.saved or ())
+        keywords = self.pack_saved(name, getattr(node, "keywords", {}))
         output = getattr(node, "output", None) if node.operation.keeps_output else None
         if isinstance(output, tuple):
             output = tuple([Packed(self, name, outputs.get(i, leaf), None) for i, leaf in enumerate(output)])
@@ -61,9 +61,9 @@ class Packing(Observer):
             node.output = output
         node.operation = Unpacking(node.operation)
 
-    def packed(self, name: str, value: Any) -> Any:
+    def pack_saved(self, name: str, value: Any) -> Any:
         """Return a saved argument with its tensors and raw arrays packed."""
-        return _mapped(
+        return _map_instances(
             (Storage, np.ndarray),
             lambda leaf: Packed(self, name, leaf, vertex_of(leaf) if isinstance(leaf, Storage) else None),
             value,
@@ -92,7 +92,7 @@ class Packed:
         self.vertex = vertex
         tensor: Any = Tensor(value) if self.raw else value.detach()
         before = version_of(tensor)
-        self.handle = _called(packing.pack, tensor)
+        self.handle = _call_hook(packing.pack, tensor)
         if version_of(tensor) != before:
             raise AutogradError(
                 f"saved_tensors_hooks: the pack hook changed a value that {name} saves in place; change a copy"
@@ -103,7 +103,7 @@ class Packed:
         self.version = None if self.raw else tensor._memory.version
         self.count = 0 if self.version is None else self.version.changes
 
-    def restored(self) -> Any:
+    def restore(self) -> Any:
         """Return the value as it was.
 
         Raises
@@ -112,7 +112,7 @@ class Packed:
         AutogradError : if it gives one of another shape or dtype
         InplaceError : if it gives the very memory that was saved, and that was changed in place since
         """
-        tensor = _called(self.unpack, self.handle)
+        tensor = _call_hook(self.unpack, self.handle)
         if not isinstance(tensor, Tensor):
             raise TypeError(
                 f"saved_tensors_hooks: the unpack hook is expected to return a tensor, but for a value that "
@@ -163,14 +163,14 @@ def _unpacked_node(operation: Any, node: Node) -> StandIn:
     stand_in.of = node.original
     stand_in.operation, stand_in.edges, stand_in.extras = operation, node.edges, None
     stand_in.shape, stand_in.dtype = node.shape, node.dtype
-    stand_in.saved = unpacked(node.saved)
-    stand_in.keywords = unpacked(node.keywords) if isinstance(node, CallNode) else {}
+    stand_in.saved = unpack_saved(node.saved)
+    stand_in.keywords = unpack_saved(node.keywords) if isinstance(node, CallNode) else {}
     stand_in.outputs = node.outputs if isinstance(node, CallNode) else None
-    stand_in.output = _mapped(Storage, lambda output: output.array, unpacked(getattr(node, "output", None)))
+    stand_in.output = _map_instances(Storage, lambda output: output.array, unpack_saved(getattr(node, "output", None)))
     return stand_in
 
 
-def packed(name: str, value: Any) -> Any:
+def pack_for_backward(name: str, value: Any) -> Any:
     """Return what is to be saved for a backward pass: tensors as the hooks of this context pack them.
 
     Parameters
@@ -179,21 +179,21 @@ def packed(name: str, value: Any) -> Any:
     value : a tensor, or a container of them; anything else is kept as it is
     """
     packing = active_observer(Packing)
-    return value if packing is None else packing.packed(name, value)
+    return value if packing is None else packing.pack_saved(name, value)
 
 
-def unpacked(value: Any) -> Any:
+def unpack_saved(value: Any) -> Any:
     """Return a saved value, or container of them, as it was before it was packed."""
-    return _mapped(Packed, Packed.restored, value)
+    return _map_instances(Packed, Packed.restore, value)
 
 
-def _called(hook: Callable[[Any], Any], value: Any) -> Any:
+def _call_hook(hook: Callable[[Any], Any], value: Any) -> Any:
     """Call a hook; its own computations are neither recorded nor packed."""
     with no_grad():
         return run_unobserved(hook, value)
 
 
-def _mapped(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
+def _map_instances(cls: type | tuple[type, ...], change: Callable[[Any], Any], value: Any) -> Any:
     """Return saved arguments with each instance of a class changed."""
     return map_leaves(container_items, lambda leaf: change(leaf) if isinstance(leaf, cls) else leaf, value)
 

@@ -107,7 +107,7 @@ class Point:
         several = list(result) if isinstance(result, (list, tuple)) else [result]
         return {i: y for i, y in enumerate(several) if isinstance(y, Tensor) and is_inexact(y.dtype)}
 
-    def moved(self, position: int, step: Any) -> dict[int, Any]:
+    def move(self, position: int, step: Any) -> dict[int, Any]:
         """Return the outputs with one argument moved.
 
         Raises
@@ -182,7 +182,7 @@ class Jacobians:
         """Return the matrices of central differences, by steps of this length."""
 
         def slopes(i: int, step: Any) -> dict[int, Any]:
-            ahead, behind = self.point.moved(i, eps * step), self.point.moved(i, -eps * step)
+            ahead, behind = self.point.move(i, eps * step), self.point.move(i, -eps * step)
             return {o: [(values_of(ahead[o]) - values_of(behind[o])) / (2 * eps)] for o in self.outputs}
 
         return self._by_inputs(slopes)
@@ -191,7 +191,7 @@ class Jacobians:
         """Return the matrices computed by forward mode: a pass for each direction of the inputs, or one on a batch."""
         point = self.point
 
-        def pushed(i: int, tangent: Any) -> dict[int, Any]:
+        def push(i: int, tangent: Any) -> dict[int, Any]:
             batch, level = new_level(), new_level()
             t: Any = Tensor(array_like(point.leaves[i], tangent))
             values = {position: x.detach().clone() for position, x in point.leaves.items()}
@@ -199,7 +199,7 @@ class Jacobians:
             count = len(tangent) if batched else 1
             return {o: _members(tangent_at(ys[o], level), count, point.outputs[o]) for o in self.outputs}
 
-        return self._by_inputs(pushed, batched)
+        return self._by_inputs(push, batched)
 
     def by_backward(self) -> Matrices:
         """Return the matrices computed by backward passes, one for each direction of the outputs."""
@@ -209,7 +209,7 @@ class Jacobians:
         """Return the matrices computed by one backward pass for each output, on a batch of all its directions."""
         point = self.point
 
-        def pulled(o: int, steps: Any) -> dict[int, Any]:
+        def pull(o: int, steps: Any) -> dict[int, Any]:
             grads: Mapping[Any, Any] = {}
             if (vertex := vertex_of(point.outputs[o])) is not None:
                 roots = [(vertex, Batched(Tensor(array_like(point.outputs[o], steps)), new_level()))]
@@ -218,7 +218,7 @@ class Jacobians:
                     grads = sweep(roots, plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
             return {i: _members(grads.get(x._node), len(steps), x) for i, x in point.leaves.items()}
 
-        return self._by_outputs(pulled, batched=True)
+        return self._by_outputs(pull, batched=True)
 
     def _by_inputs(self, derive: Callable[[int, Any], dict[int, Any]], batched: bool = False) -> Matrices:
         rows = self._rows(self.inputs, self.outputs, derive, batched)

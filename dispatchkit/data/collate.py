@@ -7,7 +7,7 @@ from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import is_array, items_of
-from dispatchkit.func.containers import arrays_of, as_array, described, mapped
+from dispatchkit.func.containers import arrays_of, as_array, describe, map_container
 from dispatchkit.tree import rebuilt
 
 UNFIT = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}{place}"
@@ -74,7 +74,7 @@ def default_convert(item: Any) -> Any:
     >>> dk.data.default_convert({"x": np.ones(2), "name": "a"})
     {'x': tensor([1., 1.]), 'name': 'a'}
     """
-    return item if isinstance(item, (str, bytes)) else mapped(_convert, item)
+    return item if isinstance(item, (str, bytes)) else map_container(_convert, item)
 
 
 def _convert(array: Any) -> Any:
@@ -97,9 +97,7 @@ def _collate(items: list[Any], place: str) -> Any:
         raise TypeError(UNFIT.format(found=type(first), place=_at(place)))
     for index, item in enumerate(items):
         if type(item) is not type(first):
-            raise TypeError(
-                f"default_collate: item {index} is {described(item)}, item 0 {described(first)}{_at(place)}"
-            )
+            raise TypeError(f"default_collate: item {index} is {describe(item)}, item 0 {describe(first)}{_at(place)}")
     return _container(items, place)
 
 
@@ -107,7 +105,7 @@ def _stack(items: list[Any], place: str) -> Any:
     for index, item in enumerate(items):
         if not (is_array(item) or _is_number(item)):
             raise TypeError(
-                f"default_collate: item {index} is {described(item)}, item 0 {described(items[0])}{_at(place)}"
+                f"default_collate: item {index} is {describe(item)}, item 0 {describe(items[0])}{_at(place)}"
             )
         if getattr(getattr(item, "dtype", None), "kind", "f") in "USO":
             raise TypeError(UNFIT.format(found=item.dtype, place=_at(place)))

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
 from dispatchkit.errors import RandomnessError
-from dispatchkit.func.containers import arrays_of, as_array, described, with_numbers, zipped
+from dispatchkit.func.containers import arrays_of, as_array, describe, with_numbers, zip_containers
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import call_meant
@@ -86,38 +86,40 @@ def vmap(
         raise ValueError(f"vmap: chunk_size must be at least 1, not {chunk_size}")
 
     @functools.wraps(func)
-    def batched(*args: Any, **kwargs: Any) -> Any:
+    def call_batched(*args: Any, **kwargs: Any) -> Any:
         dims = tuple(in_dims) if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         if len(dims) != len(args):
             raise ValueError(f"vmap: in_dims has {len(dims)} entries for {len(args)} arguments")
         moved: list[int] = []
         arguments, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
-        fronted = _with_dims(lambda x, dim: _fronted(x, dim, moved), arguments, dims_of)
+        fronted = _with_dims(lambda x, dim: _to_front(x, dim, moved), arguments, dims_of)
         size = _size(moved)
         step = size if chunk_size is None else chunk_size
         starts = range(0, max(size, 1), max(step, 1))
         parts = [
-            _computed(func, fronted, dims_of, slice(start, min(start + step, size)), randomness, out_dims)
+            _compute(func, fronted, dims_of, slice(start, min(start + step, size)), randomness, out_dims)
             for start in starts
         ]
-        result = parts[0] if len(parts) == 1 else _joined(parts, out_dims)
-        return result if out_dims == 0 else zipped(_placed, result, out_dims, "vmap: out_dims")
+        result = parts[0] if len(parts) == 1 else _join(parts, out_dims)
+        return result if out_dims == 0 else zip_containers(_place, result, out_dims, "vmap: out_dims")
 
-    return batched
+    return call_batched
 
 
 def _with_dims(change: Callable[[Any, Any], Any], given: Any, dims: Any) -> Any:
     """Return arguments and keywords with ``change(array, dim)`` in the place of each array."""
-    return tuple(zipped(change, part, part_dims, "vmap: in_dims") for part, part_dims in zip(given, dims, strict=True))
+    return tuple(
+        zip_containers(change, part, part_dims, "vmap: in_dims") for part, part_dims in zip(given, dims, strict=True)
+    )
 
 
-def _fronted(x: Any, dim: Any, sizes: list[int]) -> Any:
+def _to_front(x: Any, dim: Any, sizes: list[int]) -> Any:
     """Return an argument with the batch as its first axis, and note the length of the batch."""
     if dim is None:
         return x
     x = as_array(x)
     if not isinstance(dim, int):
-        raise TypeError(f"vmap: in_dims must be an integer or None for each array, found {described(dim)}")
+        raise TypeError(f"vmap: in_dims must be an integer or None for each array, found {describe(dim)}")
     if not -x.ndim <= dim < x.ndim:
         raise ValueError(f"vmap: in_dims={dim} asks for an axis that an array of shape {tuple(x.shape)} has not")
     sizes.append(x.shape[dim])
@@ -132,7 +134,7 @@ def _size(sizes: list[int]) -> int:
     return sizes[0]
 
 
-def _computed(
+def _compute(
     func: Callable[..., Any],
     fronted: Any,
     dims: Any,
@@ -143,10 +145,10 @@ def _computed(
     """Return what a function gives for a part of the batch, each output with the batch in front."""
     level, size = new_level(), part.stop - part.start
 
-    def entered(x: Any, dim: Any) -> Any:
+    def enter(x: Any, dim: Any) -> Any:
         return x if dim is None else Batched(x if x.shape[0] == size else x[part], level)
 
-    args, kwargs = _with_dims(entered, fronted, dims)
+    args, kwargs = _with_dims(enter, fronted, dims)
     outer = active.get()
     try:
         active.set((*outer, ActiveBatch(level, size, randomness)))
@@ -158,7 +160,7 @@ def _computed(
     finally:
         active.set(outer)
     if not list(arrays_of(output)):
-        raise TypeError(f"vmap: the function must return tensors, found {described(output)}")
+        raise TypeError(f"vmap: the function must return tensors, found {describe(output)}")
 
     def left(y: Any, dim: Any) -> Any:
         if dim is not None:
@@ -168,12 +170,12 @@ def _computed(
         return y
 
     try:
-        return zipped(left, output, out_dims, "vmap: out_dims")
+        return zip_containers(left, output, out_dims, "vmap: out_dims")
     finally:
         level.ended = True
 
 
-def _joined(parts: list[Any], out_dims: Any) -> Any:
+def _join(parts: list[Any], out_dims: Any) -> Any:
     """Return the results of several parts of a batch as one."""
     columns = [iter(list(arrays_of(part))) for part in parts]
 
@@ -181,10 +183,10 @@ def _joined(parts: list[Any], out_dims: Any) -> Any:
         members = [next(column) for column in columns]
         return y if dim is None else tensor_namespace.concat(members)
 
-    return zipped(join, parts[0], out_dims, "vmap: out_dims")
+    return zip_containers(join, parts[0], out_dims, "vmap: out_dims")
 
 
-def _placed(y: Any, dim: Any) -> Any:
+def _place(y: Any, dim: Any) -> Any:
     """Return an output with the batch at the chosen axis."""
     if not dim:
         return y

@@ -13,7 +13,7 @@ from weakref import ref
 from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.func.containers import arrays_of, as_array, mapped
+from dispatchkit.func.containers import arrays_of, as_array, map_container
 from dispatchkit.func.reverse import Recording
 from dispatchkit.graph.node import CallNode, Output, make_node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
@@ -62,20 +62,20 @@ def checkpoint(func: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(func)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def call_checkpointed(*args: Any, **kwargs: Any) -> Any:
         if not is_grad_enabled() or active.get() or top_level(list(arrays_of((args, kwargs)))) is not None:
             return func(*args, **kwargs)
         random_state = current_generator().source.bit_generator.state
         seen = _Seen([x for x in arrays_of((args, kwargs)) if isinstance(x, Storage)])
         with no_grad(), seen:
-            output = mapped(as_array, func(*args, **kwargs))
+            output = map_container(as_array, func(*args, **kwargs))
         ys = {id(y): y for y in arrays_of(output) if y._node is None and is_inexact(y.dtype)}
         if seen.tracked and ys:
             again = _Again(func, args, kwargs, random_state, [id(y) in ys for y in arrays_of(output)], seen.constants())
             again.record(list(seen.tracked.values()), list(ys.values()))
         return output
 
-    return checkpointed
+    return call_checkpointed
 
 
 # What stands for tensors while a function is called again, by their ids.
@@ -193,14 +193,14 @@ class _Again:
     def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
         """Return the cotangents of the sources, tensors."""
         node.check_versions()
-        again = functools.partial(self._called, node.saved)
+        again = functools.partial(self._call, node.saved)
         recording = Recording("checkpoint", again, node.saved, follower=self.follower)
         outputs = list(arrays_of(recording.output))
         described = [(tuple(y.shape), y.dtype) for y in outputs]
         if described != node.outputs:
             raise AutogradError(
-                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_listed(node.outputs)} first and "
-                f"{_listed(described)} when it was called again; it must do the same both times"
+                f"checkpoint: {getattr(self.func, '__name__', 'the function')} gave {_list(node.outputs)} first and "
+                f"{_list(described)} when it was called again; it must do the same both times"
             )
         cts = [tensor_namespace.zeros_like(y) if ct is None else ct for y, ct in zip(outputs, g, strict=True)]
         return list(recording.pull(tuple(cts), retain=False))
@@ -211,11 +211,11 @@ class _Again:
             tensors = [None if ct is None else tensor_namespace.asarray(ct) for ct in g]
             return [grad.array for grad in self.pull_live(node, tensors)]
 
-    def _called(self, sources: Sequence[Any], *values: Any) -> tuple[Any, ...]:
+    def _call(self, sources: Sequence[Any], *values: Any) -> tuple[Any, ...]:
         """Call the function with other tensors in the place of the sources."""
         places = {id(x): value for x, value in zip(self.used, values, strict=True)}
         places |= {id(x): value for x, value in zip(sources, values, strict=True)}
-        args, kwargs = mapped(lambda x: places.get(id(x), x), (self.args, self.kwargs))
+        args, kwargs = map_container(lambda x: places.get(id(x), x), (self.args, self.kwargs))
         generator = current_generator().source.bit_generator
         state = generator.state
         generator.state = self.random_state
@@ -223,7 +223,7 @@ class _Again:
         try:
             _places.set(places)
             with _Replaced(places, self.constants):
-                output = list(arrays_of(mapped(as_array, self.func(*args, **kwargs))))
+                output = list(arrays_of(map_container(as_array, self.func(*args, **kwargs))))
             # The function may itself change a tensor that it reads, such as a running mean.
             for key, (other, _) in self.constants.items():
                 if (x := other()) is not None:
@@ -236,5 +236,5 @@ class _Again:
         return tuple(y for y, wanted in zip(output, self.wanted, strict=True) if wanted)
 
 
-def _listed(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
+def _list(outputs: Sequence[tuple[tuple[int, ...], Any]]) -> str:
     return ", ".join(f"{dtype} of shape {shape}" for shape, dtype in outputs) or "nothing"

@@ -43,7 +43,7 @@ def as_array_like(value: Any, like: Any) -> Any:
     return as_array(value if namespace_of(array) is xp else brought_to(xp, array))
 
 
-def mapped(change: Leaf, value: Any) -> Any:
+def map_container(change: Leaf, value: Any) -> Any:
     """Return a container with `change` made to each array."""
     return map_leaves(items_of, lambda leaf: change(leaf) if is_array(leaf) else leaf, value)
 
@@ -59,7 +59,7 @@ def with_constants(change: Leaf, value: Any) -> Any:
     if items is None:
         return value
     constants = constants_in(value)
-    parts = [(key, (mapped if key in constants else with_constants)(change, part)) for key, part in items]
+    parts = [(key, (map_container if key in constants else with_constants)(change, part)) for key, part in items]
     return _rebuilt(value, items, parts)
 
 
@@ -69,7 +69,7 @@ def _rebuilt(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
     return value if same else rebuilt(value, parts)
 
 
-def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
+def fit(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     """Return a tangent or cotangent of an array as a tensor of its dtype.
 
     Parameters
@@ -83,12 +83,12 @@ def fitted(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     """
     if not is_array(given) and not isinstance(given, (int, float, complex)):
         raise ValueError(f"{name}: the {kind} of an {owner} must be an array, found a {class_name(type(given))}")
-    given = as_array(given)
-    if tuple(given.shape) != tuple(x.shape):
-        raise ValueError(f"{name}: an {owner} has shape {tuple(x.shape)}, its {kind} has shape {tuple(given.shape)}")
-    if is_complex(given.dtype) and not is_complex(x.dtype):
-        raise ValueError(f"{name}: an {owner} is real, {x.dtype}, its {kind} is complex, {given.dtype}")
-    return given if given.dtype == x.dtype else tensor_namespace.astype(given, x.dtype)
+    array = as_array(given)
+    if tuple(array.shape) != tuple(x.shape):
+        raise ValueError(f"{name}: an {owner} has shape {tuple(x.shape)}, its {kind} has shape {tuple(array.shape)}")
+    if is_complex(array.dtype) and not is_complex(x.dtype):
+        raise ValueError(f"{name}: an {owner} is real, {x.dtype}, its {kind} is complex, {array.dtype}")
+    return array if array.dtype == x.dtype else tensor_namespace.astype(array, x.dtype)
 
 
 def with_gradient_fields(gradient: Any, output: Any) -> Any:
@@ -154,7 +154,7 @@ def arrays_of(value: Any) -> Iterator[Any]:
     return filter(is_array, leaves(items_of, value))
 
 
-def zipped(
+def zip_containers(
     change: Callable[[Any, Any], Any], value: Any, other: Any, what: str, path: str = "", *, variables: bool = False
 ) -> Any:
     """Return a container with ``change(array, part of the other at the same path)`` in the place of each array.
@@ -179,18 +179,23 @@ def zipped(
             if not any(True for _ in arrays_of(value)):
                 return value
             raise ValueError(
-                f"{what}: the container at {path or 'the top'} is {described(value)}, but what goes with it is "
-                f"{described(other)}"
+                f"{what}: the container at {path or 'the top'} is {describe(value)}, but what goes with it is "
+                f"{describe(other)}"
             )
         others = [part for _, part in other_items]
     parts = [
-        (key, part if key in constants else zipped(change, part, other, what, f"{path}[{key!r}]", variables=variables))
+        (
+            key,
+            part
+            if key in constants
+            else zip_containers(change, part, other, what, f"{path}[{key!r}]", variables=variables),
+        )
         for (key, part), other in zip(items, others, strict=True)
     ]
     return rebuilt(value, parts)
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """Return what a value is, for messages."""
     if is_array(value):
         return f"an array of shape {tuple(value.shape)} and dtype {value.dtype}"
@@ -207,7 +212,7 @@ def described(value: Any) -> str:
 Argnums: TypeAlias = "int | tuple[int, ...]"
 
 
-def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int, Any]]:
+def pick(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int, Any]]:
     """Return the arguments chosen, with their positions.
 
     Raises
@@ -227,7 +232,7 @@ def picked(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int
         if not any(True for _ in variables_in(argument)):
             raise TypeError(
                 f"{name}: argument {index % len(args)} holds no floating-point array to differentiate by; found "
-                f"{described(argument)}{beside_fields(argument)}"
+                f"{describe(argument)}{beside_fields(argument)}"
             )
         chosen.append((index % len(args), argument))
     if len({index for index, _ in chosen}) != len(chosen):

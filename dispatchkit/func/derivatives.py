@@ -16,16 +16,16 @@ from dispatchkit.func.containers import (
     Argnums,
     arrays_of,
     as_array,
-    described,
-    fitted,
-    mapped,
+    describe,
+    fit,
+    map_container,
     of_chosen,
-    picked,
+    pick,
     with_floats,
     with_gradient_fields,
     with_numbers,
     with_variables,
-    zipped,
+    zip_containers,
 )
 from dispatchkit.func.reverse import Recording
 from dispatchkit.transforms import Dual
@@ -107,15 +107,15 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def both(*args: Any, **kwargs: Any) -> Any:
-        chosen = picked("grad", args, argnums)
+        chosen = pick("grad", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
         recording = Recording("grad", function, tuple(argument for _, argument in chosen), has_aux=has_aux)
         y = recording.output
         if not _is_scalar(y):
             raise ValueError(
-                f"grad: the function must return a single real number, a scalar tensor; found {described(y)}"
+                f"grad: the function must return a single real number, a scalar tensor; found {describe(y)}"
             )
-        grads = recording.pull(mapped(xp.ones_like, y), retain=False)
+        grads = recording.pull(map_container(xp.ones_like, y), retain=False)
         value = (y, recording.aux) if has_aux else y
         return value, grads if isinstance(argnums, tuple) else grads[0]
 
@@ -203,22 +203,22 @@ def jvp(
     """
     for name, values in (("primals", primals), ("tangents", tangents)):
         if type(values) is not tuple:
-            raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {described(values)}")
+            raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {describe(values)}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
     primals, tangents = with_floats(primals), with_floats(tangents)
     level = new_level()
 
     def dual(x: Any, t: Any) -> Any:
-        return Dual(x, fitted("jvp", "argument", "tangent", x, t), level)
+        return Dual(x, fit("jvp", "argument", "tangent", x, t), level)
 
     try:
-        return _pushed(func, zipped(dual, primals, tangents, "jvp: tangents", variables=True), level, has_aux)
+        return _push(func, zip_containers(dual, primals, tangents, "jvp: tangents", variables=True), level, has_aux)
     finally:
         level.ended = True
 
 
-def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
+def _push(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
     """Return output, tangent and auxiliary output of a function of dual tensors."""
     output = func(*duals)
     if has_aux and not (isinstance(output, tuple) and len(output) == 2):
@@ -226,14 +226,14 @@ def _pushed(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> 
     result, aux = output if has_aux else (output, None)
     result = with_numbers(result)
     if not any(True for _ in arrays_of(result)):
-        raise TypeError(f"jvp: the function must return tensors, found {described(result)}")
+        raise TypeError(f"jvp: the function must return tensors, found {describe(result)}")
 
     def tangent(y: Any) -> Any:
         t = tangent_at(y, level)
         return xp.zeros_like(value_at(y, level)) if t is None else t
 
-    y, t = mapped(lambda x: value_at(x, level), result), mapped(tangent, result)
-    return (y, t, mapped(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
+    y, t = map_container(lambda x: value_at(x, level), result), map_container(tangent, result)
+    return (y, t, map_container(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -268,17 +268,19 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     primals = with_floats(primals)
     recording = Recording("linearize", func, primals)
 
-    def pulled(cotangents: Any) -> Any:
+    def pull(cotangents: Any) -> Any:
         return recording.pull(cotangents, retain=True)
 
     # The pull is linear, so the pull of the pull is the push, at whatever cotangent it is recorded.
-    zeros = mapped(xp.zeros_like, recording.output)
-    transposed = Recording("linearize", pulled, (zeros,))
+    zeros = map_container(xp.zeros_like, recording.output)
+    transposed = Recording("linearize", pull, (zeros,))
 
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
-        directions = zipped(lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True)
+        directions = zip_containers(
+            lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True
+        )
         return transposed.pull(directions, retain=True)[0]
 
     return recording.output, push
@@ -323,7 +325,7 @@ def jacrev(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen = picked("jacrev", args, argnums)
+        chosen = pick("jacrev", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
         output, pull, *aux = vjp(function, *[argument for _, argument in chosen], has_aux=has_aux)
         outputs = list(arrays_of(output))
@@ -332,8 +334,10 @@ def jacrev(
         rows = vmap(lambda basis: pull(_like(output, basis)), chunk_size=chunk_size)(_bases(outputs))
         rows = rows if isinstance(argnums, tuple) else rows[0]
         lengths = [y.size for y in outputs]
-        parts = iter([mapped(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)])
-        matrix = mapped(lambda _: next(parts), with_gradient_fields(output, output))
+        parts = iter(
+            [map_container(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)]
+        )
+        matrix = map_container(lambda _: next(parts), with_gradient_fields(output, output))
         return (matrix, aux[0]) if has_aux else matrix
 
     return jacobian
@@ -379,20 +383,20 @@ def jacfwd(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen = picked("jacfwd", args, argnums)
+        chosen = pick("jacfwd", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
-        primals = mapped(as_array, tuple(argument for _, argument in chosen))
+        primals = map_container(as_array, tuple(argument for _, argument in chosen))
         inputs = list(variables_in(primals))
         kept: list[Any] = []
 
-        def pushed(basis: list[Any]) -> Any:
+        def push(basis: list[Any]) -> Any:
             steps = iter(basis)
             tangents = with_variables(lambda x: next(steps), primals)
             output, t, *aux = jvp(function, primals, tangents, has_aux=has_aux)
             kept[:] = [output, *aux]
             return t
 
-        columns = vmap(pushed, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
+        columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
         slices = _slices([x.size for x in inputs])
 
         def per_input(t: Any) -> Any:
@@ -401,7 +405,7 @@ def jacfwd(
             blocks = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
             return blocks if isinstance(argnums, tuple) else blocks[0]
 
-        matrix = mapped(per_input, with_gradient_fields(columns, columns))
+        matrix = map_container(per_input, with_gradient_fields(columns, columns))
         return (matrix, kept[1]) if has_aux else matrix
 
     return jacobian
@@ -457,7 +461,7 @@ def _slices(lengths: list[int]) -> list[slice]:
 def _like(output: Any, arrays: list[Any]) -> Any:
     """Return a container like an output with other arrays."""
     rest = iter(arrays)
-    return mapped(lambda _: next(rest), output)
+    return map_container(lambda _: next(rest), output)
 
 
 def _rows(part: slice, y: Any, g: Any) -> Any:

@@ -18,13 +18,13 @@ from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
     as_array,
-    fitted,
-    mapped,
+    fit,
+    map_container,
     with_floats,
     with_gradient_fields,
     with_numbers,
     with_variables,
-    zipped,
+    zip_containers,
 )
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
@@ -112,8 +112,8 @@ class Recording:
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)
-        self.output = self._result if self._alive else mapped(_detached, self._result)
-        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else mapped(_detached, aux)
+        self.output = self._result if self._alive else map_container(_detach, self._result)
+        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else map_container(_detach, aux)
 
     def _close(self) -> None:
         """Note that the function has returned."""
@@ -135,8 +135,8 @@ class Recording:
         ValueError : if cotangents do not fit the output
         """
         cts: list[Any] = []
-        zipped(
-            lambda y, ct: cts.append(fitted(self.name, "output", "cotangent", y, ct)),
+        zip_containers(
+            lambda y, ct: cts.append(fit(self.name, "output", "cotangent", y, ct)),
             self._result,
             cotangents,
             f"{self.name}: cotangents",
@@ -145,14 +145,14 @@ class Recording:
         with set_grad_enabled(alive):
             # What the rules record leads through the graph they pull through.
             gradients = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = with_variables(lambda x: _filled(next(gradients), x), self._primals)
+            grads: tuple[Any, ...] = with_variables(lambda x: _fill(next(gradients), x), self._primals)
         return with_gradient_fields(grads, self._result)  # type: ignore[no-any-return]  # a tuple, as it was
 
     def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
         """Return the gradient of each input, None where none flows, level by level from the highest."""
         top = top_level([*outputs, *inputs])
         if top is None:
-            return self._swept(outputs, cts, inputs, retain)
+            return self._sweep(outputs, cts, inputs, retain)
         if isinstance(top, Batched):
             return self._through_batch(top, outputs, cts, inputs, retain)
         assert isinstance(top, Dual)
@@ -189,11 +189,9 @@ class Recording:
         if not turned:
             return grads
         tangents = self._through([y for y, _ in turned], [ct for _, ct in turned], inner, retain)
-        return [
-            g if t is None else Dual(_filled(g, x), t, level) for g, t, x in zip(grads, tangents, inner, strict=True)
-        ]
+        return [g if t is None else Dual(_fill(g, x), t, level) for g, t, x in zip(grads, tangents, inner, strict=True)]
 
-    def _swept(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
+    def _sweep(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
         places = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True)]
         pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
         if not pairs:
@@ -220,7 +218,7 @@ def _of_class(g: Any, x: Any) -> Any:
 def _as_leaf(x: Any) -> Any:
     """Return a tensor as a new leaf; one that has a graph already gets a new vertex in it."""
     if isinstance(x, Tracer):
-        return x.mapped(_as_leaf)
+        return x.map_values(_as_leaf)
     if x._node is None or not is_grad_enabled():
         x = x.detach()
         x._node = Entry(tuple(x.array.shape), x.array.dtype)
@@ -230,17 +228,19 @@ def _as_leaf(x: Any) -> Any:
 
 def _as_given(x: Any) -> Any:
     """Return another tensor with the same vertex, which stays whatever happens to the first."""
-    return x.mapped(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
+    return x.map_values(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
 
 
 def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
     """Return the living tensors that changes in place put into a graph whose leaves are all closed."""
     tensors = [tensor for member in changed.values() if (tensor := member()) is not None]
-    family = {id(one): one for tensor in tensors for one in (tensor, *memory_of(tensor).relatives(tensor))}
-    tensors = [one for one in family.values() if vertex_of(one) is not None]
+    family = {
+        id(relative): relative for tensor in tensors for relative in (tensor, *memory_of(tensor).relatives(tensor))
+    }
+    tensors = [relative for relative in family.values() if vertex_of(relative) is not None]
     if not _reaches_outside(tensors):
         return tensors
-    return [one for one in tensors if not _reaches_outside([one])]
+    return [relative for relative in tensors if not _reaches_outside([relative])]
 
 
 def _reaches_outside(arrays: Iterable[Any]) -> bool:
@@ -249,14 +249,14 @@ def _reaches_outside(arrays: Iterable[Any]) -> bool:
     return any(v.is_leaf and not (type(v) is Entry and v.closed) for v in reachable(roots))
 
 
-def _detached(y: Any) -> Any:
+def _detach(y: Any) -> Any:
     """Return an output outside the graph of the recording."""
     if isinstance(y, Tracer):
-        return y.mapped(_detached)
+        return y.map_values(_detach)
     return y.detach() if hasattr(y, "detach") else y
 
 
-def _filled(g: Any, x: Any) -> Any:
+def _fill(g: Any, x: Any) -> Any:
     """Return a gradient, zeros where none flows."""
     return tensor_namespace.zeros_like(x) if g is None else g
 

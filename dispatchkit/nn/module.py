@@ -12,7 +12,7 @@ from typing_extensions import dataclass_transform, override
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
 from dispatchkit.declare.variables import is_floating
-from dispatchkit.func.containers import mapped, with_constants
+from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
 from dispatchkit.nn.parameter import is_declared, summary
@@ -185,7 +185,7 @@ class Module(HookMethods, StateMethods["Module"]):
                 (module, name, converted)
                 for module in self.modules()
                 for name, converted in (
-                    *((name, mapped(fn, value)) for name, value in module._buffers.items()),
+                    *((name, map_container(fn, value)) for name, value in module._buffers.items()),
                     *((name, constants[id(p)]) for name, p in module._parameters.items()),
                 )
             ]

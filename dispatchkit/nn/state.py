@@ -16,7 +16,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import StateDictError
-from dispatchkit.func.containers import as_array, as_array_like, mapped
+from dispatchkit.func.containers import as_array, as_array_like, map_container
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
@@ -309,7 +309,7 @@ class _Loading:
         for module in self._modules:
             for name in (*module._parameter_names, *module._buffer_names):
                 attributes = module.__dict__
-                attributes[name] = mapped(lambda x: places.get(id(x), x), attributes[name])
+                attributes[name] = map_container(lambda x: places.get(id(x), x), attributes[name])
 
 
 def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:

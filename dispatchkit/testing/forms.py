@@ -16,7 +16,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
-from dispatchkit.func.containers import arrays_of, mapped
+from dispatchkit.func.containers import arrays_of, map_container
 from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -293,7 +293,7 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
 
     if not numbers(instances):
         return []
-    _, tangents = jvp(floating(function), tuple(instances), tuple(mapped(tangent, instances)))
+    _, tangents = jvp(floating(function), tuple(instances), tuple(map_container(tangent, instances)))
     return numbers(tangents)
 
 
@@ -301,4 +301,4 @@ def _batches(function: Function, instances: list[Any]) -> list[Any]:
     def pair(x: Any) -> Any:
         return xp.stack([x, x * 1.25 if is_floating(x) else x])
 
-    return [np.array(batch.detach().numpy()) for batch in vmap(function)(*mapped(pair, instances))]
+    return [np.array(batch.detach().numpy()) for batch in vmap(function)(*map_container(pair, instances))]

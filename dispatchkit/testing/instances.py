@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.func.containers import arrays_of, mapped, with_variables
+from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -97,7 +97,7 @@ def simple(value: Any) -> Any:
         elements = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
         return xp.asarray(elements) if isinstance(x, Tensor) else elements
 
-    return _reconstruct(mapped(count_up, value))
+    return _reconstruct(map_container(count_up, value))
 
 
 def is_strategy(value: Any) -> bool:

@@ -83,7 +83,7 @@ class Batched(Tracer):
         if rule is not None:
             result = rule(batch, *args, **kwargs)
             if result is not NotImplemented:
-                return batch.wrapped(result)
+                return batch.wrap(result)
         body = operation.decomposition()
         if body is not None:
             try:
@@ -108,14 +108,14 @@ def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
     for index in range(batch.size):
         values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: batch.element(x, index))  # noqa: B023  # called at once
         results.append(operation.function(*values, **keywords))
-    return batch.wrapped(stacked(results))
+    return batch.wrap(stack(results))
 
 
-def stacked(results: list[Any]) -> Any:
+def stack(results: list[Any]) -> Any:
     """Return several results of one form as one, each array stacked."""
     first = results[0]
     if isinstance(first, (tuple, list)):
-        return with_members(first, [stacked(list(parts)) for parts in zip(*results, strict=True)])
+        return with_members(first, [stack(list(parts)) for parts in zip(*results, strict=True)])
     return tensor_namespace.stack(results)
 
 
@@ -131,7 +131,7 @@ def in_front(x: Any, level: int, size: int) -> Any:
     if isinstance(x, Batched):
         # Inside, the batch of the higher level comes first.
         return x.rebuilt(tensor_namespace.moveaxis(in_front(x.value, level, size), 0, 1))
-    return x.mapped(lambda part: in_front(part, level, size))
+    return x.map_values(lambda part: in_front(part, level, size))
 
 
 def in_batch(x: Any, level: int) -> bool:
@@ -142,7 +142,7 @@ def in_batch(x: Any, level: int) -> bool:
 def in_element(x: Any, level: int, index: int) -> Any:
     """Return the part of an array that belongs to one element of the batch of a level."""
     if isinstance(x, Tracer):
-        return x.value[index] if x.level == level else x.mapped(lambda one: in_element(one, level, index))
+        return x.value[index] if x.level == level else x.map_values(lambda one: in_element(one, level, index))
     return x
 
 
@@ -161,7 +161,7 @@ def randomness_at(level: int) -> str:
 def _batched_at(x: Any, level: int, size: int) -> Any:
     if isinstance(x, Tracer):
         if x.level > level:
-            return x.mapped(lambda one: _batched_at(one, level, size))
+            return x.map_values(lambda one: _batched_at(one, level, size))
         if x.level == level:
             return x
     return Batched(tensor_namespace.broadcast_to(x, (size, *x.shape)), level)

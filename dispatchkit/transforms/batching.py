@@ -52,7 +52,7 @@ class Batch:
         x = xp.asarray(x)
         return xp.broadcast_to(x, (self.size, *x.shape))
 
-    def aligned(self, x: Any, ndim: int) -> Any:
+    def align(self, x: Any, ndim: int) -> Any:
         """Return an argument so that it broadcasts with others of up to `ndim` axes."""
         if not self.holds(x):
             return x
@@ -69,11 +69,11 @@ class Batch:
         """Return one element of an argument."""
         return x.value[index] if self.holds(x) else x
 
-    def wrapped(self, y: Any) -> Any:
+    def wrap(self, y: Any) -> Any:
         """Return what a rule computed as batched tensors."""
         return tensor_protocol.types.map_arrays(y, lambda array: self.cls(array, self.level))
 
-    def called(self, args: tuple[Any, ...], kwargs: dict[str, Any], **changes: Any) -> Any:
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], **changes: Any) -> Any:
         """Call the operation with some of the arguments changed, named as in its signature."""
         bound = self.operation.parameters.signature.bind(*args, **kwargs)
         bound.arguments.update(changes)
@@ -110,9 +110,9 @@ def elementwise(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     parameters = batch.operation.parameters
     if not kwargs and len(args) == parameters.positional:
         most = max(map(ndim_of, args))
-        return batch.operation.function(*[batch.aligned(x, most) for x in args])
+        return batch.operation.function(*[batch.align(x, most) for x in args])
     most = max(ndim_of(x) for _, x in parameters.values(args, kwargs))
-    args, kwargs = parameters.replace(args, kwargs, lambda _, x: batch.aligned(x, most))
+    args, kwargs = parameters.replace(args, kwargs, lambda _, x: batch.align(x, most))
     return batch.operation.function(*args, **kwargs)
 
 
@@ -134,7 +134,7 @@ def along_axes(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     else:
         axes = {name: _behind(axis, tuple(arrays[0].shape), operation) for name, axis in axes.items()}
         arrays = [batch.front(x) for x in arrays]
-    return batch.called(args, kwargs, **{first.name: arrays if several else arrays[0]}, **axes)
+    return batch.call(args, kwargs, **{first.name: arrays if several else arrays[0]}, **axes)
 
 
 def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> Any:
@@ -262,11 +262,11 @@ class Selection:
     source: tuple[int, ...] = ()
     target: tuple[int, ...] = ()
 
-    def ordered(self, y: Any) -> Any:
+    def reorder(self, y: Any) -> Any:
         """Return what was selected with its axes where the function expects them."""
         return xp.moveaxis(y, self.source, self.target) if self.source else y
 
-    def arranged(self, batch: Batch, value: Any) -> Any:
+    def arrange(self, batch: Batch, value: Any) -> Any:
         """Return a value to assign with its axes in the order of what `key` selects."""
         if not batch.holds(value) and not self.source:
             return value
@@ -279,7 +279,7 @@ class Selection:
                 f"{batch.operation.name}: a value of shape {value.shape} does not broadcast to the selected elements, "
                 f"which have {self.count} axes"
             )
-        value = batch.aligned(value, self.count)
+        value = batch.align(value, self.count)
         return xp.moveaxis(value, self.target, self.source) if self.source else value
 
 
@@ -306,7 +306,7 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
     if not any(map(batch.holds, parts)):
         behind = depth if not adjacent else 0
         return Selection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
-    aligned = tuple(batch.aligned(part, depth) for part in parts)
+    aligned = tuple(batch.align(part, depth) for part in parts)
     if not own:
         return Selection(aligned, count, *(((before,), (0,)) if before else ()))
     index = xp.reshape(xp.arange(batch.size), (batch.size, *(1,) * depth))
@@ -364,15 +364,15 @@ def _depth(part: Any) -> int:
 
 @rule_for("getitem")
 def getitem(batch: Batch, x: Any, key: Any, /) -> Any:
-    own = batch.holds(x)
-    selection = _selection(batch, key, tuple(x.shape), own=own)
-    return selection.ordered((x.value if own else x)[selection.key])
+    is_batched = batch.holds(x)
+    selection = _selection(batch, key, tuple(x.shape), own=is_batched)
+    return selection.reorder((x.value if is_batched else x)[selection.key])
 
 
 @rule_for("index_put")
 def index_put(batch: Batch, x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
     selection = _selection(batch, key, tuple(x.shape), own=True)
-    return xp.index_put(batch.front(x), selection.key, selection.arranged(batch, value), accumulate=accumulate)
+    return xp.index_put(batch.front(x), selection.key, selection.arrange(batch, value), accumulate=accumulate)
 
 
 @rule_for("setitem")
@@ -383,7 +383,7 @@ def setitem(batch: Batch, x: Any, key: Any, value: Any, /) -> None:
             "make the target from an input (zeros_like), or use index_put"
         )
     selection = _selection(batch, key, tuple(x.shape), own=True)
-    x.value[selection.key] = selection.arranged(batch, value)
+    x.value[selection.key] = selection.arrange(batch, value)
 
 
 @rule_for("take")
@@ -434,7 +434,7 @@ def of_matrices(batch: Batch, *args: Any, **kwargs: Any) -> Any:
 def _stacks(batch: Batch, *arrays: Any) -> list[Any]:
     """Return arrays with batches aligned before axes that broadcast."""
     most = max(map(ndim_of, arrays))
-    return [batch.aligned(x, most) for x in arrays]
+    return [batch.align(x, most) for x in arrays]
 
 
 @rule_for("matmul")
@@ -526,7 +526,7 @@ def broadcast_to(batch: Batch, x: Any, /, shape: Any) -> Any:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if len(x.shape) > len(shape):
         raise ValueError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}")
-    return xp.broadcast_to(batch.aligned(x, len(shape)), (batch.size, *shape))
+    return xp.broadcast_to(batch.align(x, len(shape)), (batch.size, *shape))
 
 
 @rule_for("permute_dims")
@@ -547,7 +547,7 @@ def roll(batch: Batch, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 def tile(batch: Batch, x: Any, repetitions: Any, /) -> Any:
     repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
     ndim = max(len(x.shape), len(repetitions))
-    return xp.tile(batch.aligned(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))
+    return xp.tile(batch.align(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))
 
 
 @rule_for("tril", "triu", "matrix_transpose")

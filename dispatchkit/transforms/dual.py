@@ -58,7 +58,7 @@ class Dual(Tracer):
         """Return value and tangent."""
         return (self.value,) if self.tangent is None else (self.value, self.tangent)
 
-    def mapped(self, change: Callable[[Any], Any]) -> Self:
+    def map_values(self, change: Callable[[Any], Any]) -> Self:
         """Return a dual of this level with value and tangent changed."""
         return type(self)(change(self.value), None if self.tangent is None else change(self.tangent), self.level)
 
@@ -110,7 +110,7 @@ class Dual(Tracer):
         y = call(*values, **keywords)
         if not tangents:
             return y
-        return _paired(y, operation.derivative.push(call, tensor_namespace, y, values, keywords, tangents), level)
+        return _pair(y, operation.derivative.push(call, tensor_namespace, y, values, keywords, tangents), level)
 
 
 def value_at(x: Any, level: int) -> Any:
@@ -119,7 +119,7 @@ def value_at(x: Any, level: int) -> Any:
         if x.level == level:
             return x.value
         if x.level > level:
-            return x.mapped(lambda one: value_at(one, level))
+            return x.map_values(lambda one: value_at(one, level))
     return x
 
 
@@ -130,7 +130,7 @@ def tangent_at(x: Any, level: int) -> Any:
     return None
 
 
-def _paired(y: Any, t: Any, level: int) -> Any:
+def _pair(y: Any, t: Any, level: int) -> Any:
     """Return a result, or each of several, with its tangent."""
     if isinstance(y, (tuple, list)):
         members = [member if part is None else Dual(member, part, level) for member, part in zip(y, t, strict=True)]
@@ -192,7 +192,7 @@ def _on_raw_arrays(
     y = raw_array(y)
     t = operation.derivative.push(call, numpy_namespace, y, values, keywords, raw_tangents)
     base = tensor_namespace.Tensor
-    return _paired(wrap_array(base, y), None if t is None else wrap_array(base, t), level)
+    return _pair(wrap_array(base, y), None if t is None else wrap_array(base, t), level)
 
 
 def _raw(x: Any) -> Any:

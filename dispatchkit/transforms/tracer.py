@@ -43,7 +43,7 @@ class Level(int):
 
 
 @contextmanager
-def reopened(level: int) -> Iterator[None]:
+def reopen_level(level: int) -> Iterator[None]:
     """Allow tensors of an ended level where a backward pass continues what its transformation began."""
     before = getattr(level, "ended", False)
     if before:
@@ -105,11 +105,11 @@ class Tracer(Tensor):
         if getattr(top.level, "ended", False):
             raise TransformError(ENDED.format(name=cls.transformation, operation=operation.qualified_name))
         if not foreign:
-            return top.answered(operation, args, keywords)
+            return top.answer_call(operation, args, keywords)
         with making_with(namespace_of(top._innermost().array)):
-            return top.answered(operation, args, keywords)
+            return top.answer_call(operation, args, keywords)
 
-    def answered(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def answer_call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let an operation that knows the transformation answer, else its rules and body."""
         result = operation.call_transformed(self, args, kwargs)
         return self.answer(operation, args, kwargs) if result is NotImplemented else result
@@ -122,7 +122,7 @@ class Tracer(Tensor):
         """Return a tensor of this level around another array."""
         raise NotImplementedError
 
-    def mapped(self, change: Callable[[Any], Any]) -> Self:
+    def map_values(self, change: Callable[[Any], Any]) -> Self:
         """Return a tensor of this level with every array inside changed."""
         return self.rebuilt(change(self.value))
 

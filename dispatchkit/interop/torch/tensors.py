@@ -14,7 +14,7 @@ from dispatchkit.backends.arrays import in_own_graph, is_inexact, raw_array
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.func.containers import arrays_of
-from dispatchkit.func.containers import mapped as with_arrays
+from dispatchkit.func.containers import map_container as with_arrays
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.bridges import dense_tensor
