@@ -175,13 +175,13 @@ class Check(Reported):
 
     def to_html(self) -> str:
         """Return a page that needs nothing else: how much each check found, and all of it."""
-        found = {name: texts for name, texts in self.findings.items() if texts}
-        count = sum(map(len, found.values()))
+        problems = {name: texts for name, texts in self.findings.items() if texts}
+        count = sum(map(len, problems.values()))
         sections = (
             f'<section id="{name.replace(" ", "-")}"><h2>{name} <span class="soft">{len(texts)}</span></h2>'
             f'<p class="soft">{escape(CHECKS[name])}</p><ol class="findings">'
             f"{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ol></section>"
-            for name, texts in found.items()
+            for name, texts in problems.items()
         )
         cards = (
             f'<li class="{"bad" if texts else "soft"}" title="{escape(CHECKS[name])}"><b>{len(texts)}</b> {name}</li>'

@@ -318,7 +318,7 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
     head = repr(open_rule).splitlines()[0]
     assert head.endswith(f"Signs: 1 to {most:.0f} % of the calls keep the structure, > 99 % are answered")
     assert f"<b>1 to {most:.0f} %</b> of the calls keep the structure, <b>&gt; 99 %</b>" in open_rule.to_html()
-    assert re.search(r"elementwise .*\d to \d+ %", str(open_rule))
+    assert re.search(r"elementwise +up to \d+ %", str(open_rule))
     rows = [line.split("  ") for line in str(both).splitlines() if line.startswith("  keep the structure")]
     assert [row[-1] for row in rows] == ["of the calls at least", "of the calls at most"]
     # Calls show which of the bounds it is.

@@ -557,7 +557,13 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
 
 
 def pack(protocol: Registering, cls: type) -> dict[str, Any]:
-    """Return what is declared for a class: its declaration, its rules and conversions, and what it keeps its own of."""
+    """Return what is declared for a class: its declaration, its rules and conversions, and what it keeps its own of.
+
+    Parameters
+    ----------
+    protocol : to which it is declared
+    cls : the class
+    """
     record = protocol.types.records.find(cls)
     assert record is not None
     kept = protocol.surface.names_kept_by(cls)

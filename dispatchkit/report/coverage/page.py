@@ -39,10 +39,12 @@ def per_cent_range(bounds: tuple[float, float]) -> str:
     """Write the least and the largest that a share can be.
 
     >>> per_cent_range((7.9, 10.6)), per_cent_range((0.2, 10.6)), per_cent_range((10.0, 10.0))
-    ('8 to 11 %', '< 1 to 11 %', '10 %')
+    ('8 to 11 %', 'up to 11 %', '10 %')
     """
     least, largest = map(per_cent, bounds)
-    return largest if least == largest else f"{least.removesuffix(' %')} to {largest}"
+    if least == largest:
+        return largest
+    return f"up to {largest}" if least.startswith("<") else f"{least.removesuffix(' %')} to {largest}"
 
 
 HEADLINE = "{} of the calls keep the structure, {} are answered"
