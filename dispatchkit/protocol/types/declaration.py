@@ -311,12 +311,12 @@ class Records:
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
         record = self.make(cls)
-        before = record.declaration, record.version
-        record.declaration, record.version = declaration, new_version()
+        before, version = (record.declaration, record.version), new_version()
 
         def undo() -> None:
             record.declaration, record.version = before
 
+        record.declaration, record.version = declaration, version
         return undo
 
     def receive(self, cls: type, declaration: Declaration | None, mark: Version | None) -> bool:
@@ -374,11 +374,12 @@ class Conversions:
         """Store a conversion in place of one between the same types; return what restores the state before."""
         owned = self._records.make(edge.source).owned
         replaced = [one for one in owned if isinstance(one, Conversion) and one.target is edge.target]
-        owned[:] = [*(one for one in owned if one not in replaced), edge]
+        others = [one for one in owned if one not in replaced]
 
         def undo() -> None:
-            owned[:] = [*(one for one in owned if one is not edge), *replaced]
+            owned[:] = [*(one for one in owned if one is not edge and one not in replaced), *replaced]
 
+        owned[:] = *others, edge
         return undo
 
     def version_of(self, edge: Conversion) -> Version | None:

@@ -281,7 +281,8 @@ class ProductTensor(StructuredTensor):
         """Return the product with factors of another dtype; integers, whose products may wrap around, stay."""
         if self.dtype.kind in "biu":
             return decline(WRAPPING)
-        return ProductTensor(*(converted(factor, dtype) for factor in self.factors))
+        factors = [converted(factor, dtype) for factor in self.factors]
+        return NotImplemented if any(one is NotImplemented for one in factors) else ProductTensor(*factors)
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a function of the axes of the batch applied to each factor."""

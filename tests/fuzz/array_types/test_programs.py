@@ -103,6 +103,11 @@ PROGRAMS: dict[str, list[str]] = {
         "v1 = QuantityTensor(v0, 'm')",
         "v2 = v1 * 0.5",
     ],
+    "a product with a sum of integers": [
+        "v0 = SumTensor(DiagonalTensor([1, 2]), TriangularTensor(np.ones((2, 2), int)))",
+        "v1 = DiagonalTensor(np.array([1j, 2.0]))",
+        "v2 = v1 @ ProductTensor(v0, TriangularTensor(np.eye(2)))",
+    ],
     "a system of an empty batch": [
         "v0 = ProductTensor(DiagonalTensor([0.0, 1.0]), PermutationTensor(np.zeros((0, 2), int)))",
         "v1 = dk.linalg.inv(v0)",
