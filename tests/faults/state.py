@@ -35,7 +35,7 @@ def context_state() -> dict[Any, Any]:
     entered = {id(one): [block for block, _ in one.entered()] for one in list(blocks._states)}
     held: dict[Any, Any] = {key: entries for key, entries in entered.items() if entries}
     for variable, _ in blocks._variables:
-        if variable.name == "reason of a decline":  # of the last one, which a message may have
+        if variable.name in ("reason of a decline", "declines of modes"):  # of the last call, for the text of an error
             continue
         held[variable.name] = modes_of(variable.get()) if variable.name == "modes" else variable.get()
     return {**held, "call": here.call}
