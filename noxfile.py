@@ -128,6 +128,13 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "tests.fuzz.array_types", "--derivatives", *session.posargs)
 
 
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Raise errors at each line of modes, graphs, registrations and files: `nox -s faults -- --stride 10`."""
+    install(session, "test")
+    session.run("python", "-m", "tests.faults", *session.posargs)
+
+
 # Parts of the package that mutants are made of, each with the tests that are to find them.
 MUTATED = {
     "declare": ("tests/ops", "tests/graph", "tests/test_operations.py"),

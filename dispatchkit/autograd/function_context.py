@@ -10,7 +10,7 @@ from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
-from dispatchkit.graph.recording import set_grad_enabled
+from dispatchkit.graph.recording import enable_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.protocol.instance import tensor_protocol
@@ -175,7 +175,7 @@ class FunctionCtx:
         """
         self._check("mark_dirty", tensors)
         if self._is_recorded:
-            with set_grad_enabled(True):
+            with enable_grad():
                 for tensor in tensors:
                     for part in tensor_leaves(tensor).take(tensor):
                         check_may_change(self._function_name, part)

@@ -26,7 +26,7 @@ from typing_extensions import override
 from dispatchkit.data.collate import default_collate
 from dispatchkit.data.dataset import IterableDataset, has_plain_rows
 from dispatchkit.errors import DataLoaderError
-from dispatchkit.graph.recording import is_grad_enabled, set_grad_enabled
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.ops.creation.dtypes import get_default_dtype, set_default_dtype
 from dispatchkit.ops.random.generator import Generator, current_generator, drawing_from
 
@@ -550,7 +550,7 @@ def serve(connection: Any, source: Source, number: int, dtype: Any) -> None:
             return
         task, records = message
         try:
-            with set_grad_enabled(records):
+            with enable_grad() if records else no_grad():
                 if not begun:
                     begun = True
                     source.begin(number)

@@ -341,7 +341,9 @@ def put_elements(x: Storage, xp: Any, key: Any, value: Any) -> None:
     xp : namespace that computes on its array
     key, value : index and elements
     """
-    if type(x.array) is np.ndarray or xp.mutable:
+    if type(x.array) is np.ndarray:
+        x.array[key] = value  # no call, so that no interrupt comes after it
+    elif xp.mutable:
         xp.setitem(x.array, key, value)
     else:
         x.array = xp.index_put(x.array, key, value)
@@ -372,9 +374,12 @@ def write_back(name: str, x: Storage, result: Any) -> None:
     check_may_change(name, x)
     changes = after_change(name, x, result._node) if is_grad_enabled() else ()
     memory = memory_of(x)
-    put_elements(x, namespace_of(x.array), ..., r)
-    memory.version.changes += 1
-    move_vertices(changes)
+
+    def write() -> None:
+        memory.version.changes += 1  # first: a graph must not miss a change
+        put_elements(x, namespace_of(x.array), ..., r)
+
+    move_vertices(changes, memory, write)
 
 
 @contextmanager
@@ -391,30 +396,58 @@ def changes_noted() -> Iterator[dict[int, ref[Storage]]]:
             outer.update(tensors)
 
 
-def move_vertices(changes: Iterable[tuple[Storage, Vertex | None]]) -> None:
+def move_vertices(
+    changes: Iterable[Change], memory: Memory | None = None, write: Callable[[], None] | None = None
+) -> None:
     """Give changed tensors their new vertices, with the gradients that they have and whether they retain them.
 
     As in PyTorch, the old vertex of a view that is behind retains its gradient until the view is used again.
+
+    Parameters
+    ----------
+    changes : tensors with their new vertices
+    memory, write : the memory that is changed, and what changes it in the end; after an error, such as an interrupt
+        before, the tensors have their old vertices
     """
     noted = _changed.get()
-    for tensor, new in changes:
-        old = tensor._node
-        if old is new:
-            continue
-        if noted is not None:
-            noted[id(tensor)] = ref(tensor)
-        tensor._node = new
-        if old is None:
-            if new is not None and getattr(tensor, "_grad", None) is not None:
-                extras_of(new).grad = tensor._grad
-        elif old.is_leaf or old.extras is None:
-            tensor._grad = None
-        elif new is None:
-            tensor._grad = old.extras.grad
-        elif new.behind:
-            new.extras = old.extras
-        else:
-            old.extras.give_gradient(new)
+    source = None if memory is None else memory.source
+    before: list[tuple[Storage, Vertex | None, Any, Any]] = []
+    try:
+        for tensor, new in changes:
+            old = tensor._node
+            if old is new:
+                continue
+            if noted is not None:
+                noted[id(tensor)] = ref(tensor)
+            extras = None if old is None else old.extras
+            kept = None if extras is None else (extras.grad, extras.retains)
+            before.append((tensor, old, getattr(tensor, "_grad", None), kept))
+            _move(tensor, old, new)
+        if write is not None:
+            write()
+    except BaseException:
+        for tensor, old, grad, kept in reversed(before):
+            tensor._node, tensor._grad = old, grad
+            if kept is not None and old is not None and old.extras is not None:
+                old.extras.grad, old.extras.retains = kept
+        if memory is not None:
+            memory.source = source
+        raise
+
+
+def _move(tensor: Storage, old: Vertex | None, new: Vertex | None) -> None:
+    tensor._node = new
+    if old is None:
+        if new is not None and getattr(tensor, "_grad", None) is not None:
+            extras_of(new).grad = tensor._grad
+    elif old.is_leaf or old.extras is None:
+        tensor._grad = None
+    elif new is None:
+        tensor._grad = old.extras.grad
+    elif new.behind:
+        new.extras = old.extras
+    else:
+        old.extras.give_gradient(new)
 
 
 def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -497,8 +530,12 @@ def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
     check_writeable(name, x)
     a = x.array
     apart = a.size <= APART or _may_raise()
+    counter = memory_of(x).version
     try:
         r = operation.implementation.kernel(a, b, out=np.empty_like(a) if apart else a)
+        if apart:
+            a[...] = r
+        counter.changes += 1
     except ValueError as error:
         shape = np.shape(b)
         if _broadcasts_to(shape, a.shape):
@@ -510,9 +547,9 @@ def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
     except TypeError as error:
         dtype = getattr(b, "dtype", type(b).__name__)
         raise TypeError(f"{name}: the result with {dtype} cannot be held by the tensor's dtype {a.dtype}") from error
-    if apart:
-        a[...] = r
-    touch(x)
+    except BaseException:  # an interrupt, before which the kernel may have written
+        counter.changes += not apart
+        raise
 
 
 def _may_raise() -> bool:

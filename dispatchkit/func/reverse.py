@@ -27,7 +27,7 @@ from dispatchkit.func.containers import (
     zip_containers,
 )
 from dispatchkit.graph.node import Leaf
-from dispatchkit.graph.recording import enable_grad, is_grad_enabled, set_grad_enabled
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import differentiated, reachable, sweep
 from dispatchkit.tensor.gradients import plain
@@ -142,7 +142,7 @@ class Recording:
             f"{self.name}: cotangents",
         )
         alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
-        with set_grad_enabled(alive):
+        with enable_grad() if alive else no_grad():
             # What the rules record leads through the graph they pull through.
             gradients = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
             grads: tuple[Any, ...] = with_variables(lambda x: _fill(next(gradients), x), self._primals)

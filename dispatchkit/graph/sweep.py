@@ -354,10 +354,11 @@ def _add_in_place(before: Storage, g: Any) -> bool:
     if type(array) is np.ndarray:
         if not array.flags.writeable:
             return False
+        memory_of(before).version.changes += 1  # first: a graph must not miss a change
         np.add(array, g, array)
     elif (xp := namespace_of(array)).mutable:
+        memory_of(before).version.changes += 1
         xp.setitem(array, ..., array + g)
     else:
         return False
-    memory_of(before).version.changes += 1
     return True

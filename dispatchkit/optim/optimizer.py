@@ -66,15 +66,13 @@ def update(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tens
     array, g = p.array, g.array
     if g.dtype != array.dtype:
         g = namespace_of(g).astype(g, array.dtype)
+    touch(p, *buffers)  # first: a graph must not miss a change
     if type(array) is np.ndarray:
         _change(formula, options, array, g, *(buffer.array for buffer in buffers))
     else:
         p.array, *arrays = formula(namespace_of(array), options, array, g, *(buffer.array for buffer in buffers))
         for buffer, result in zip(buffers, arrays, strict=True):
             buffer.array = result
-    touch(p)
-    for buffer in buffers:
-        touch(buffer)
 
 
 def number(value: Any) -> Any:

@@ -387,8 +387,9 @@ class Chain:
         steps = self.steps
         if start and steps:
             declined.append((steps[0].cls, _reason(steps[0])))
-        before = _declined.set((self.operation, ()))
+        before = _declined.get()
         try:
+            _declined.set((self.operation, ()))
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
                 _declined.set((self.operation, tuple(text for _, text in declined)))
@@ -399,7 +400,7 @@ class Chain:
                     return self.check_result(step, result), declined
                 declined.append((step.cls, _reason(step)))
         finally:
-            _declined.reset(before)
+            _declined.set(before)
         return NotImplemented, declined
 
     def check_result(self, step: Step, result: Any) -> Any:

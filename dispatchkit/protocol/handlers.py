@@ -84,10 +84,25 @@ class Journal:
         if self._new_types > NEW_TYPES:
             self._forget()
 
-    def record(self, undo: Undo) -> None:
-        """Record a registration with what undoes it."""
-        self.on_undo(undo)
-        self.invalidate()
+    def make(self, *registrations: Callable[[], Undo]) -> None:
+        """Make registrations; after an error, such as an interrupt, none of them is made.
+
+        Parameters
+        ----------
+        *registrations : functions written in Python, after whose return no interrupt comes; each returns what undoes
+            it, which may be called twice, and is undone itself where it raises
+        """
+        undos: list[Undo] = []
+        try:
+            for register in registrations:
+                with self.lock:
+                    undos.append(register())
+            for undo in undos:
+                self.on_undo(undo)
+            self.invalidate()
+        except BaseException:
+            self._undo(undos)
+            raise
 
     def on_undo(self, undo: Undo) -> None:
         """Record what undoes a registration, if a block of local registrations is open."""
@@ -404,25 +419,32 @@ class Handlers:
         known = [cls for cls in named if records.find(cls) is not None] or named
         owned = records.make(max(known, key=lambda cls: records.make(cls).serial)).owned
         replaced = self.replaced_by(rule)
-        undos = [records.declare(cls, Declaration()) for cls in named if not self._types.participates(cls)]
         before = [] if replaced is None else self._owned_with(replaced)
-        if replaced is not None:
-            before.remove(replaced)
-        owned.append(rule)
-        # In one assignment: a call in another thread finds the old rule or the new one.
-        rules[rule.signature] = rule
+        undos: list[Undo] = []
 
         def undo() -> None:
-            owned.remove(rule)
-            if replaced is None:
-                del rules[rule.signature]
-            else:
-                before.append(replaced)
+            if rule in owned:
+                owned.remove(rule)
+            if replaced is not None:
+                if replaced not in before:
+                    before.append(replaced)
                 rules[rule.signature] = replaced
+            elif rules.get(rule.signature) is rule:
+                del rules[rule.signature]
             for undo_declaration in undos:
                 undo_declaration()
 
-        return undo
+        try:
+            undos.extend(records.declare(cls, Declaration()) for cls in named if not self._types.participates(cls))
+            owned.append(rule)
+            # In one assignment: a call in another thread finds the old rule or the new one.
+            rules[rule.signature] = rule
+            if replaced is not None:
+                before.remove(replaced)
+            return undo
+        except BaseException:
+            undo()
+            raise
 
     def _owned_with(self, rule: Rule) -> list[Any]:
         """Return what the type owns that owns a rule."""

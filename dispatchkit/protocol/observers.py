@@ -193,8 +193,8 @@ def observe(
         failure = error
         raise
     finally:
-        call.ended = perf_counter_ns()
         here.call = outer
+        call.ended = perf_counter_ns()
         try:
             if silent is None:
                 _notify_of_end(call, result, failure)

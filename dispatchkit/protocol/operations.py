@@ -142,17 +142,16 @@ class Operations(Mapping[str, Overridable]):
         name, listed = operation.qualified_name, self._listed
         with self._journal.lock:
             known = listed.get(name)
+            # Defined anew, as in a notebook.
             anew = known is not None and known.place == operation.place and "<locals>" not in known.place
-            if anew:
-                del listed[name]  # defined anew, as in a notebook
-            listed[name if name not in listed else f"{name}#{len(listed)}"] = operation
 
-        def undo() -> None:
-            self.forget(operation)
-            if anew and known is not None:
-                listed[name] = known
+            def undo() -> None:
+                self.forget(operation)
+                if anew and known is not None:
+                    listed[name] = known
 
-        self._journal.on_undo(undo)
+            self._journal.on_undo(undo)
+            listed[name if anew or known is None else f"{name}#{len(listed)}"] = operation
         return call
 
     def forget(self, operation: Overridable) -> None:

@@ -13,6 +13,7 @@ from dispatchkit.declare.samples import Sample
 from dispatchkit.func import jacfwd, jacrev, vmap
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import by_operation
+from tests.faults.running import faults, lines_of
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice
 from tests.func.support import agree, flat, numbers
 
@@ -123,3 +124,7 @@ def test_a_differentiable_operation_is_compared(name: str) -> None:
     assert (name in COMPOSED) != any(takes_floats(s, entry) and s.differentiable for s in entry.samples), (
         f"{name} states no differentiable samples; state some, or a function of it in COMPOSED"
     )
+
+
+def test_an_interrupt_in_a_transformation_leaves_recording_on() -> None:
+    assert not faults("a gradient", KeyboardInterrupt, range(1, lines_of("a gradient") + 1, 3))

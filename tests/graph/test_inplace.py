@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from tests.faults.running import faults, lines_of
 from tests.graph.test_leaves import leaf
 
 ON_LEAF: dict[str, Callable[[Any], Any]] = {
@@ -190,3 +191,16 @@ def test_a_foreign_object_gets_its_turn() -> None:
     t: Any = dk.ones(2)
     t += Foreign()
     assert t == "mine"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "an addition in place",
+        "a multiplication of a view in place",
+        "an assignment to elements",
+        "an assignment of a tensor in the graph",
+    ],
+)
+def test_a_change_in_place_that_is_interrupted_leaves_value_and_derivative_together(name: str) -> None:
+    assert not faults(name, KeyboardInterrupt, range(1, lines_of(name) + 1))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
+from tests.faults.running import faults, lines_of
 from tests.graph.test_leaves import leaf
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
@@ -321,3 +322,7 @@ def test_a_tensor_outside_the_graph_and_a_leaf_can_be_detached_in_place() -> Non
     assert gradient.tolist() == [2.0, 4.0]
     x.detach_()
     y.backward()
+
+
+def test_a_gradient_that_is_added_to_counts_as_changed_after_an_interrupt() -> None:
+    assert not faults("a backward pass", KeyboardInterrupt, range(1, lines_of("a backward pass") + 1, 2))

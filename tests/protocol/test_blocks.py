@@ -3,70 +3,23 @@
 import asyncio
 import contextvars
 import functools
-import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
-from types import FrameType
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd.graph import _refusal
-from dispatchkit.protocol import blocks
-from dispatchkit.protocol.densify import _Densify, separate_ledger, without_bounds, without_warnings
-from dispatchkit.protocol.handlers import Journal
-from dispatchkit.protocol.modes import Cell, current
-from dispatchkit.protocol.observers import here
+from dispatchkit.protocol.modes import current
+from tests.faults.injection import Injection
+from tests.faults.scenarios import CONTEXTS, MODES, SETTINGS, Context, Passing
+from tests.faults.state import context_state as state
+from tests.faults.state import modes_of
 
-Context = Callable[[], AbstractContextManager[Any]]
-
-
-class Passing(dk.TensorFunctionMode):
-    pass
-
-
-def hooks() -> AbstractContextManager[Any]:
-    return dk.autograd.graph.saved_tensors_hooks(dk.clone, dk.clone)
-
-
-SETTINGS: dict[str, Context] = {
-    "record_calls": dk.record_calls,
-    "no_grad": dk.no_grad,
-    "enable_grad": dk.enable_grad,
-    "set_grad_enabled": lambda: dk.set_grad_enabled(False),
-    "densify": lambda: dk.densify(on="error"),
-    "densify to a limit": lambda: dk.densify(limit="1MB"),
-    "without_warnings": without_warnings,
-    "unbounded": without_bounds,
-    "separate_ledger": separate_ledger,
-    "detect_anomaly": dk.autograd.detect_anomaly,
-    "set_detect_anomaly": lambda: dk.autograd.set_detect_anomaly(True),
-    "saved_tensors_hooks": hooks,
-    "disable_saved_tensors_hooks": lambda: dk.autograd.graph.disable_saved_tensors_hooks("none here"),
-    "drawing_from": lambda: dk.random.drawing_from(dk.Generator(0)),
-    "arrays_of": lambda: dk.arrays_of("numpy"),
-    "local_registrations": dk.local_registrations,
-}
-MODES: dict[str, Context] = {"a mode": Passing, "disable_dispatch": dk.disable_dispatch}
-CONTEXTS = {**SETTINGS, **MODES}
 # Dropped where an error keeps them from being entered.
 pytestmark = pytest.mark.filterwarnings("ignore:densify has no effect:RuntimeWarning")
 each_context = pytest.mark.parametrize("context", CONTEXTS.values(), ids=CONTEXTS)
-
-
-def modes_of(cell: Cell | None) -> list[Any]:
-    return [] if cell is None else [*modes_of(cell.below), cell.mode]
-
-
-def state() -> dict[Any, Any]:
-    """Return everything that blocks set in this context."""
-    entered = {id(one): [block for block, _ in one.entered_blocks()] for one in list(blocks._states)}
-    found: dict[Any, Any] = {key: entries for key, entries in entered.items() if entries}
-    for variable, _ in blocks._variables:
-        found[variable.name] = modes_of(variable.get()) if variable.name == "modes" else variable.get()
-    return {**found, "call": here.call}
 
 
 def alone(test: Callable[..., None]) -> Callable[..., None]:
@@ -223,41 +176,6 @@ def test_reset_modes_says_what_was_on() -> None:
     ]
 
 
-# Code where no error is raised. Where a lock is held, a trace alone can raise between the body of `with lock` and its
-# end, and the lock is then not released; interrupts come only after calls, inside of the body. A `__del__` runs at any
-# line, and swallows errors.
-SPARED = {
-    _Densify.__del__.__code__,
-    *(Journal._undo.__code__, Journal.invalidate.__code__, Journal._forget.__code__),
-    *(Journal.keep.__code__, Journal._count_new_types.__code__),
-}
-
-
-def lines_of_library(make: Callable[[], object], error: BaseException | None = None, at: int = 0) -> int:
-    """Call a function, with an error raised at one of the lines of the library that it runs; return how many."""
-    count = 0
-    files = [module.__file__ for name, module in sys.modules.items() if name.startswith("dispatchkit.")]
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        nonlocal count
-        if frame.f_code.co_filename not in files or frame.f_code in SPARED:
-            return None
-        if event == "line":
-            count += 1
-            if count == at and error is not None:
-                sys.settrace(None)
-                raise error
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        make()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RecursionError])
 @each_context
 @alone
@@ -265,13 +183,13 @@ def test_an_error_while_a_block_is_entered_leaves_everything_as_it_was(
     context: Context, error: type[BaseException]
 ) -> None:
     before, block = state(), context()
-    lines = lines_of_library(block.__enter__)
+    counting = Injection()
+    counting.run(block.__enter__)
     block.__exit__(None, None, None)
-    for at in range(1, lines + 1):
+    for at in range(1, counting.lines + 1):
         block = context()
         made = state()  # with what `set_grad_enabled` sets when it is made
-        with pytest.raises(error):
-            lines_of_library(block.__enter__, error(), at)
+        assert type(Injection(error(), at).run(block.__enter__)) is error
         assert state() == made, at
         del block
         dk.reset_modes()
@@ -286,13 +204,14 @@ def test_after_an_error_while_a_block_is_left_it_can_be_left_or_reset(
 ) -> None:
     before, block = state(), context()
     block.__enter__()
-    lines = lines_of_library(lambda: block.__exit__(None, None, None))
-    for at in range(1, lines + 1):
+    counting = Injection()
+    counting.run(lambda: block.__exit__(None, None, None))
+    for at in range(1, counting.lines + 1):
         block = context()
         block.__enter__()
         on = state()
-        with pytest.raises(error):
-            lines_of_library(lambda: block.__exit__(None, None, None), error(), at)  # noqa: B023  # called at once
+        raised = Injection(error(), at).run(lambda: block.__exit__(None, None, None))  # noqa: B023  # called at once
+        assert type(raised) is error
         assert state() in (before, on), "it is on or off, and nothing between"
         dk.reset_modes()
         assert state() == before

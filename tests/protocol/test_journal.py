@@ -17,7 +17,7 @@ def test_a_decision_is_kept_until_the_next_registration() -> None:
     journal, cache = Journal(), Cache()
     journal.keep(cache, journal.generation, cache.memory, (int, str), "decided")
     assert cache.memory == {int: {str: "decided"}}
-    journal.record(lambda: None)
+    journal.make(lambda: lambda: None)
     assert cache.memory == {}
 
 
@@ -32,12 +32,12 @@ def test_a_decision_that_a_registration_overtook_is_not_kept() -> None:
 def test_a_block_is_undone_in_reverse_order_and_what_was_before_stays() -> None:
     journal, cache = Journal(), Cache()
     undone: list[str] = []
-    journal.record(lambda: undone.append("before"))
+    journal.make(lambda: lambda: undone.append("before"))
     with journal.local_registrations():
-        journal.record(lambda: undone.append("first"))
+        journal.make(lambda: lambda: undone.append("first"))
         with journal.local_registrations():
-            journal.record(lambda: undone.append("inner"))
-        journal.record(lambda: undone.append("last"))
+            journal.make(lambda: lambda: undone.append("inner"))
+        journal.make(lambda: lambda: undone.append("last"))
         journal.keep(cache, journal.generation, cache.memory, (int,), "local")
     assert undone == ["inner", "last", "first"]
     assert cache.memory == {}

@@ -10,6 +10,7 @@ from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from tests.faults.running import faults, lines_of
 from tests.protocol.support import Answer, binary, unary
 
 
@@ -182,3 +183,19 @@ def test_an_operation_declared_anew_takes_the_place_of_the_one_before() -> None:
             last = dk.operation(names["anew"])
         (name,) = [name for name in dk.tensor_protocol.operations if ".anew" in name]
         assert dk.tensor_protocol.operations[name].function is last
+
+
+@pytest.mark.parametrize(
+    ("name", "stride"),
+    [
+        ("a rule of two types", 1),
+        ("a rule in place of another", 1),
+        ("a type of another library", 5),
+        ("a conversion", 1),
+        ("an overridable function", 1),
+        ("a new type", 29),
+        ("a block of registrations", 29),
+    ],
+)
+def test_a_registration_that_is_interrupted_is_made_wholly_or_not_at_all(name: str, stride: int) -> None:
+    assert not faults(name, KeyboardInterrupt, range(1, lines_of(name) + 1, stride))

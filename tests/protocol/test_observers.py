@@ -19,6 +19,7 @@ from dispatchkit.protocol.observers import (
     observing,
 )
 from dispatchkit.protocol.overridable import Overridable
+from tests.faults.running import faults, lines_of
 
 
 class Notes(Observer):
@@ -267,3 +268,8 @@ def test_a_mode_that_declines_an_observed_call_is_asked_once() -> None:
         dk.clip(x, 0.0, 1.0)
         dk.concat([x, x])
     assert asked == [call.name for call in record.calls] == ["sum", "clip", "concat"]
+
+
+def test_an_interrupt_while_observers_are_notified_ends_the_call() -> None:
+    name = "a block of detect_anomaly"
+    assert not faults(name, KeyboardInterrupt, range(1, lines_of(name) + 1))

@@ -206,21 +206,21 @@ def test_refusals_are_exceptions() -> None:
 class Signed:
     """Elements as signs and logarithms, with their largest size kept beside."""
 
-    sign: dk.Tensor = dk.field(discrete=(-1.0, 0.0, 1.0))
-    log: dk.Tensor = dk.field()
+    signs: dk.Tensor = dk.field(discrete=(-1.0, 0.0, 1.0))
+    logs: dk.Tensor = dk.field()
     largest: Any = dk.field(dependent=True, default=None)
 
     def __post_init__(self) -> None:
-        self.largest = dk.exp(self.log)
+        self.largest = dk.exp(self.logs)
 
     def to_dense(self) -> Any:
-        return self.sign * self.largest
+        return self.signs * self.largest
 
 
 def test_discrete_fields_keep_their_values_and_dependent_ones_are_computed_anew() -> None:
     @dk.implements(dk.abs)
     def absolute(x: Signed, /) -> Any:
-        return dk.where(x.sign == 0, x.sign, 1.0) * dk.abs(dk.exp(x.log))  # wrong of other signs
+        return dk.where(x.signs == 0, x.signs, 1.0) * dk.abs(dk.exp(x.logs))  # wrong of other signs
 
     sample = Signed(dk.asarray([1.0, -1.0, 0.0]), dk.asarray([0.5, 0.25, 1.0]))
     for samples in ([sample], None):
@@ -230,7 +230,7 @@ def test_discrete_fields_keep_their_values_and_dependent_ones_are_computed_anew(
 
 
 def test_discrete_and_dependent_fields_are_not_differentiated() -> None:
-    assert dk.tensor_protocol.types.constants_of(Signed) == {"sign", "largest"}
+    assert dk.tensor_protocol.types.constants_of(Signed) == {"signs", "largest"}
 
 
 def test_digits_are_shown_until_two_numbers_differ() -> None:

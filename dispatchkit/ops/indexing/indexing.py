@@ -19,7 +19,6 @@ from dispatchkit.declare.inplace import (
     in_graph,
     is_alone,
     put_elements,
-    touch,
     write_back,
 )
 from dispatchkit.declare.libraries import as_python, common_library, own_index
@@ -30,7 +29,7 @@ from dispatchkit.declare.typing import Array, Index, Namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Storage, share_memory, vertex_of
+from dispatchkit.graph.storage import Storage, memory_of, share_memory, vertex_of
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
@@ -260,13 +259,13 @@ class Assignment(DeclaredOperation):
                     given = value.array if type(value) is base and value._node is None else value
                     raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
                     if raw is not None and type(given) in NUMBERS:
+                        counter = memory_of(x).version
                         try:
                             x.array[raw] = given
+                            counter.changes += 1
+                            return
                         except BACKEND_ERRORS:
                             pass  # said below
-                        else:
-                            touch(x)
-                            return
                 general(x, key, value)
             except Exception as error:
                 hide_frames(error)
@@ -309,8 +308,10 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
         parts = key if isinstance(key, tuple) else (key,)
         xp = common_library("dispatchkit.setitem", (x, value, *(part for part in parts if type(part) is not ndarray)))
         raw = own_index(xp, raw)
+    counter = memory_of(x).version
     try:
         put_elements(x, xp, raw, new)
+        counter.changes += 1
     except ValueError as error:
         raise ValueError(
             f"setitem: a value of shape {getattr(new, 'shape', ())} does not broadcast to the selected elements, of "
@@ -318,7 +319,9 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
         ) from error
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, (x, key, value), {})
-    touch(x)
+    except BaseException:  # an interrupt, before which it may have been written
+        counter.changes += 1
+        raise
 
 
 def _raw_key(key: Any) -> Any:

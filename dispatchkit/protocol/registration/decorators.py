@@ -50,6 +50,7 @@ from dispatchkit.protocol.types.declaration import (
     Declaration,
     FieldRule,
     Relation,
+    Undo,
     is_newer,
     rule_of,
 )
@@ -219,24 +220,27 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
         checked = checked_declaration(types, cls, declaration, "array_type")
         check_operators("array_type", protocol, cls)
         _warn_of_hidden(protocol, cls, checked)
-        before = set(cls.__dict__)
-        if types.own_method(cls) is None:
-            try:
-                setattr(cls, types.method, classmethod(_protocol_method(protocol)))
-            except TypeError as error:
-                raise RegistrationError(
-                    f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
-                ) from error
-        protocol.journal.record(types.records.declare(cls, checked))
-        count_dense(protocol, cls)
-        _compare_elementwise(protocol, cls)
-        protocol.surface.install(cls, keep=instance_attributes(cls))
-        if types.base is not None:
-            _derive_attributes(protocol, cls)
-        changed: Any = cls
-        if changed.__repr__ is object.__repr__:
-            changed.__repr__ = _repr_of_fields(protocol)
-        protocol.journal.on_undo(partial(_strip, protocol, cls, before))
+
+        def complete() -> None:
+            if types.own_method(cls) is None:
+                try:
+                    setattr(cls, types.method, classmethod(_protocol_method(protocol)))
+                except TypeError as error:
+                    raise RegistrationError(
+                        f"array_type: {type_name(cls)} takes no attributes; use register_type({type_name(cls)}, ...)"
+                    ) from error
+            count_dense(protocol, cls)
+            _compare_elementwise(protocol, cls)
+            protocol.surface.install(cls, keep=instance_attributes(cls))
+            if types.base is not None:
+                _derive_attributes(protocol, cls)
+            changed: Any = cls
+            if changed.__repr__ is object.__repr__:
+                changed.__repr__ = _repr_of_fields(protocol)
+
+        protocol.journal.make(
+            lambda: types.records.declare(cls, checked), lambda: _change_class(protocol, cls, complete)
+        )
         return cls
 
     return decorate
@@ -268,9 +272,11 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     if cls in (types.base, type(None)) or types.is_raw(cls):
         raise RegistrationError(f"register_type: {cls.__name__} mixes with arrays as it is")
     check_operators("register_type", protocol, cls, foreign=True)
-    declaration = checked_declaration(types, cls, declaration, "register_type")
-    protocol.journal.record(types.records.declare(cls, declaration))
-    count_dense(protocol, cls)
+    checked = checked_declaration(types, cls, declaration, "register_type")
+    protocol.journal.make(
+        lambda: types.records.declare(cls, checked),
+        lambda: _change_class(protocol, cls, lambda: count_dense(protocol, cls)),
+    )
 
 
 def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
@@ -296,8 +302,6 @@ def _compare_elementwise(protocol: Registering, cls: type) -> None:
     if member is None or code is None or not code.co_qualname.startswith("__create_fn__."):
         return
     for name, value in (("__eq__", member.value), ("__hash__", object.__hash__)):
-        if name in cls.__dict__:
-            protocol.journal.on_undo(partial(setattr, cls, name, cls.__dict__[name]))
         setattr(cls, name, value)
 
 
@@ -335,11 +339,26 @@ def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool
             )
 
 
-def _strip(protocol: Registering, cls: type, keep: set[str]) -> None:
-    """Remove what decorating gave a class."""
+def _change_class(protocol: Registering, cls: type, change: Callable[[], None]) -> Undo:
+    """Change the attributes of a class; return what takes that back. After an error they are as they were."""
+    before = dict(vars(cls))
+    try:
+        change()
+        since = dict(vars(cls))
+        return lambda: _restore(protocol, cls, before, since)
+    except BaseException:
+        _restore(protocol, cls, before, dict(vars(cls)))
+        raise
+
+
+def _restore(protocol: Registering, cls: type, before: Mapping[str, Any], since: Mapping[str, Any]) -> None:
+    """Take new attributes from a class, and give it back those that were replaced and are still what they became."""
     protocol.surface.forget(cls)
-    for name in set(cls.__dict__) - keep - {ATTRIBUTE}:
-        delattr(cls, name)
+    for name, value in list(vars(cls).items()):
+        if name not in before and name != ATTRIBUTE:
+            delattr(cls, name)
+        elif name in before and value is since.get(name) and value is not before[name]:
+            setattr(cls, name, before[name])
 
 
 def _protocol_method(protocol: Registering) -> Callable[..., Any]:
@@ -410,10 +429,8 @@ def implements(
                 what = target.qualified_name if isinstance(target, Overridable) else target
                 text = f"implements: {rule} replaces {old} as the rule for {what}"
                 warnings.warn(text, ReplacementWarning, stacklevel=2)
-        for rule in rules:
-            with protocol.journal.lock:
-                undo = protocol.handlers.add(rule)
-            protocol.journal.record(undo)
+        add = protocol.handlers.add
+        protocol.journal.make(*(lambda rule=rule: add(rule) for rule in rules))
         return handler
 
     return register
@@ -526,7 +543,8 @@ def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]
         source, target = _conversion_types(function)
         if fault := not_at_once(function):
             raise RegistrationError(f"converts: {function_name(function)} {fault}")
-        protocol.journal.record(protocol.conversions.add(Conversion(source, target, function, cost, lossy)))
+        edge = Conversion(source, target, function, cost, lossy)
+        protocol.journal.make(lambda: protocol.conversions.add(edge))
         return function
 
     return register

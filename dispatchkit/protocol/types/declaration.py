@@ -372,12 +372,12 @@ class Records:
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
         record = self.make(cls)
-        before = record.declaration, record.version
-        record.declaration, record.version = declaration, new_version()
+        before, version = (record.declaration, record.version), new_version()
 
         def undo() -> None:
             record.declaration, record.version = before
 
+        record.declaration, record.version = declaration, version
         return undo
 
     def receive(self, cls: type, declaration: Declaration | None, mark: Version | None) -> bool:
@@ -435,11 +435,12 @@ class Conversions:
         """Store a conversion in place of one between the same types; return what restores the state before."""
         owned = self._records.make(edge.source).owned
         replaced = [entry for entry in owned if isinstance(entry, Conversion) and entry.target is edge.target]
-        owned[:] = [*(entry for entry in owned if entry not in replaced), edge]
+        others = [entry for entry in owned if entry not in replaced]
 
         def undo() -> None:
-            owned[:] = [*(entry for entry in owned if entry is not edge), *replaced]
+            owned[:] = [*(entry for entry in owned if entry is not edge and entry not in replaced), *replaced]
 
+        owned[:] = *others, edge
         return undo
 
     def version_of(self, edge: Conversion) -> Version | None:

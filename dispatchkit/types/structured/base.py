@@ -391,7 +391,9 @@ def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline(f"a tensor of shape {x1.shape} broadcasts")
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    return x2.added_to(ops.broadcast_to(promoted(x1, x2.dtype), (*batch, *x2.shape[-2:])))
+    x1 = ops.broadcast_to(promoted(x1, x2.dtype), (*batch, *x2.shape[-2:]))
+    x2 = converted(x2, x1.dtype)
+    return x2 if x2 is NotImplemented else x2.added_to(x1)
 
 
 ZERO_PRESERVING_PAIRS = (

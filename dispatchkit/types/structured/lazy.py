@@ -28,6 +28,7 @@ from dispatchkit.types.structured.base import (
 from dispatchkit.types.structured.diagonal import ScalarTensor
 
 implements = tensor_protocol.implements
+WRAPPING = "sums and products of integers may wrap around"
 
 
 @tensor_protocol.array_type(fields=("terms",))
@@ -78,10 +79,15 @@ class SumTensor(StructuredTensor):
 
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the sum with a linear function applied to each term."""
-        return _sum_of([term.map_linear(function) for term in self.terms])
+        total = _sum_of([term.map_linear(function) for term in self.terms])
+        if len(self.terms) > 1 and _widens(self, self.terms, total):
+            return decline(WRAPPING)
+        return total
 
     def in_dtype(self, dtype: Any) -> Any:
-        """Return the sum of the terms in another dtype."""
+        """Return the sum of the terms in another dtype; integers, whose sums may wrap around, stay."""
+        if len(self.terms) > 1 and self.dtype.kind in "biu":
+            return decline(WRAPPING)
         return _sum_of([converted(term, dtype) for term in self.terms])
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
@@ -131,6 +137,18 @@ def _sum_of(terms: Sequence[Any]) -> Any:
     return _total(terms)
 
 
+def _widens(x: StructuredTensor, parts: Sequence[Any], result: Any) -> bool:
+    """Return whether integers, whose sums and products may wrap around, meet another dtype.
+
+    Parameters
+    ----------
+    x, parts : the matrix, and what it is made of: integers that stayed where the others have another dtype
+    result : of a linear function of it
+    """
+    wider = x.dtype.kind in "biu" and result is not NotImplemented and result.dtype != x.dtype
+    return wider or any(part.dtype != x.dtype for part in parts)
+
+
 def _total(values: Sequence[Any]) -> Any:
     return NotImplemented if any(value is NotImplemented for value in values) else functools.reduce(ops.add, values)
 
@@ -159,10 +177,14 @@ def sum_of_one(x: StructuredTensor) -> SumTensor:
 def add_sums(x1: SumTensor, x2: SumTensor, /) -> Any:
     if not same_size("add", x1.terms[0], x2.terms[0]):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")
-    if len(x1.terms) == len(x2.terms) == 1:
-        return SumTensor(*x1.terms, *x2.terms)
-    terms = list(x1.terms)
-    for term in x2.terms:
+    dtype = np.result_type(x1.dtype, x2.dtype)
+    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    if x1 is NotImplemented or x2 is NotImplemented:
+        return NotImplemented
+    terms, others = _terms(x1), _terms(x2)
+    if len(terms) == len(others) == 1:
+        return SumTensor(*terms, *others)
+    for term in others:
         for i, other in enumerate(terms):
             joined = other + term
             if not isinstance(joined, SumTensor):
@@ -171,6 +193,10 @@ def add_sums(x1: SumTensor, x2: SumTensor, /) -> Any:
         else:
             terms.append(term)
     return _sum_of(terms)
+
+
+def _terms(x: Any) -> list[Any]:
+    return list(x.terms) if isinstance(x, SumTensor) else [x]
 
 
 @implements(ops.matrix_transpose)
@@ -245,6 +271,8 @@ class ProductTensor(StructuredTensor):
         first = self.factors[0].map_linear(function)
         if first is NotImplemented:
             return first
+        if _widens(self, self.factors, first):
+            return decline(WRAPPING)
         if first.dtype.kind in "biu":  # products of integers may wrap around
             return ProductTensor(*_factors(first), *self.factors[1:])
         return _product_of(_joined(_factors(first), self.factors[1:]))
@@ -252,8 +280,9 @@ class ProductTensor(StructuredTensor):
     def in_dtype(self, dtype: Any) -> Any:
         """Return the product with factors of another dtype; integers, whose products may wrap around, stay."""
         if self.dtype.kind in "biu":
-            return decline("products of integers may wrap around")
-        return ProductTensor(*(converted(factor, dtype) for factor in self.factors))
+            return decline(WRAPPING)
+        factors = [converted(factor, dtype) for factor in self.factors]
+        return NotImplemented if any(one is NotImplemented for one in factors) else ProductTensor(*factors)
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a function of the axes of the batch applied to each factor."""
@@ -276,8 +305,8 @@ class ProductTensor(StructuredTensor):
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution, one factor after the other."""
-        if not _are_square(self.factors):
-            return decline("a factor is not square")
+        if reason := _against_factors(self):
+            return decline(reason)
         for factor in self.factors:
             columns = linalg.solve(factor, columns)
         return columns
@@ -296,8 +325,11 @@ def _product_of(factors: Sequence[Any]) -> Any:
     return functools.reduce(ops.matmul, factors)
 
 
-def _are_square(factors: Sequence[StructuredTensor]) -> bool:
-    return all(factor.shape[-1] == factor.shape[-2] for factor in factors)
+def _against_factors(x: ProductTensor) -> str:
+    """Return why an inverse or a determinant does not follow from those of the factors, "" where it does."""
+    if any(factor.shape[-1] != factor.shape[-2] for factor in x.factors):
+        return "a factor is not square"
+    return WRAPPING if x.dtype.kind in "biu" else ""
 
 
 def _joined(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -320,7 +352,7 @@ def matmul_products(x1: ProductTensor, x2: ProductTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     dtype = np.result_type(x1.dtype, x2.dtype)
     if dtype.kind in "biu":
-        return decline("products of integers may wrap around")
+        return decline(WRAPPING)
     x1, x2 = converted(x1, dtype), converted(x2, dtype)
     if x1 is NotImplemented or x2 is NotImplemented:
         return NotImplemented
@@ -338,22 +370,22 @@ def matrix_transpose_product(x: ProductTensor, /) -> Any:
 def inv_product(x: ProductTensor, /) -> Any:
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
-    if not _are_square(x.factors):
-        return decline("a factor is not square")
+    if reason := _against_factors(x):
+        return decline(reason)
     return _product_of([linalg.inv(factor) for factor in reversed(x.factors)])
 
 
 @implements(linalg.det)
 def det_product(x: ProductTensor, /) -> Any:
-    if not _are_square(x.factors):
-        return decline("a factor is not square")
+    if reason := _against_factors(x):
+        return decline(reason)
     return math.prod((linalg.det(factor) for factor in x.factors[1:]), start=linalg.det(x.factors[0]))
 
 
 @implements(linalg.slogdet)
 def slogdet_product(x: ProductTensor, /) -> Any:
-    if not _are_square(x.factors):
-        return decline("a factor is not square")
+    if reason := _against_factors(x):
+        return decline(reason)
     signs, logarithms = zip(*(linalg.slogdet(factor) for factor in x.factors), strict=True)
     return linalg.SlogdetResult(math.prod(signs[1:], start=signs[0]), sum(logarithms[1:], logarithms[0]))
 
@@ -380,7 +412,7 @@ class InverseTensor(StructuredTensor):
     """
 
     def __init__(self, matrix: StructuredTensor) -> None:
-        if not _are_square([matrix]):
+        if matrix.shape[-1] != matrix.shape[-2]:
             raise ValueError(f"inv: the matrix must be square, found shape {matrix.shape}")
         self.matrix = matrix
 

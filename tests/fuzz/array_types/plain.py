@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +13,7 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit import types
 
-__all__ = ["IncomparableError", "pattern", "plain", "with_other_garbage"]
+__all__ = ["IncomparableError", "copied", "pattern", "pickled", "plain", "saved", "with_other_garbage"]
 
 
 class IncomparableError(Exception):
@@ -69,6 +73,8 @@ def with_other_garbage(value: Any) -> Any:
     """Return a masked array with other numbers where elements are missing, which no result may depend on."""
     if isinstance(value, types.MetadataTensor):
         return types.MetadataTensor(with_other_garbage(value.data), value.metadata)
+    if isinstance(value, types.NamedTensor):
+        return types.NamedTensor(with_other_garbage(value.data), value.names)
     if isinstance(value, types.QuantityTensor):
         return types.QuantityTensor(with_other_garbage(value.data), value.unit)
     if not isinstance(value, types.MaskedTensor):
@@ -105,3 +111,32 @@ def filled_with_ones(value: Any) -> Any:
     for name, field in fields.items():
         object.__setattr__(copy, name, ones(field))
     return copy
+
+
+def pickled(value: Any) -> Any:
+    """Return what a pickle of a value gives."""
+    return _unchanged(value, pickle.loads(pickle.dumps(value)))  # made here
+
+
+def copied(value: Any) -> Any:
+    """Return a copy of a value, as `copy.deepcopy` makes it."""
+    return _unchanged(value, copy.deepcopy(value))
+
+
+def saved(value: Any) -> Any:
+    """Return what a file of a value gives."""
+    file = io.BytesIO()
+    dk.save(value, file)
+    return _unchanged(value, dk.load(file))
+
+
+def _unchanged(value: Any, other: Any) -> Any:
+    """Return what a value became on its way; its dtype may have another byte order.
+
+    Raises
+    ------
+    AssertionError : if it prints as something else
+    """
+    before, after = (re.sub(r",\s+dtype=[^,)]+", "", repr(each)) for each in (value, other))
+    assert after == before, f"{after}, found {before} before"
+    return other

@@ -26,7 +26,10 @@ SMOOTH = _forms("""
     dk.linalg.matrix_norm({x}); dk.linalg.matrix_power({x}, {power}); dk.where({mask}, {x}, {y});
     {x}.prod(axis={axis}); {x}.std(axis={axis}); dk.linalg.cholesky({x} @ {x}.mT); dk.tril({x});
     dk.concat([{x}, {x}], axis={axis}); dk.stack([{x}, {x}]); dk.linalg.vector_norm({x}, axis={axis});
-    {x}.reshape((-1,)); dk.kron({x}, {y}); dk.cumulative_sum({x}, axis={axis})
+    {x}.reshape((-1,)); dk.kron({x}, {y}); dk.cumulative_sum({x}, axis={axis});
+    dk.func.checkpoint(lambda s: dk.sin(s) * s)({x}); dk.func.checkpoint(lambda s, t: s @ t)({x}, {y});
+    dk.func.vmap(lambda t, s: plain(s * t), (0, None))(dk.asarray([0.5, 2.0]), {x});
+    dk.func.vmap(lambda t, s: plain(s @ t), (-1, None), -1)(plain({y}), {x})
 """)
 ELEMENTWISE = _forms("""
     +{x}; abs({x}); {x} * {number}; {number} * {x}; {x} + {number}; {number} - {x}; {x} - {number}; {x} / {number};
@@ -80,8 +83,24 @@ MATRIX = _forms("""
     dk.linalg.qr({x})[1]; dk.linalg.cross({x}[..., :3], {x}[..., :3]); dk.linalg.eigh({x} + {x}.mT)[0];
     dk.linalg.matrix_rank({x}); dk.linalg.matrix_norm({x}, ord='nuc'); dk.linalg.svd({x}, full_matrices=False)[1]
 """)
+# What happens to values between the steps of a program: they travel, and functions of them are transformed. What `vmap`
+# gives is plain: an array type that it gives has a batch in each of its fields.
+TRANSFORMS = _forms("""
+    pickled({x}); saved({x}); copied({x}); pickled({x}); saved({x}); dk.func.checkpoint(lambda s: s * 2)({x});
+    dk.func.checkpoint(lambda s, t: s @ t)({x}, {y});
+    dk.func.vmap(lambda t, s: plain(s * t), (0, None))({numbers}, {x});
+    dk.func.vmap(lambda t, s: plain(t - s), (0, None))({numbers}, {x});
+    dk.func.vmap(lambda t, s: plain(s @ t), (-1, None), -1)(plain({y}), {x});
+    dk.func.vmap(lambda t, s: plain(t @ s), (0, None))(plain({y}), {x});
+    dk.func.vmap(lambda t, s: plain(s + t), (0, None))(plain({y}), {x});
+    dk.func.vmap(lambda t, s: plain((s * t).sum(axis=-1)), (0, None))({numbers}, {x});
+    dk.func.vmap(lambda t, s: plain(dk.where(t > 1, s, s * 2)), (0, None))({numbers}, {x})
+""")
 # Forms with their weights.
-FORMS = ((ELEMENTWISE, 18), (PAIRS, 18), (PRODUCTS, 12), (CONTRACTIONS, 3), (REDUCTIONS, 12), (MOVES, 22), (MATRIX, 12))
+FORMS = (
+    *((ELEMENTWISE, 18), (PAIRS, 18), (PRODUCTS, 12), (CONTRACTIONS, 3), (REDUCTIONS, 12), (MOVES, 22), (MATRIX, 12)),
+    (TRANSFORMS, 12),
+)
 NUMBERS = ("2", "0", "-1", "0.5", "1", "3", "True", "1.5", "-0.0", "2.0", "255")
 DTYPES = ("float64", "float32", "int64", "uint8", "bool", "complex128", "int8", "float16", "uint64", "complex64")
 
@@ -126,6 +145,7 @@ def filled(rng: random.Random, form: str, shape: tuple[int, ...]) -> dict[str, s
         "offset": lambda: str(rng.randint(-last, last)),
         "power": lambda: str(rng.choice((0, 1, 2, 3, 2, -1))),
         "number": lambda: rng.choice(NUMBERS),
+        "numbers": lambda: f"dk.asarray({rng.choice(('[0.5, 2.0]', '[1, 3]', '[2.0]'))})",
         "dtype": lambda: rng.choice(DTYPES),
         "key": lambda: key(rng, shape),
         "slice": lambda: bounds(rng, last),

@@ -22,7 +22,7 @@ def test_random_programs_agree_with_dense_forms(kind: str) -> None:
     assert not report.differences, "\n".join(map(pasteable, report.differences))
 
 
-@pytest.mark.parametrize("kind", ["lazy", "uncertain", "units", "whole masks", "nested names"])
+@pytest.mark.parametrize("kind", ["lazy", "uncertain", "units", "whole masks", "nested names", "mixed"])
 def test_derivatives_of_random_programs_agree_with_dense_forms(kind: str) -> None:
     report = fuzz_derivatives(kind, 25, 0)
     assert report.steps > 50
@@ -97,6 +97,16 @@ PROGRAMS: dict[str, list[str]] = {
     "infinities between the factors of an update": [
         "v0 = LoraTensor(np.array([[np.inf, -1.0]]), np.array([[0.0]]), np.array([[np.inf, 1.0]]))",
         "v1 = v0 @ v0.mT",
+    ],
+    "a sum of structures of booleans": [
+        "v0 = SumTensor(DiagonalTensor([True, False]), TriangularTensor(np.array([[True, False], [True, True]])))",
+        "v1 = QuantityTensor(v0, 'm')",
+        "v2 = v1 * 0.5",
+    ],
+    "a product with a sum of integers": [
+        "v0 = SumTensor(DiagonalTensor([1, 2]), TriangularTensor(np.ones((2, 2), int)))",
+        "v1 = DiagonalTensor(np.array([1j, 2.0]))",
+        "v2 = v1 @ ProductTensor(v0, TriangularTensor(np.eye(2)))",
     ],
     "a system of an empty batch": [
         "v0 = ProductTensor(DiagonalTensor([0.0, 1.0]), PermutationTensor(np.zeros((0, 2), int)))",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 __all__ = ["KINDS", "Values"]
@@ -198,9 +199,12 @@ class Values:
         """Return a sum that keeps its terms, a product, or an inverse."""
         if self.rng.random() < 0.2:
             return f"InverseTensor({self.rng.choice((self.banded, self.toeplitz))()})"
-        name = self.rng.choice(("SumTensor", "ProductTensor"))
         makers = (self.diagonal, self.permutation, self.triangular, self.banded, self.toeplitz, self.kronecker)
-        return f"{name}({self.rng.choice(makers)()}, {self.rng.choice(makers)()})"
+        texts = [self.rng.choice(makers)() for _ in range(self.rng.choice((2, 2, 2, 3)))]
+        names = self.rng.sample(("SumTensor", "ProductTensor"), 2)
+        if len(texts) == 3:  # a sum of products, or a product of sums
+            texts = [f"{names[1]}({', '.join(texts[:2])})", texts[2]]
+        return f"{names[0]}({', '.join(texts)})"
 
     # Other types.
 
@@ -208,10 +212,13 @@ class Values:
         """Return a sparse matrix."""
         m, n = self.n if rows is None else rows, self.n
         places = [(i, j) for i in range(m) for j in range(n) if self.rng.random() < 0.5]
-        where = f"[{', '.join(str(i) for i, _ in places)}], [{', '.join(str(j) for _, j in places)}]"
-        text = f"SparseTensor.coo({self.array(len(places))}, {where}, shape=({m}, {n}))"
-        form = self.rng.choice(("", ".to_csr()", ".to_csc()", ".mT"))
-        return text + (form if form == ".mT" else "")
+        lines, columns, values = [i for i, _ in places], [j for _, j in places], self.array(len(places))
+        if self.rng.random() < 0.5:
+            text = f"SparseTensor.coo({values}, {lines}, {columns}, shape=({m}, {n}))"
+        else:
+            starts = [sum(i < line for i in lines) for line in range(m + 1)]
+            text = f"SparseTensor.csr({values}, {columns}, {starts}, shape=({m}, {n}))"
+        return text + self.rng.choice(("", ".mT"))
 
     def quantized(self) -> str:
         """Return a matrix in eight bits."""
@@ -229,12 +236,17 @@ class Values:
 
     def lazy(self) -> str:
         """Return an array that records."""
-        return f"LazyTensor({self.rng.choice((self.tensor, self.tensor, self.diagonal, self.sparse))()})"
+        inner = self.tensor if self.rng.random() < 0.5 else self.rng.choice(self._inner())
+        return f"LazyTensor({inner()})"
+
+    def _inner(self) -> tuple[Callable[[], str], ...]:
+        """Return what makes arrays that others wrap, of axes of the same length."""
+        structured = (self.diagonal, self.banded, self.triangular, self.kronecker, self.low_rank_update, self.lazy_sum)
+        return (*structured, self.sparse, self.quantized, self.lora)
 
     def metadata(self) -> str:
         """Return an array with metadata."""
-        inner = self.rng.choice((self.tensor, self.diagonal, self.banded, self.sparse, self.kronecker, self.lora))
-        return f"MetadataTensor({inner()}, {{'k': 1}})"
+        return f"MetadataTensor({self.rng.choice((self.tensor, *self._inner()))()}, {{'k': 1}})"
 
     def _square(self, *batch: int, dtype: str | None = None) -> str:
         return f"dk.asarray({self.array(*batch, self.n, self.n, dtype=dtype)})"
@@ -267,9 +279,9 @@ class Values:
         inner = self.array(*self.part_of_batch(), self.n, *((self.n,) * (make := self.rng.random() < 0.8)), dtype=dtype)
         return f"QuantityTensor({f'dk.asarray({inner})' if make else f'DiagonalTensor({inner})'}, {unit!r})"
 
-    def masked(self) -> str:
+    def masked(self, shape: tuple[int, ...] | None = None) -> str:
         """Return an array with missing elements."""
-        shape = self.some_shape()
+        shape = self.some_shape() if shape is None else shape
         valid = f"np.array({self._nested(shape, 'bool')}, 'bool').reshape({shape})"
         return f"MaskedTensor(dk.asarray({self.array(*shape)}), {valid})"
 
@@ -289,18 +301,25 @@ class Values:
     def nested(self) -> str:
         """Return an array in several of the wrappers, in any order; nothing is missing."""
         if self.rng.random() < 0.3:
-            inner = self.rng.choice((self.diagonal, self.sparse, self.banded, self.lora, self.lazy))()
+            inner = self.rng.choice((*self._inner(), self.lazy))()
             return self._wrapped(inner, "MetadataTensor({})", "MaskedTensor({})", "UncertainTensor({})", unit="m")
         inner = f"dk.asarray({self.array(*self.some_shape(), dtype=self._real())})"
         return self._wrapped(inner, "MetadataTensor({})", "MaskedTensor({})", "UncertainTensor({})")
 
     def nested_masked(self) -> str:
         """Return an array with missing elements in several wrappers."""
+        if self.rng.random() < 0.3:
+            named = "NamedTensor({}, ('a', 'b'))"
+            return self._wrapped(self.masked((self.n, self.n)), "MetadataTensor({})", named)
         return self._wrapped(self.masked(), "MetadataTensor({})")
 
     def nested_named(self) -> str:
         """Return an array with named axes in several wrappers."""
-        wrapped = self._wrapped(self._square(dtype=self._real()), "MaskedTensor({})", "MetadataTensor({})")
+        inner = (
+            self._square(dtype=self._real()) if self.rng.random() < 0.7 else self.rng.choice((self.sparse, self.lora))()
+        )
+        unit = None if inner.startswith("dk") else "m"
+        wrapped = self._wrapped(inner, "MaskedTensor({})", "MetadataTensor({})", "UncertainTensor({})", unit=unit)
         return f"NamedTensor({wrapped}, ('a', 'b'))"
 
 
@@ -324,4 +343,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "nested": ("nested",),
     "nested masks": ("nested_masked",),
     "nested names": ("nested_named",),
+    "mixed": (
+        *(*STRUCTURED, "sparse", "quantized", "lora", "lazy", "metadata", "uncertain", "quantity", "whole", "named"),
+        *(*("nested",) * 4, *("nested_named",) * 2),
+    ),
 }

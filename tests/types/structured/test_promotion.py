@@ -148,3 +148,49 @@ def test_a_cast_that_a_part_overflows_in_is_that_of_the_elements(dtype: str) -> 
         full = result if isinstance(result, dk.Tensor) else result.to_dense()
         assert full.dtype == dtype
         np.testing.assert_allclose(full.numpy(), matrix.to_dense().numpy().astype(dtype), rtol=1e-2)
+
+
+def wrapping_sums_and_products() -> dict[str, Any]:
+    """Return sums and products of integers and booleans whose elements wrap around, alone and among real numbers."""
+    sums = {
+        dtype: types.SumTensor(
+            types.DiagonalTensor(np.asarray(diagonal, dtype)), types.TriangularTensor(np.asarray(square, dtype))
+        )
+        for dtype, diagonal, square in (
+            ("bool", [1, 0], [[1, 0], [1, 1]]),
+            ("uint8", [200, 1], [[100, 0], [1, 1]]),
+        )
+    }
+    product, real = types.ProductTensor(*sums["uint8"].terms), types.DiagonalTensor([0.5, 1.0])
+    return {
+        **sums,
+        "product": product,
+        "sum of a product": types.SumTensor(product, real),
+        "sum of a sum": types.SumTensor(sums["uint8"], real),
+        "product of a sum": types.ProductTensor(sums["uint8"], real),
+    }
+
+
+LINEAR: dict[str, Any] = {
+    "times a number": lambda x: x * 0.5,
+    "by a number": lambda x: x / 2,
+    "times a column": lambda x: x @ dk.ones(2),
+    "times a row": lambda x: dk.ones(2) @ x,
+    "sum": lambda x: x.sum(),
+    "plus a tensor": lambda x: x + dk.full((2, 2), 0.5),
+    "a tensor less": lambda x: dk.full((2, 2), 0.5) - x,
+    "plus a matrix": lambda x: x + types.DiagonalTensor([1.0, 2.0]),
+    "a matrix less": lambda x: types.DiagonalTensor([1.0, 2.0]) - x,
+    "times a matrix": lambda x: x @ types.DiagonalTensor([0.5, 2.0]),
+    "cast": lambda x: x.astype("float64"),
+    "determinant": dk.linalg.det,
+    "inverse": dk.linalg.inv,
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # what becomes dense
+@pytest.mark.parametrize("name", wrapping_sums_and_products())
+@pytest.mark.parametrize("function", LINEAR.values(), ids=LINEAR)
+def test_sums_and_products_of_integers_wrap_around_before_they_meet_real_numbers(name: str, function: Any) -> None:
+    matrix = wrapping_sums_and_products()[name]
+    check(answer(function, matrix), answer(function, matrix.to_dense()))
