@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
@@ -197,12 +197,14 @@ class ProgramCall:
     ----------
     operation, args, kwargs : the call
     gradients : whether its gradients are compared
+    refuses : exceptions by which its types refuse calls, besides those that they declare
     """
 
     operation: Overridable
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     gradients: bool = True
+    refuses: tuple[type[Exception], ...] = REFUSALS
 
     def arrays(self) -> list[Any]:
         """Return its array arguments, in the order of the signature."""
@@ -211,13 +213,13 @@ class ProgramCall:
     def replace_arrays(self, change: Callable[[Any], Any]) -> ProgramCall:
         """Return the call with `change` made to each array argument."""
         args, kwargs = self.operation.parameters.replace(self.args, self.kwargs, lambda _, value: change(value))
-        return ProgramCall(self.operation, args, kwargs, self.gradients)
+        return replace(self, args=args, kwargs=kwargs)
 
     @property
     def refusals(self) -> tuple[type[Exception], ...]:
         """The exceptions by which its types refuse calls."""
         declared = (types.refuses(type(value)) for value in self.arrays() if is_typed(value))
-        return (*REFUSALS, *chain.from_iterable(declared))
+        return (*self.refuses, *chain.from_iterable(declared))
 
     def elements(self) -> list[Any]:
         """Return copies of the arrays in its arguments."""
@@ -486,7 +488,7 @@ def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:
     """Yield calls without one of the keywords, and with whole numbers in the place of others."""
     for name in call.kwargs:
         kwargs = {key: value for key, value in call.kwargs.items() if key != name}
-        yield ProgramCall(call.operation, call.args, kwargs, call.gradients)
+        yield replace(call, kwargs=kwargs)
     if any(
         not np.array_equal(array, _count_up(array)) for array, _ in _memory(call.arrays()) if array.dtype.kind in "fc"
     ):

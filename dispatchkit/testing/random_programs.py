@@ -27,7 +27,7 @@ from dispatchkit.testing.differences import is_determined
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, vary
 from dispatchkit.testing.pasting import Writer
-from dispatchkit.testing.programs import ProgramCall, WrongCallError, call_text, is_typed
+from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, call_text, is_typed
 
 ROUNDS, EXAMPLES, STEPS = 5, 30, 6
 THOROUGH = 20  # times as many programs
@@ -229,7 +229,7 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
 
     args, kwargs = operation.parameters.replace(sample.args, sample.kwargs, fill)
     smooth = operation.differentiable and sample.differentiable and data.draw(st.booleans())
-    return ProgramCall(operation, args, kwargs, smooth)
+    return ProgramCall(operation, args, kwargs, smooth, (*REFUSALS, *subject.refusals))
 
 
 def _companion(described: Any, data: Any) -> Any:

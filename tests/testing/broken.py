@@ -393,3 +393,18 @@ class Unpicklable(Box):
 class Unprintable(Box):
     def __repr__(self) -> str:
         return str(self.date)  # type: ignore[attr-defined]
+
+
+@fault("programs")
+class Remembering(Box):
+    pass
+
+
+@dk.implements(dk.exp)
+def exp_remembered(x: Remembering, /) -> Any:
+    return Remembering(dk.exp(x.data), "exp")
+
+
+@dk.implements(dk.sum)
+def sum_of_exp(x: Remembering, /) -> Any:
+    return dk.sum(x.data) * (1.0 if x.tag != "exp" else 2.0)

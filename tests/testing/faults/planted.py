@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit.errors import ReplacementWarning
 from tests.testing.faults.correct import Diag
 
 # Each type with the checks any of which may name its fault.
@@ -153,7 +155,9 @@ def _register_twice() -> list[Any]:
     def square_wrong(x: Any, /) -> Any:
         return x.like(2 * x.d)
 
-    return [dk.implements(dk.square, Replaced)(rule) for rule in (square_right, square_wrong)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplacementWarning)
+        return [dk.implements(dk.square, Replaced)(rule) for rule in (square_right, square_wrong)]
 
 
 _kept = _register_twice()
