@@ -61,7 +61,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return prod(shape[i] for i in normal_axes(axis, len(shape)))
 
 
-def restored(xp: Namespace, g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+def restore_axes(xp: Namespace, g: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     """Return the result of a reduction with the axes it lost, so that it broadcasts to the shape reduced.
 
     Parameters
@@ -196,7 +196,7 @@ def require_square(operation: Named, x: Any, name: str = "x") -> None:
         )
 
 
-def located(compute: Callable[..., Any], x: Any, *args: Any, name: str = "x", **kwargs: Any) -> Any:
+def locate_errors(compute: Callable[..., Any], x: Any, *args: Any, name: str = "x", **kwargs: Any) -> Any:
     """Return ``compute(x, *args, **kwargs)``; the error that NumPy raises names the matrix that causes it.
 
     Parameters
@@ -244,7 +244,7 @@ def require_finite(x: Any, *, triangle: bool = False) -> None:
     numpy.linalg.LinAlgError : naming the matrix
     """
     if isinstance(x, np.ndarray):
-        located(_refuse_infinite, np.tril(x) if triangle else x)
+        locate_errors(_refuse_infinite, np.tril(x) if triangle else x)
 
 
 def _refuse_infinite(x: np.ndarray) -> None:

@@ -66,7 +66,7 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
     for name, x in (("x1", x1), ("x2", x2)):
         if len(shape_of(x)) != 1 or not x.shape[0]:
             raise ValueError(f"{convolve.__name__}: {name} must be a vector with elements, found shape {shape_of(x)}")
-    return _convolved(xp, x1, x2, *_extent(x1.shape[0], x2.shape[0], mode))
+    return _convolve(xp, x1, x2, *_extent(x1.shape[0], x2.shape[0], mode))
 
 
 def _size(x: Any) -> float:
@@ -84,8 +84,8 @@ def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     return body_on_numpy(convolve)(x1, x2, mode=mode)
 
 
-convolve.def_transpose("x1")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x2, x1.shape[0], mode))
-convolve.def_transpose("x2")(lambda xp, g, x1, x2, mode: _correlated(xp, g, x1, x2.shape[0], mode))
+convolve.def_transpose("x1")(lambda xp, g, x1, x2, mode: _correlate(xp, g, x2, x1.shape[0], mode))
+convolve.def_transpose("x2")(lambda xp, g, x1, x2, mode: _correlate(xp, g, x1, x2.shape[0], mode))
 
 
 def _extent(m: int, n: int, mode: str) -> tuple[int, int]:
@@ -100,14 +100,14 @@ def _extent(m: int, n: int, mode: str) -> tuple[int, int]:
     raise ValueError(f"{convolve.__name__}: mode must be 'full', 'same' or 'valid', found {mode!r}")
 
 
-def _correlated(xp: Namespace, g: Any, other: Any, length: int, mode: str) -> Any:
+def _correlate(xp: Namespace, g: Any, other: Any, length: int, mode: str) -> Any:
     """Return the cotangent of the argument that is of this length, from the other one."""
     start, _ = _extent(other.shape[0], length, mode)
     begin = other.shape[0] - 1 - start
-    return _convolved(xp, g, conjugate(xp, xp.flip(other)), begin, begin + length)
+    return _convolve(xp, g, conjugate(xp, xp.flip(other)), begin, begin + length)
 
 
-def _convolved(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
+def _convolve(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     """Return a part of the full convolution of two vectors.
 
     The longer one is cut into rows of one length, and these are multiplied with the triangular parts of the band

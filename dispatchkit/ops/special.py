@@ -21,7 +21,7 @@ from dispatchkit.ops.shared import Named, integer
 __all__ = ["digamma", "erf", "erfc", "erfinv", "expit", "gammaln", "logit", "ndtr", "polygamma", "xlogy"]
 
 
-def computed(xp: Namespace, op: Named, *args: Any) -> Any:
+def compute(xp: Namespace, op: Named, *args: Any) -> Any:
     """Return a special function of arrays.
 
     Parameters
@@ -85,7 +85,7 @@ def erf(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.erf(dk.asarray([0.0, 1.0]))
     tensor([0.0000, 0.8427])
     """
-    return computed(xp, erf, x)
+    return compute(xp, erf, x)
 
 
 erf.def_partial(lambda xp, x: 2 / math.sqrt(math.pi) * xp.exp(-x * x))
@@ -108,7 +108,7 @@ def erfc(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.erfc(dk.asarray([0.0, 1.0]))
     tensor([1.0000, 0.1573])
     """
-    return computed(xp, erfc, x)
+    return compute(xp, erfc, x)
 
 
 erfc.def_partial(lambda xp, x: -2 / math.sqrt(math.pi) * xp.exp(-x * x))
@@ -131,7 +131,7 @@ def erfinv(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.erfinv(dk.asarray([0.0, 0.5]))
     tensor([0.0000, 0.4769])
     """
-    return computed(xp, erfinv, x)
+    return compute(xp, erfinv, x)
 
 
 erfinv.def_partial(lambda xp, y: math.sqrt(math.pi) / 2 * xp.exp(y * y))
@@ -154,7 +154,7 @@ def ndtr(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.ndtr(dk.asarray([0.0, 2.0]))
     tensor([0.5000, 0.9772])
     """
-    return computed(xp, ndtr, x)
+    return compute(xp, ndtr, x)
 
 
 ndtr.def_partial(lambda xp, x: xp.exp(-x * x / 2) / math.sqrt(2 * math.pi))
@@ -177,12 +177,12 @@ def gammaln(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.gammaln(dk.asarray([1.0, 4.0]))
     tensor([0.0000, 1.7918])
     """
-    return computed(xp, gammaln, x)
+    return compute(xp, gammaln, x)
 
 
 @gammaln.def_partial
 def gammaln_partial(xp, x):
-    return computed(xp, digamma, x)
+    return compute(xp, digamma, x)
 
 
 @special(domain=(0.5, 4.0), special="infinite at 0, NaN at the negative integers")
@@ -203,12 +203,12 @@ def digamma(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.digamma(dk.asarray([1.0, 2.0]))
     tensor([-0.5772,  0.4228])
     """
-    return computed(xp, digamma, x)
+    return compute(xp, digamma, x)
 
 
 @digamma.def_partial
 def digamma_partial(xp, x):
-    return computed(xp, polygamma, 1, x)
+    return compute(xp, polygamma, 1, x)
 
 
 @special(samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))])
@@ -234,13 +234,13 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     >>> dk.special.polygamma(1, dk.asarray([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
-    y = computed(xp, polygamma, integer(polygamma, "n", n, least=0), x)
+    y = compute(xp, polygamma, integer(polygamma, "n", n, least=0), x)
     dtype = dtype_of_scalar(x)
     # SciPy's goes by way of double precision.
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
 
 
-polygamma.def_partial(lambda xp, n, x: computed(xp, polygamma, n + 1, x))
+polygamma.def_partial(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
 
 
 @special(domain=(0.1, 3.0))
@@ -265,7 +265,7 @@ def xlogy(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     >>> dk.special.xlogy(dk.asarray([0.0, 2.0]), dk.asarray([0.0, 3.0]))
     tensor([0.0000, 2.1972])
     """
-    return computed(xp, xlogy, _beside(xp, x1, x2), _beside(xp, x2, x1))
+    return compute(xp, xlogy, _beside(xp, x1, x2), _beside(xp, x2, x1))
 
 
 def _beside(xp: Namespace, value: Any, other: Any) -> Any:
@@ -301,7 +301,7 @@ def logit(xp: Namespace, x: Array, /) -> Array:
     >>> dk.special.logit(dk.asarray([0.5, 0.75]))
     tensor([0.0000, 1.0986])
     """
-    return computed(xp, logit, x)
+    return compute(xp, logit, x)
 
 
 @logit.def_partial

@@ -121,11 +121,11 @@ def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list
     """Return the arrays of a call, members of lists and indices one by one, with the names of their parameters."""
     named: list[tuple[str, Any]] = []
 
-    def noted(name: str, value: Any) -> Any:
+    def note(name: str, value: Any) -> Any:
         named.append((name, value))
         return value
 
-    tensor_protocol.map_arguments(op, args, kwargs, noted)
+    tensor_protocol.map_arguments(op, args, kwargs, note)
     return named
 
 
@@ -135,15 +135,15 @@ def open_arguments(
     """Return the arguments of a call with `change` made to each array of a type, and these arrays."""
     arrays: list[Any] = []
 
-    def changed(name: str, value: Any) -> Any:
+    def open_value(name: str, value: Any) -> Any:
         if not isinstance(value, cls):
             return value
         arrays.append(value)
         return change(value)
 
-    return *tensor_protocol.map_arguments(op, args, kwargs, changed), arrays
+    return *tensor_protocol.map_arguments(op, args, kwargs, open_value), arrays
 
 
-def listed(result: Any) -> list[Any]:
+def list_parts(result: Any) -> list[Any]:
     """Return the parts of a result, those of lists and tuples one by one."""
-    return [leaf for part in result for leaf in listed(part)] if isinstance(result, (list, tuple)) else [result]
+    return [leaf for part in result for leaf in list_parts(part)] if isinstance(result, (list, tuple)) else [result]

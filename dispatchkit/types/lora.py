@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import ORDER_MATTERS, Number, all_finite, axes_of, check_product, in_either_order, promoted
+from dispatchkit.types.rules import ORDER_MATTERS, Number, all_finite, axes_of, check_product, in_either_order, promote
 
 implements = tensor_protocol.implements
 
@@ -142,7 +142,7 @@ def matmul_tensor_lora(x1: Tensor, x2: LoraTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     if not all_finite(x1, x2.left, x2.right):
         return decline(ORDER_MATTERS)
-    x1 = promoted(x1, x2.dtype)
+    x1 = promote(x1, x2.dtype)
     return x1 @ x2.base + (x1 @ x2.left) @ x2.right * x2.scale
 
 
@@ -151,7 +151,7 @@ def matmul_lora_tensor(x1: LoraTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     if not all_finite(x1.left, x1.right, x2):
         return decline(ORDER_MATTERS)
-    x2 = promoted(x2, x1.dtype)
+    x2 = promote(x2, x1.dtype)
     return x1.base @ x2 + x1.left @ (x1.right @ x2) * x1.scale
 
 

@@ -14,8 +14,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, listed, map_results, open_arguments
-from dispatchkit.types.rules import bound
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
+from dispatchkit.types.rules import bind_rule
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
@@ -233,15 +233,15 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     opened, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: x.data)
     result = op(*opened, **options)
-    if not all(tensor_protocol.types.participates(type(part)) for part in listed(result)):
+    if not all(tensor_protocol.types.participates(type(part)) for part in list_parts(result)):
         return result
     flags, more = tensor_protocol.map_arguments(op, args, kwargs, validity)
     more.pop("constant_values", None)
-    valid = iter(listed(op(*flags, **more)))
+    valid = iter(list_parts(op(*flags, **more)))
     return map_results(result, lambda data: MaskedTensor(data, ~next(valid) if adds else next(valid)))
 
 
-implements(linalg.diagonal, MaskedTensor)(bound(linalg.diagonal, move_masked))
+implements(linalg.diagonal, MaskedTensor)(bind_rule(linalg.diagonal, move_masked))
 
 
 @implements(ops.setitem, MaskedTensor)
@@ -279,7 +279,7 @@ def accumulate_masked(
 
 
 for _function in (ops.cumulative_sum, ops.cumulative_prod):
-    implements(_function, MaskedTensor)(bound(_function, accumulate_masked))
+    implements(_function, MaskedTensor)(bind_rule(_function, accumulate_masked))
 
 
 @implements(ops.diff, MaskedTensor)
@@ -297,7 +297,7 @@ def softmax_masked(op: Any, x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTens
 
 
 for _function in (ops.softmax, ops.log_softmax):
-    implements(_function, MaskedTensor)(bound(_function, softmax_masked))
+    implements(_function, MaskedTensor)(bind_rule(_function, softmax_masked))
 
 
 @implements(ops.logsumexp, MaskedTensor)
@@ -322,7 +322,7 @@ def reduce_masked(
 
 
 for _function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
-    implements(_function, MaskedTensor)(bound(_function, reduce_masked))
+    implements(_function, MaskedTensor)(bind_rule(_function, reduce_masked))
 
 
 def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
@@ -336,14 +336,14 @@ def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False)
     return MaskedTensor(total / ops.astype(ops.maximum(count, 1), ops.real(total / 1).dtype), count > 0)
 
 
-def _centred(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
+def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -> tuple[Any, Any]:
     """Return what elements differ by from their mean, 0 where they are missing, and the degrees of freedom."""
     return with_value(x - mean_masked(x, axis=axis, keepdims=True), 0), _count(x, axis, keepdims) - correction
 
 
 @implements(ops.var)
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    centred, freedom = _centred(x, axis, correction, keepdims)
+    centred, freedom = _deviations(x, axis, correction, keepdims)
     parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
     total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
     return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
@@ -351,7 +351,7 @@ def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0,
 
 @implements(ops.std)
 def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    centred, freedom = _centred(x, axis, correction, keepdims)
+    centred, freedom = _deviations(x, axis, correction, keepdims)
     # Its derivative is 0 where all elements are one, which that of a root of the variance is not.
     length = linalg.vector_norm(centred, axis=axis, keepdims=keepdims)
     return MaskedTensor(length / ops.astype(ops.sqrt(ops.where(freedom > 0, freedom, 1)), length.dtype), freedom > 0)
@@ -406,7 +406,7 @@ def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: boo
 
 
 for _function in (ops.argmax, ops.argmin):
-    implements(_function, MaskedTensor)(bound(_function, place_masked))
+    implements(_function, MaskedTensor)(bind_rule(_function, place_masked))
 
 
 @implements(ops.average, MaskedTensor)

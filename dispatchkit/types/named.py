@@ -12,7 +12,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.rules import bound
+from dispatchkit.types.rules import bind_rule
 
 Names = tuple[str, ...]
 implements = tensor_protocol.implements
@@ -135,7 +135,7 @@ class NamedTensor(Wrapper):
         return f"NamedTensor({self.data!r}, {self.names!r})"
 
 
-def _named(result: Any, names: Names) -> Any:
+def _with_names(result: Any, names: Names) -> Any:
     return map_results(result, lambda data: NamedTensor(data, names))
 
 
@@ -171,14 +171,14 @@ def align(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         if axes > len(names) or (axes and not alike):
             return decline(f"an array without names, of {axes} axes, cannot be aligned with the axes {names}")
 
-    def opened(name: str, value: Any) -> Any:
+    def align_value(name: str, value: Any) -> Any:
         return value.aligned(names) if isinstance(value, NamedTensor) and value.names != names else _data(value)
 
-    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, opened)
-    return _named(op(*args, **kwargs), names)
+    args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, align_value)
+    return _with_names(op(*args, **kwargs), names)
 
 
-implements(ops.where, NamedTensor)(bound(ops.where, align))
+implements(ops.where, NamedTensor)(bind_rule(ops.where, align))
 
 
 def _data(value: Any) -> Any:
@@ -208,7 +208,7 @@ def _axes_of(x: NamedTensor, axis: Any) -> set[int]:
     return {number % ndim if ndim else number for number in numbers}
 
 
-def _numbered(op: Any, x: NamedTensor, kwargs: dict[str, Any]) -> dict[str, Any]:
+def _number_axes(op: Any, x: NamedTensor, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the keywords of a call with the axes in them as numbers."""
     return {name: places(op, x, value) if name in AXES else value for name, value in kwargs.items()}
 
@@ -226,14 +226,14 @@ def reduce_named(op: Any, x: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _reduce(op: Any, x: NamedTensor, *args: Any, **kwargs: Any) -> Any:
-    kwargs = _numbered(op, x, kwargs)
+    kwargs = _number_axes(op, x, kwargs)
     removed = set() if kwargs.get("keepdims") else _axes_of(x, kwargs.get("axis"))
     return _without_names(op(x.data, *args, **kwargs), x, removed)
 
 
 def _without_names(result: Any, x: NamedTensor, axes: set[int]) -> Any:
     """Return a result with the names of an array but those of some axes."""
-    return _named(result, tuple(name for i, name in enumerate(x.names) if i not in axes))
+    return _with_names(result, tuple(name for i, name in enumerate(x.names) if i not in axes))
 
 
 def op_parameters(op: Any) -> Any:
@@ -264,26 +264,26 @@ def keep_axes(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute what has the axes of its argument."""
     if not isinstance(x, NamedTensor) or any(isinstance(value, NamedTensor) for value in (*args, *kwargs.values())):
         return decline("a second array with names has no rule here")
-    result = op(x.data, *args, **_numbered(op, x, kwargs))
-    return _named(result, x.names) if len(result.shape) == len(x.names) else decline("the result has other axes")
+    result = op(x.data, *args, **_number_axes(op, x, kwargs))
+    return _with_names(result, x.names) if len(result.shape) == len(x.names) else decline("the result has other axes")
 
 
 for _function in SAME_AXES:
-    implements(_function, NamedTensor)(bound(_function, keep_axes))
+    implements(_function, NamedTensor)(bind_rule(_function, keep_axes))
 
 
 @implements(ops.permute_dims)
 def permute_named(x: NamedTensor, /, axes: Any) -> Any:
     axes = places(ops.permute_dims, x, tuple(axes))
-    return _named(ops.permute_dims(x.data, axes), tuple(x.names[i] for i in axes))
+    return _with_names(ops.permute_dims(x.data, axes), tuple(x.names[i] for i in axes))
 
 
 def transpose_named(op: Any, x: NamedTensor, /) -> Any:
-    return _named(op(x.data), (*x.names[:-2], *x.names[:-3:-1]))
+    return _with_names(op(x.data), (*x.names[:-2], *x.names[:-3:-1]))
 
 
 for _function in (ops.t, ops.matrix_transpose, linalg.inv):
-    implements(_function, NamedTensor)(bound(_function, transpose_named))
+    implements(_function, NamedTensor)(bind_rule(_function, transpose_named))
 
 
 @implements(ops.squeeze)
@@ -308,7 +308,7 @@ def concat_named(arrays: Any, /, *, axis: Any = 0) -> Any:
         return decline("the arrays have their axes in other orders; give the axis by name")
     names = first.names if len({array.names for array in arrays}) == 1 else tuple(sorted(first.names))
     place = names.index(axis) if isinstance(axis, str) and axis in names else places(ops.concat, first, axis)
-    return _named(ops.concat([array.aligned(names) for array in arrays], axis=place), names)
+    return _with_names(ops.concat([array.aligned(names) for array in arrays], axis=place), names)
 
 
 @implements(ops.getitem)
@@ -328,7 +328,7 @@ def getitem_named(x: NamedTensor, key: Any, /) -> Any:
         for name, part in zip(x.names, whole, strict=False)
         if isinstance(part, slice) or len(getattr(part, "shape", ()))
     ]
-    return _named(result, tuple(kept))
+    return _with_names(result, tuple(kept))
 
 
 @implements(ops.setitem, NamedTensor)
@@ -345,13 +345,13 @@ def setitem_named(x: Any, key: Any, value: Any, /) -> Any:
 def take_named(x: NamedTensor, indices: Any, /, *, axis: Any = None) -> Any:
     if axis is None or len(getattr(indices, "shape", ())) != 1 or isinstance(indices, NamedTensor):
         return decline("elements are taken by a plain vector of indices along an axis")
-    return _named(ops.take(x.data, indices, axis=places(ops.take, x, axis)), x.names)
+    return _with_names(ops.take(x.data, indices, axis=places(ops.take, x, axis)), x.names)
 
 
 # Products.
 
 
-def contracted(op: Any, x1: NamedTensor, x2: NamedTensor, over: str) -> Any:
+def contract(op: Any, x1: NamedTensor, x2: NamedTensor, over: str) -> Any:
     """Return the sum over an axis of the product of two arrays that are aligned by name."""
     names = met_names(op, (x1, x2))
     letters = {name: chr(ord("a") + i) for i, name in enumerate(names)}
@@ -359,14 +359,14 @@ def contracted(op: Any, x1: NamedTensor, x2: NamedTensor, over: str) -> Any:
     if over not in x1.names or over not in x2.names:
         raise ValueError(f"{op.__name__}: axis {over!r} is in one array alone: {x1.names} and {x2.names}")
     text = ["".join(letters[name] for name in part) for part in (x1.names, x2.names, rest)]
-    return _named(ops.einsum(f"{text[0]},{text[1]}->{text[2]}", x1.data, x2.data), rest)
+    return _with_names(ops.einsum(f"{text[0]},{text[1]}->{text[2]}", x1.data, x2.data), rest)
 
 
 @implements(ops.vecdot)
 def vecdot_named(x1: NamedTensor, x2: NamedTensor, /, *, axis: Any = -1) -> Any:
     if x1.dtype.kind == "c":
         return decline("the conjugate of the first has no rule")
-    return contracted(ops.vecdot, x1, x2, axis if isinstance(axis, str) else x1.names[axis])
+    return contract(ops.vecdot, x1, x2, axis if isinstance(axis, str) else x1.names[axis])
 
 
 @implements(ops.matmul)
@@ -376,7 +376,7 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
     over = x1.names[-1]
     if over != x2.names[-1 if len(x2.names) == 1 else -2]:
         return decline(f"{over!r}, the last axis of the first, is not contracted in {x2.names}; use vecdot(axis=name)")
-    return contracted(ops.matmul, x1, x2, over)
+    return contract(ops.matmul, x1, x2, over)
 
 
 # Linear algebra.
@@ -384,10 +384,10 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
 
 @implements(linalg.det)
 def det_named(x: NamedTensor, /) -> Any:
-    return _named(linalg.det(x.data), x.names[:-2])
+    return _with_names(linalg.det(x.data), x.names[:-2])
 
 
-implements(linalg.vector_norm, NamedTensor)(bound(linalg.vector_norm, reduce_named))
+implements(linalg.vector_norm, NamedTensor)(bind_rule(linalg.vector_norm, reduce_named))
 
 
 @implements(kinds.all, NamedTensor)

@@ -27,7 +27,7 @@ ZERO_PRESERVING = (
 enter = tensor_protocol.implements
 
 
-def bound(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
+def bind_rule(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rule of several functions, which takes the function first, as the rule of one of them."""
     handler = partial(rule, function)
     handler.__dict__["__qualname__"] = f"{rule.__qualname__}[{function.__name__}]"
@@ -44,14 +44,14 @@ def in_either_order(operation: Any, *types: type) -> Callable[[Callable[..., Any
     """
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-        def swapped(x1: Any, x2: Any, /) -> Any:
+        def call_swapped(x1: Any, x2: Any, /) -> Any:
             return rule(x2, x1)
 
         hints = get_type_hints(rule)
-        swapped.__annotations__ = {"x1": hints["x2"], "x2": hints["x1"], "return": hints["return"]}
-        for handler, classes in ((rule, types), (swapped, types[::-1])):
+        call_swapped.__annotations__ = {"x1": hints["x2"], "x2": hints["x1"], "return": hints["return"]}
+        for handler, classes in ((rule, types), (call_swapped, types[::-1])):
             enter(operation, *classes)(handler)
-        update_wrapper(swapped, rule)  # which `explain` and errors name
+        update_wrapper(call_swapped, rule)  # which `explain` and errors name
         return rule
 
     return register
@@ -75,7 +75,7 @@ def all_finite(*values: Tensor | Number) -> bool:
     return all(cmath.isfinite(x) if isinstance(x, Number) else holds(ops.isfinite(x), traced=True) for x in values)
 
 
-def promoted(x: Tensor, dtype: Any) -> Tensor:
+def promote(x: Tensor, dtype: Any) -> Tensor:
     """Return a tensor of the dtype that it has with elements of another."""
     wanted = np.result_type(x.dtype, dtype)
     return x if x.dtype == wanted else ops.astype(x, wanted)

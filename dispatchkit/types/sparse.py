@@ -18,10 +18,10 @@ from dispatchkit.types.rules import (
     Number,
     all_finite,
     axes_of,
-    bound,
+    bind_rule,
     check_product,
     in_either_order,
-    promoted,
+    promote,
 )
 
 FORMATS = ("coo", "csr", "csc")
@@ -388,7 +388,7 @@ class SparseProduct(autograd.Function):
 @implements(ops.matmul)
 def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    values, x = promoted(x1.values, x2.dtype), promoted(x2, x1.dtype)
+    values, x = promote(x1.values, x2.dtype), promote(x2, x1.dtype)
     if x.ndim <= 2:
         return SparseProduct.apply(values, x, x1.pattern)
     front = ops.moveaxis(x, -2, 0)
@@ -415,10 +415,10 @@ def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
     right = order[np.repeat(starts[x1.pattern.columns], counts) + within]
     shape = (x1.shape[0], x2.shape[1])
     keys = x1.pattern.rows[left].astype(np.int64) * shape[1] + x2.pattern.columns[right]
-    return _gathered(x1.pattern, keys, x1.values[left] * x2.values[right], shape)
+    return _sum_by_key(x1.pattern, keys, x1.values[left] * x2.values[right], shape)
 
 
-def _gathered(pattern: SparsePattern, keys: Any, parts: Any, shape: tuple[int, int]) -> SparseTensor:
+def _sum_by_key(pattern: SparsePattern, keys: Any, parts: Any, shape: tuple[int, int]) -> SparseTensor:
     """Return the matrix whose elements are sums of parts, each with the number of its element."""
     unique, places = np.unique(keys, return_inverse=True)
     zeros = ops.zeros((len(unique),), dtype=parts.dtype, device=parts.device)
@@ -477,7 +477,7 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
     if x1.pattern == x2.pattern:
         return SparseTensor(x1.values + x2.values, x1.pattern)
     keys = np.concatenate([x1.pattern.keys, x2.pattern.keys])
-    return _gathered(x1.pattern, keys, ops.concat([x1.values, x2.values]), x1.shape)
+    return _sum_by_key(x1.pattern, keys, ops.concat([x1.values, x2.values]), x1.shape)
 
 
 @implements(ops.subtract)
@@ -487,7 +487,7 @@ def subtract_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
 
 def _minus(x: SparseTensor, other: Any) -> SparseTensor:
     """Return minus a matrix, in the dtype that it has with another array."""
-    return SparseTensor(-promoted(x.values, other.dtype), x.pattern)
+    return SparseTensor(-promote(x.values, other.dtype), x.pattern)
 
 
 NOT_ZERO = "what is not stored does not stay zero"
@@ -497,7 +497,7 @@ NOT_ZERO = "what is not stored does not stay zero"
 def add_sparse_to_tensor(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not isinstance(x2, Tensor) or x2.shape[-2:] != x1.shape:
         return decline(NOT_ZERO)
-    return ops.index_put(promoted(x2, x1.dtype), (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
+    return ops.index_put(promote(x2, x1.dtype), (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
 
 
 @implements(ops.subtract)
@@ -509,7 +509,7 @@ def subtract_sparse_from_tensor(x1: Number | Tensor, x2: SparseTensor, /) -> Any
 def subtract_tensor_from_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not isinstance(x2, Tensor):
         return decline(NOT_ZERO)
-    return add_sparse_to_tensor(x1, -promoted(x2, x1.dtype))
+    return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
 
 
 def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
@@ -517,7 +517,7 @@ def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
 
 
 for _function in (*ZERO_PRESERVING, ops.negative, ops.positive):
-    implements(_function, SparseTensor)(bound(_function, map_sparse))
+    implements(_function, SparseTensor)(bind_rule(_function, map_sparse))
 
 
 # Reductions.

@@ -17,7 +17,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, listed, open_arguments
+from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -57,7 +57,7 @@ def are_own(ids: Any, factor: Any) -> bool:
     return bool(ids.ndim == factor.ndim)
 
 
-def shared(ids: Any, factor: Any) -> Part:
+def all_sources(ids: Any, factor: Any) -> Part:
     """Return the ids of all sources of an array, and the derivatives of every element by each of them."""
     if not are_own(ids, factor) or factor.ndim == 1:
         return ids, factor
@@ -69,9 +69,9 @@ def shared(ids: Any, factor: Any) -> Part:
     return every, ops.reshape(ops.index_put(zeros, spots, ops.reshape(factor, (-1,))), (len(every), *shape))
 
 
-def joined(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
+def join_sources(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
     """Return the ids of several arrays together, and the factors of every element with respect to all of them."""
-    parts = [shared(*part) for part in parts]
+    parts = [all_sources(*part) for part in parts]
     first = parts[0][0]
     if all(ids is first or np.array_equal(ids, first) for ids, _ in parts):
         return first, [factor for _, factor in parts]
@@ -83,7 +83,7 @@ def joined(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
     return every, factors
 
 
-def merged(parts: Sequence[Part]) -> Part | None:
+def merge_sources(parts: Sequence[Part]) -> Part | None:
     """Return the sum of parts of own sources; None if elements have many."""
     ids, factor = parts[0]
     for other, added in parts[1:]:
@@ -122,7 +122,7 @@ def _distinct(ids: Any, factor: Any) -> Part:
     return ordered, ops.stack(rows)
 
 
-def collected(parts: Sequence[Part]) -> Part:
+def sum_elements(parts: Sequence[Part]) -> Part:
     """Return the sum of all elements of parts of own sources."""
     factor = ops.concat([ops.reshape(part, (-1,)) for _, part in parts])
     every, places = np.unique(np.concatenate([ids.ravel() for ids, _ in parts]), return_inverse=True)
@@ -130,13 +130,13 @@ def collected(parts: Sequence[Part]) -> Part:
     return every, ops.index_put(zeros, ops.asarray(places).to(like=factor), factor, accumulate=True)
 
 
-def aligned(ids: Any, shape: tuple[int, ...]) -> Any:
+def align_sources(ids: Any, shape: tuple[int, ...]) -> Any:
     """Return the ids of own sources for each element of an array that others broadcast with."""
     between = (1,) * (len(shape) - ids.ndim + 1)
     return np.broadcast_to(ids.reshape(len(ids), *between, *ids.shape[1:]), (len(ids), *shape))
 
 
-def moved(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[int, ...]) -> Part | None:
+def move_sources(call: Callable[..., Any], parts: Sequence[Part], shape: tuple[int, ...]) -> Part | None:
     """Return the own sources of elements that a call moves, found from where it moves their numbers.
 
     None if some element of the result is no element of the arrays.
@@ -268,7 +268,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (Tensor, Wrapper)) else dense_form(value)
 
 
-def _made(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
+def _wrap(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
     numbers: UncertainTensor = object.__new__(UncertainTensor)
     numbers.data, numbers.factor, numbers.sources = _plain(value), _plain(factor), sources
     return numbers
@@ -299,31 +299,31 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     result = call(*values)
     if getattr(getattr(result, "dtype", None), "kind", "f") in "biu":
         return result
-    if any(not tensor_protocol.types.participates(type(part)) for part in listed(result)):
+    if any(not tensor_protocol.types.participates(type(part)) for part in list_parts(result)):
         return result
     elementwise = kinds.elementwise in kind.lineage() or op is ops.where
     parts = [_part(array) for array in arrays]
     if all(are_own(*part) for part in parts):
-        kept = _kept(op, call, arrays, result, elementwise)
+        kept = _few_sources(op, call, arrays, result, elementwise)
         if kept is not None:
-            return _made(result, kept[1], Sources(kept[0]))
-    ids, factors = joined(parts)
+            return _wrap(result, kept[1], Sources(kept[0]))
+    ids, factors = join_sources(parts)
     sources = Sources(ids)
     if elementwise:
-        scaled = [_scaled(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
-        return _made(result, reduce(ops.add, scaled), sources)
+        scaled = [_scale_factor(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
+        return _wrap(result, reduce(ops.add, scaled), sources)
 
     def push(*tangents: Any) -> Any:
-        return listed(func.jvp(call, values, tangents)[1])
+        return list_parts(func.jvp(call, values, tangents)[1])
 
-    rest = iter(_pushed(push, factors, result))
+    rest = iter(_push_factors(push, factors, result))
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
 
 
-def _pushed(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
+def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
     """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
     if not len(factors[0]):  # numbers without a source, such as a sum of nothing
-        return [value[None][:0] for value in listed(result)]
+        return [value[None][:0] for value in list_parts(result)]
     try:
         pushed: list[Any] = func.vmap(push)(*factors)
     except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
@@ -331,27 +331,27 @@ def _pushed(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
     return pushed
 
 
-def _kept(
+def _few_sources(
     op: Any, call: Any, arrays: Sequence[UncertainTensor], result: Any, elementwise: bool
 ) -> tuple[Any, Any] | None:
     """Return ids and factor of a result whose elements have few sources, of arguments that do; None for others."""
     values = tuple(array.data for array in arrays)
     if op in MOVES:
-        return moved(call, [_part(x) for x in arrays], result.shape)
+        return move_sources(call, [_part(x) for x in arrays], result.shape)
     if elementwise:
         slopes = _slopes(call, values)
-        factors = [_scaled(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
-        ids = [aligned(x.sources.ids, result.shape) for x in arrays]
-        return merged(list(zip(ids, factors, strict=True)))
+        factors = [_scale_factor(slope, x.factor, result.ndim) for slope, x in zip(slopes, arrays, strict=True)]
+        ids = [align_sources(x.sources.ids, result.shape) for x in arrays]
+        return merge_sources(list(zip(ids, factors, strict=True)))
     if isinstance(result, (list, tuple)) or result.shape:
         return None
     gradients = func.vjp(call, *values)[1](ops.ones_like(result))
-    factors = [_scaled(slope, x.factor, slope.ndim) for slope, x in zip(gradients, arrays, strict=True)]
-    return collected([(x.sources.ids, factor) for x, factor in zip(arrays, factors, strict=True)])
+    factors = [_scale_factor(slope, x.factor, slope.ndim) for slope, x in zip(gradients, arrays, strict=True)]
+    return sum_elements([(x.sources.ids, factor) for x, factor in zip(arrays, factors, strict=True)])
 
 
 def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
-    return _made(value, factor, sources) if value.dtype.kind in "fc" else value
+    return _wrap(value, factor, sources) if value.dtype.kind in "fc" else value
 
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
@@ -366,7 +366,7 @@ def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
     return [slope(place) for place in range(len(values))]
 
 
-def _scaled(slope: Any, factor: Any, ndim: int) -> Any:
+def _scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
     """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
     shape = (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:])
     factor = ops.reshape(factor, shape)
@@ -394,7 +394,7 @@ def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
     tensor([[0.0200, 0.0100],
             [0.0000, 0.0400]])
     """
-    _, factors = joined([_part(x1), _part(x1 if x2 is None else x2)])
+    _, factors = join_sources([_part(x1), _part(x1 if x2 is None else x2)])
     left, right = (ops.reshape(factor, (factor.shape[0], -1)) for factor in factors)
     return ops.matmul(ops.matrix_transpose(left), right)
 

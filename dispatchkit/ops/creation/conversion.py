@@ -104,7 +104,7 @@ def _array_of(name: str, parameter: str, data: Any, dtype: DType, copy: bool | N
         if library is not None and library is not numpy_namespace:
             if copy is False:
                 raise ValueError("a list of arrays is copied, found copy=False")
-            array = _stacked(name, parameter, data, library)
+            array = _stack_nested(name, parameter, data, library)
             return raw_array(library.asarray(array, dtype=dtype, device=device))
     if is_raw(data) and not isinstance(data, np.ndarray):
         if getattr(data, "requires_grad", False):
@@ -129,11 +129,11 @@ def _leaves(data: Any) -> Iterator[Any]:
         yield from chain.from_iterable(map(_leaves, data))
 
 
-def _stacked(name: str, parameter: str, data: Any, library: Any) -> Any:
+def _stack_nested(name: str, parameter: str, data: Any, library: Any) -> Any:
     """Return nested sequences of numbers and of arrays of one library as one array of it."""
     if not isinstance(data, (list, tuple)):
         return _array_of(name, parameter, data.array if isinstance(data, Storage) else data, None, None, None, library)
-    members = [_stacked(name, parameter, member, library) for member in data]
+    members = [_stack_nested(name, parameter, member, library) for member in data]
     dtype = np.result_type(*map(numpy_dtype, members))
     return library.stack([library.astype(member, dtype, copy=False) for member in members])
 
@@ -327,9 +327,9 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
         array = library.from_dlpack(x)
         return raw_array(array if device is copy is None else library.asarray(array, device=device, copy=copy))
     if device is None and copy is None:
-        found = np.from_dlpack(x)
+        result = np.from_dlpack(x)
         # NumPy 2.0 makes its own arrays read-only here.
-        return x.view() if type(x) is np.ndarray else found  # type: ignore[return-value]  # raw arrays
+        return x.view() if type(x) is np.ndarray else result  # type: ignore[return-value]  # raw arrays
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
 
 

@@ -163,7 +163,7 @@ def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
 _making(empty, np.empty)
 
 
-def filled(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
+def full_array(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Any:
     """Return one value in every element, also that of an array, which the standard's `full` does not take."""
     if isinstance(value, (int, float, complex)):
         return xp.full(shape, value, dtype=dtype, device=device)
@@ -201,14 +201,14 @@ def full(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return filled(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
+    return full_array(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
 
 
 # The kinds of dtypes that hold a Python number as it is, or refuse it.
 FITTING = {float: "fc", int: "iufc", bool: "b"}
 
 
-def _filled(shape: Any, value: Any, dtype: Any) -> Any:
+def _full_of_number(shape: Any, value: Any, dtype: Any) -> Any:
     """Return a Python number in every element; None where the body has to do it."""
     fitting = FITTING.get(type(value))
     if type(shape) not in SHAPES or fitting is None or type(dtype) not in DTYPES or dtype.kind not in fitting:
@@ -223,7 +223,7 @@ def _filled(shape: Any, value: Any, dtype: Any) -> Any:
 
 @full.def_numpy
 def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _filled(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
+    y = _full_of_number(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
     return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
@@ -589,12 +589,12 @@ def full_like(
     tensor([[7., 7.],
             [7., 7.]])
     """
-    return filled(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
+    return full_array(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
 @full_like.def_numpy
 def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _filled(x.shape, fill_value, dtype or x.dtype) if device is None else None
+    y = _full_of_number(x.shape, fill_value, dtype or x.dtype) if device is None else None
     return body_on_numpy(full_like)(x, fill_value, dtype=dtype, device=device) if y is None else y
 
 

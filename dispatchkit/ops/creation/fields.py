@@ -30,13 +30,13 @@ def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
     def is_array(cls: type) -> bool:
         return records.participates(cls) or issubclass(cls, np.ndarray)
 
-    def changed(held: Any) -> Any:
+    def change_held(held: Any) -> Any:
         if not isinstance(held, np.ndarray):
             return change(held)
         result = change(tensor_namespace.asarray(held))
         return result.array if isinstance(result, Storage) else result
 
-    return records.with_fields(value, changed, is_array)
+    return records.with_fields(value, change_held, is_array)
 
 
 UNTOLD = "it has no attributes 'shape' and 'dtype'"

@@ -11,7 +11,7 @@ from dispatchkit.declare.decorators import body_on_numpy, creation, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.creation.dtypes import default_dtype_of
-from dispatchkit.ops.fft.transforms import FFT, OPPOSITE, Lengths, Norm, paired_bins_times, resized, transformed_axes
+from dispatchkit.ops.fft.transforms import FFT, OPPOSITE, Lengths, Norm, paired_bins_times, resize, transformed_axes
 from dispatchkit.ops.shared import Axis, Named, as_complex, integer, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
@@ -79,7 +79,7 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
 
 @fftn.def_transpose
 def fftn_transpose(xp, g, x, axes, norm):
-    return resized(xp, xp.fft.ifftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.ifftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False, axis="axes")
@@ -115,7 +115,7 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 
 @ifftn.def_transpose
 def ifftn_transpose(xp, g, x, axes, norm):
-    return resized(xp, xp.fft.fftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.fftn(g, axes=axes, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True, axis="axes")
@@ -155,7 +155,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
 def rfftn_transpose(xp, g, x, s, axes, norm):
     lengths, places = transformed_axes(rfftn, x, s, axes, norm, real=True)
     halved = paired_bins_times(xp, 0.5, g, lengths[-1], places[-1])
-    return resized(xp, xp.fft.irfftn(halved, s=lengths, axes=places, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.irfftn(halved, s=lengths, axes=places, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=HALVED_SAMPLES, decomposes=False, axis="axes")
@@ -199,7 +199,7 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 def irfftn_transpose(xp, g, x, axes, norm):
     half = xp.fft.rfftn(g, axes=axes, norm=OPPOSITE[norm])
     last = -1 if axes is None else axes[-1]
-    return resized(xp, paired_bins_times(xp, 2, half, g.shape[last], last), x.shape)
+    return resize(xp, paired_bins_times(xp, 2, half, g.shape[last], last), x.shape)
 
 
 FREQUENCY_SAMPLES = [sample(5), sample(4, d=0.5), sample(1, dtype="float64")]
@@ -300,7 +300,7 @@ def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, d
     return xp.arange(count // 2 + 1, dtype=_frequency_dtype(rfftfreq, dtype), device=device) / scale
 
 
-def _rolled(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
+def _roll_by_half(xp: Namespace, x: Array, axes: Axis, forward: bool) -> Array:
     """Roll each axis by half of its length, rounded down forward and up backward."""
     places = normal_axes(axes, x.ndim)
     if not places:
@@ -334,10 +334,10 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     >>> dk.fft.fftshift(dk.asarray([0, 1, 2, -2, -1]))
     tensor([-2, -1,  0,  1,  2])
     """
-    return _rolled(xp, x, axes, True)
+    return _roll_by_half(xp, x, axes, True)
 
 
-fftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, False))
+fftshift.def_transpose(lambda xp, g, axes: _roll_by_half(xp, g, axes, False))
 
 
 @manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
@@ -365,7 +365,7 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     >>> dk.fft.ifftshift(dk.asarray([-2, -1, 0, 1, 2]))
     tensor([ 0,  1,  2, -2, -1])
     """
-    return _rolled(xp, x, axes, False)
+    return _roll_by_half(xp, x, axes, False)
 
 
-ifftshift.def_transpose(lambda xp, g, axes: _rolled(xp, g, axes, True))
+ifftshift.def_transpose(lambda xp, g, axes: _roll_by_half(xp, g, axes, True))

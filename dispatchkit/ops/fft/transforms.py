@@ -138,7 +138,7 @@ def _given_lengths(op: Named, s: Lengths, axes: Lengths, count: int) -> tuple[in
     return lengths
 
 
-def resized(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
+def resize(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
     """Return an array with each axis cut, or filled up with zeros, at its end: how transforms fit a length.
 
     The operation is its own transpose with the shapes exchanged.
@@ -236,7 +236,7 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
 
 @fft.def_transpose
 def fft_transpose(xp, g, x, axis, norm):
-    return resized(xp, xp.fft.ifft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.ifft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=COMPLEX_SAMPLES, decomposes=False)
@@ -271,7 +271,7 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
 @ifft.def_transpose
 def ifft_transpose(xp, g, x, axis, norm):
-    return resized(xp, xp.fft.fft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.fft(g, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, decomposes=False, real=True)
@@ -310,7 +310,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 def rfft_transpose(xp, g, x, n, axis, norm):
     length = x.shape[axis] if n is None else n
     halved = paired_bins_times(xp, 0.5, g, length, axis)
-    return resized(xp, xp.fft.irfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.irfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=HALVED_SAMPLES, decomposes=False)
@@ -351,7 +351,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 @irfft.def_transpose
 def irfft_transpose(xp, g, x, axis, norm):
     half = xp.fft.rfft(g, axis=axis, norm=OPPOSITE[norm])
-    return resized(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
+    return resize(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=HALVED_SAMPLES)
@@ -388,7 +388,7 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 @hfft.def_transpose
 def hfft_transpose(xp, g, x, axis, norm):
     half = xp.fft.ihfft(g, axis=axis, norm=OPPOSITE[norm])
-    return resized(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
+    return resize(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, real=True)
@@ -427,4 +427,4 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
 def ihfft_transpose(xp, g, x, n, axis, norm):
     length = x.shape[axis] if n is None else n
     halved = paired_bins_times(xp, 0.5, g, length, axis)
-    return resized(xp, xp.fft.hfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)
+    return resize(xp, xp.fft.hfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)

@@ -58,7 +58,7 @@ class Selection(DeclaredOperation):
                 if not (type(key) in BASIC or _is_basic(key)):
                     raw = None if foreign or x._node is not None else _raw_selection(base, key)
                     if raw is not None:
-                        return _selected(self, x, raw, key)
+                        return _select(self, x, raw, key)
                     if live:
                         wait_again(self)
                     return general(x, key)
@@ -105,7 +105,7 @@ def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
     return y
 
 
-def _selected(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
+def _select(operation: DeclaredOperation, x: Any, raw: Any, key: Any) -> Any:
     """Select from a plain tensor outside the graph by NumPy's arrays of integers or booleans."""
     try:
         r = x.array[raw]
@@ -256,12 +256,12 @@ class Assignment(DeclaredOperation):
         def call(x: Any, key: Any, value: Any, /) -> None:
             try:
                 if type(x) is base and x._node is None and not live and not foreign and is_alone(x):
-                    given = value.array if type(value) is base and value._node is None else value
+                    raw_value = value.array if type(value) is base and value._node is None else value
                     raw = key if type(key) in BASIC or _is_basic(key) else _raw_selection(base, key)
-                    if raw is not None and type(given) in NUMBERS:
+                    if raw is not None and type(raw_value) in NUMBERS:
                         counter = memory_of(x).version
                         try:
-                            x.array[raw] = given
+                            x.array[raw] = raw_value
                             counter.changes += 1
                             return
                         except BACKEND_ERRORS:

@@ -68,10 +68,10 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
     ((('0', 'i', 'j'), ('j', 'k')), ('0', 'i', 'k'))
     """
     squeezed = text.replace(" ", "")
-    inputs, arrow, given = squeezed.partition("->")
+    inputs, arrow, output_text = squeezed.partition("->")
     parts = inputs.split(",")
     strange = sorted(set(squeezed) - set(string.ascii_letters) - set(",.->"))
-    if strange or "-" in inputs + given or ">" in inputs + given:
+    if strange or "-" in inputs + output_text or ">" in inputs + output_text:
         culprit = "".join(strange) or "->"
         raise ValueError(f"{name}: subscripts are letters, ',', '...' and one '->', found {culprit!r} in {text!r}")
     if len(parts) != len(shapes):
@@ -84,7 +84,7 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
     )
     sizes = _sizes(name, terms, shapes)
     covered = tuple(str(i) for i in reversed(range(sum(label.isdigit() for label in sizes))))
-    output = _given_output(name, given, covered, sizes) if arrow else _implied_output(terms, covered)
+    output = _given_output(name, output_text, covered, sizes) if arrow else _implied_output(terms, covered)
     return Subscripts(text, terms, output, sizes)
 
 
@@ -163,7 +163,7 @@ def found_path(name: str, read: Subscripts, optimize: Optimize) -> Path:
     if count <= 2 or strategy is False:
         return (tuple(range(count)),)
     shapes = tuple(tuple(read.sizes[label] for label in labels) for labels in read.terms)
-    return _searched_path(_lettered(name, read), shapes, strategy)
+    return _searched_path(_in_letters(name, read), shapes, strategy)
 
 
 def _checked_path(name: str, path: Sequence[Any], count: int) -> Path:
@@ -184,7 +184,7 @@ def _searched_path(letters: str, shapes: Shapes, strategy: Any) -> Path:
     return tuple(path[1:])
 
 
-def _lettered(name: str, read: Subscripts) -> str:
+def _in_letters(name: str, read: Subscripts) -> str:
     """Return the subscripts with a letter for each label, in the form that NumPy's search takes."""
     if len(read.sizes) > len(string.ascii_letters):
         raise ValueError(f"{name}: a path is sought among up to 52 axes, found {len(read.sizes)}; use optimize=False")
@@ -265,17 +265,17 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
     tensor(5.)
     """
     read = _read(subscripts, operands)
-    terms = [Term(i, *_prepared(xp, x, read.terms[i], read)) for i, x in enumerate(operands)]
+    terms = [Term(i, *_prepare(xp, x, read.terms[i], read)) for i, x in enumerate(operands)]
     for step in found_path(einsum.__name__, read, optimize):
         # In the order of the operands, as a chain of matrices is written with its products in place.
         chosen = sorted((terms[place] for place in step), key=_number)
         terms = [term for place, term in enumerate(terms) if place not in step]
         while len(chosen) > 1:
             wanted = set(read.output).union(*(term.labels for term in (*chosen[2:], *terms)))
-            chosen[:2] = [_contracted(xp, chosen[0], chosen[1], wanted, read.sizes)]
+            chosen[:2] = [_contract(xp, chosen[0], chosen[1], wanted, read.sizes)]
         terms += chosen
-    y = _summed(xp, terms[0], read.output)
-    return _permuted(xp, y.x, y.labels, read.output)
+    y = _sum_out(xp, terms[0], read.output)
+    return _permute(xp, y.x, y.labels, read.output)
 
 
 def _read(subscripts: str, operands: Sequence[Any]) -> Subscripts:
@@ -286,7 +286,7 @@ def _read(subscripts: str, operands: Sequence[Any]) -> Subscripts:
     return read_subscripts(einsum.__name__, subscripts, tuple(shape_of(x) for x in operands))
 
 
-def _prepared(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[Labels, Any]:
+def _prepare(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[Labels, Any]:
     """Return an operand with one axis for each label, and none of length 1 that is to broadcast."""
     if not labels:
         return labels, x  # a number, too
@@ -298,8 +298,8 @@ def _prepared(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[
         x = xp.squeeze(x, axis=stretched)
         labels = tuple(label for i, label in enumerate(labels) if i not in stretched)
     while len(set(labels)) < len(labels):
-        label = next(one for one in labels if labels.count(one) > 1)
-        pair = [i for i, one in enumerate(labels) if one == label][:2]
+        label = next(candidate for candidate in labels if labels.count(candidate) > 1)
+        pair = [i for i, other in enumerate(labels) if other == label][:2]
         others = [i for i in range(len(labels)) if i not in pair]
         x = xp.linalg.diagonal(xp.permute_dims(x, (*others, *pair)))
         labels = (*(labels[i] for i in others), label)
@@ -310,7 +310,7 @@ def _number(term: Term) -> int:
     return term.number
 
 
-def _summed(xp: Namespace, term: Term, wanted: Iterable[str]) -> Term:
+def _sum_out(xp: Namespace, term: Term, wanted: Iterable[str]) -> Term:
     """Return a term without the axes that are not wanted."""
     number, labels, x = term
     axes = tuple(i for i, label in enumerate(labels) if label not in wanted)
@@ -321,10 +321,10 @@ def _summed(xp: Namespace, term: Term, wanted: Iterable[str]) -> Term:
     return Term(number, tuple(label for label in labels if label in wanted), x)
 
 
-def _contracted(xp: Namespace, first: Term, second: Term, wanted: set[str], sizes: Sizes) -> Term:
+def _contract(xp: Namespace, first: Term, second: Term, wanted: set[str], sizes: Sizes) -> Term:
     """Return the product of two terms, summed over what they share and nobody wants."""
-    number, labels1, x1 = _summed(xp, first, wanted.union(second.labels))
-    _, labels2, x2 = _summed(xp, second, wanted.union(first.labels))
+    number, labels1, x1 = _sum_out(xp, first, wanted.union(second.labels))
+    _, labels2, x2 = _sum_out(xp, second, wanted.union(first.labels))
     summed = [label for label in labels1 if label in labels2 and label not in wanted]
     left = [label for label in labels1 if label not in labels2]
     right = [label for label in labels2 if label not in labels1]
@@ -333,35 +333,35 @@ def _contracted(xp: Namespace, first: Term, second: Term, wanted: set[str], size
         return Term(number, labels, _spread(xp, x1, labels1, labels) * _spread(xp, x2, labels2, labels))
     batch = [label for label in labels1 if label in labels2 and label in wanted]
     y = xp.matmul(
-        _joined(xp, x1, labels1, batch, left, summed, sizes=sizes),
-        _joined(xp, x2, labels2, batch, summed, right, sizes=sizes),
+        _join_axes(xp, x1, labels1, batch, left, summed, sizes=sizes),
+        _join_axes(xp, x2, labels2, batch, summed, right, sizes=sizes),
     )
     labels = (*batch, *left, *right)
-    return Term(number, labels, _reshaped(xp, y, tuple(sizes[label] for label in labels)))
+    return Term(number, labels, _reshape(xp, y, tuple(sizes[label] for label in labels)))
 
 
-def _joined(xp: Namespace, x: Any, labels: Labels, batch: list[str], *groups: list[str], sizes: Sizes) -> Any:
+def _join_axes(xp: Namespace, x: Any, labels: Labels, batch: list[str], *groups: list[str], sizes: Sizes) -> Any:
     """Return an array with the batch axes, then one axis for each group; without batch, none for an empty group."""
     order = (*batch, *(label for group in groups for label in group))
     shape = [sizes[label] for label in batch]
     shape += [prod(sizes[label] for label in group) for group in groups if group or batch]
-    return _reshaped(xp, _permuted(xp, x, labels, order), tuple(shape))
+    return _reshape(xp, _permute(xp, x, labels, order), tuple(shape))
 
 
 def _spread(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
     """Return an array with its axes in the order wanted, of length 1 where it has none."""
     if not labels:
         return x
-    x = _permuted(xp, x, labels, tuple(label for label in wanted if label in labels))
+    x = _permute(xp, x, labels, tuple(label for label in wanted if label in labels))
     lengths = iter(x.shape)
-    return _reshaped(xp, x, tuple(next(lengths) if label in labels else 1 for label in wanted))
+    return _reshape(xp, x, tuple(next(lengths) if label in labels else 1 for label in wanted))
 
 
-def _permuted(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
+def _permute(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
     return x if labels == wanted else xp.permute_dims(x, tuple(labels.index(label) for label in wanted))
 
 
-def _reshaped(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
+def _reshape(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else xp.reshape(x, shape)
 
 

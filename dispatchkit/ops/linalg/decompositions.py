@@ -16,7 +16,7 @@ from dispatchkit.ops.shared import (
     as_complex,
     diagonal_matrix,
     inverse_gaps,
-    located,
+    locate_errors,
     require_finite,
     require_matrix,
     require_square,
@@ -73,7 +73,7 @@ def cholesky(xp: Namespace, x: Array, /, *, upper: bool = False) -> Array:
             [1., 2.]])
     """
     require_square(cholesky, x)
-    return located(xp.linalg.cholesky, x, upper=upper)
+    return locate_errors(xp.linalg.cholesky, x, upper=upper)
 
 
 def _half(xp: Namespace, x: Array) -> Array:
@@ -242,7 +242,7 @@ SYMMETRIC = [
 GENERAL = [sample(draw(3, 3), differentiable=False), sample(draw(2, 2, 2), differentiable=False)]
 
 
-def _wanted(xp: Namespace, g_vectors: Array) -> Array:
+def _has_cotangent(xp: Namespace, g_vectors: Array) -> Array:
     """Return for which matrices a cotangent of the eigenvectors arrived, of shape (..., 1, 1)."""
     return xp.any(g_vectors != 0, axis=(-2, -1), keepdims=True)
 
@@ -287,7 +287,7 @@ def eigh(xp: Namespace, x: Array, /) -> EighResult:
     """
     require_square(eigh, x)
     require_finite(x, triangle=True)
-    return EighResult(*located(xp.linalg.eigh, x))
+    return EighResult(*locate_errors(xp.linalg.eigh, x))
 
 
 @eigh.def_vjp
@@ -295,7 +295,7 @@ def eigh_vjp(xp, g, y):
     (g_values, g_vectors), (values, vectors) = g, y
     turned = adjoint(xp, vectors) @ g_vectors
     turned = (turned - adjoint(xp, turned)) / 2
-    result = turned * inverse_gaps(xp, values, _wanted(xp, g_vectors)) + diagonal_matrix(xp, g_values)
+    result = turned * inverse_gaps(xp, values, _has_cotangent(xp, g_vectors)) + diagonal_matrix(xp, g_values)
     return vectors @ result @ adjoint(xp, vectors)
 
 
@@ -335,7 +335,7 @@ def eigvalsh(xp: Namespace, x: Array, /) -> Array:
     """
     require_square(eigvalsh, x)
     require_finite(x, triangle=True)
-    return located(xp.linalg.eigvalsh, x)
+    return locate_errors(xp.linalg.eigvalsh, x)
 
 
 @eigvalsh.def_vjp
@@ -383,7 +383,7 @@ def eig(xp: Namespace, x: Array, /) -> EigResult:
     """
     require_square(eig, x)
     # NumPy gives complex arrays only where a number is not real.
-    values, vectors = located(xp.linalg.eig, x)
+    values, vectors = locate_errors(xp.linalg.eig, x)
     return EigResult(as_complex(xp, values), as_complex(xp, vectors))
 
 
@@ -394,7 +394,7 @@ def eig_vjp(xp, g, y):
     moved = turned @ g_vectors
     length = xp.real(xp.linalg.diagonal(moved))
     moved = moved - (turned @ vectors) * length[..., None, :]
-    result = moved * xp.conj(inverse_gaps(xp, values, _wanted(xp, g_vectors))) + diagonal_matrix(xp, g_values)
+    result = moved * xp.conj(inverse_gaps(xp, values, _has_cotangent(xp, g_vectors))) + diagonal_matrix(xp, g_values)
     return xp.linalg.solve(turned, result @ turned)
 
 
@@ -436,7 +436,7 @@ def eigvals(xp: Namespace, x: Array, /) -> Array:
     tensor([0.+1.j, 0.-1.j], dtype=complex128)
     """
     require_square(eigvals, x)
-    return as_complex(xp, located(xp.linalg.eigvals, x))
+    return as_complex(xp, locate_errors(xp.linalg.eigvals, x))
 
 
 @eigvals.def_vjp

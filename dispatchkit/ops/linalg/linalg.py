@@ -22,7 +22,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose
-from dispatchkit.ops.shared import adjoint, conjugate, integer, located, require_square, shape_of
+from dispatchkit.ops.shared import adjoint, conjugate, integer, locate_errors, require_square, shape_of
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -78,7 +78,7 @@ def inv(xp: Namespace, x: Array, /) -> Array:
             [0.0000, 0.2500]])
     """
     require_square(inv, x)
-    return located(xp.linalg.inv, x)
+    return locate_errors(xp.linalg.inv, x)
 
 
 @inv.def_vjp
@@ -131,10 +131,10 @@ def solve(xp: Namespace, x1: Array, x2: Array, /) -> Array:
             f"{solve.__name__}: x2 must be of shape ({rows},) or (..., {rows}, K) to fit x1 of shape "
             f"{tuple(x1.shape)}, found {shape}"
         )
-    return located(xp.linalg.solve, x1, x2, name="x1")
+    return locate_errors(xp.linalg.solve, x1, x2, name="x1")
 
 
-def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Array:
+def _solve_batch(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Array:
     """Solve for batches of matrices, or of vectors, which the standard knows only as single ones."""
     if vectors:
         return xp.linalg.solve(matrices, right[..., None])[..., 0]
@@ -144,7 +144,7 @@ def _solved(xp: Namespace, matrices: Array, right: Array, vectors: bool) -> Arra
 @solve.def_vjp("x1")
 def solve_vjp_x1(xp, g, y, x1):
     vectors = y.ndim < x1.ndim
-    solution = _solved(xp, adjoint(xp, x1), g, vectors)
+    solution = _solve_batch(xp, adjoint(xp, x1), g, vectors)
     if vectors:
         return -(solution[..., None] * conjugate(xp, y)[..., None, :])
     return -(solution @ adjoint(xp, y))
@@ -153,10 +153,10 @@ def solve_vjp_x1(xp, g, y, x1):
 @solve.def_jvp("x1")
 def solve_jvp_x1(xp, t, y, x1):
     vectors = y.ndim < x1.ndim
-    return -_solved(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
+    return -_solve_batch(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
 
 
-solve.def_transpose("x2")(lambda xp, g, x1, x2: _solved(xp, adjoint(xp, x1), g, x2.ndim == 1))
+solve.def_transpose("x2")(lambda xp, g, x1, x2: _solve_batch(xp, adjoint(xp, x1), g, x2.ndim == 1))
 
 
 @linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
@@ -301,7 +301,7 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     count = abs(integer(matrix_power, "n", n))
     if count == 0:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype)
-    square = located(xp.linalg.inv, x) if n < 0 else x
+    square = locate_errors(xp.linalg.inv, x) if n < 0 else x
     if count == 1:
         return xp.asarray(square, copy=n > 0)
     power: Any = None
@@ -366,11 +366,11 @@ def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     return _solve_by_solver(r, solver, order) if order else xp.zeros_like(r)
 
 
-correction.def_transpose(lambda g, solver, order: _corrected(g, solver, order + 1))
-correction.def_jvp(lambda t, solver, order: _corrected(t, solver, order + 1))
+correction.def_transpose(lambda g, solver, order: _correct(g, solver, order + 1))
+correction.def_jvp(lambda t, solver, order: _correct(t, solver, order + 1))
 
 
-def _corrected(x: Any, solver: Any, order: int) -> Any:
+def _correct(x: Any, solver: Any, order: int) -> Any:
     """Return the correction of a tensor, or of a raw array."""
     return correction(x, solver=solver, order=order) if isinstance(x, Storage) else _solve_by_solver(x, solver, order)
 
@@ -495,8 +495,8 @@ def _bare(x: Any) -> Any:
     """Return a tensor outside the graph, and out of the transformations that look into it."""
     while isinstance(x, Storage) and x.is_tracer:
         x = x.value  # type: ignore[attr-defined]  # of a pair, or a batch
-    found: Any = x
-    return found.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
+    tensor: Any = x
+    return tensor.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
 
 
 _solution = Solution(

@@ -19,10 +19,10 @@ from dispatchkit.ops.shared import (
     diagonal_matrix,
     floating,
     inverse_gaps,
-    located,
+    locate_errors,
     require_finite,
     require_matrix,
-    restored,
+    restore_axes,
     root,
 )
 
@@ -109,13 +109,13 @@ def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array
 
 @vector_norm.def_vjp
 def vector_norm_vjp(xp, g, y, x, axis, keepdims, ord):
-    slope = _slope(xp, restored(xp, y, x.shape, axis, keepdims), x, axis, ord)
-    return restored(xp, g, x.shape, axis, keepdims) * slope
+    slope = _slope(xp, restore_axes(xp, y, x.shape, axis, keepdims), x, axis, ord)
+    return restore_axes(xp, g, x.shape, axis, keepdims) * slope
 
 
 @vector_norm.def_jvp
 def vector_norm_jvp(xp, t, y, x, axis, keepdims, ord):
-    slope = _slope(xp, restored(xp, y, x.shape, axis, keepdims), x, axis, ord)
+    slope = _slope(xp, restore_axes(xp, y, x.shape, axis, keepdims), x, axis, ord)
     change = xp.real(xp.conj(slope) * t) if holds_complex(x) else slope * t
     return xp.sum(change, axis=axis, keepdims=keepdims)
 
@@ -350,7 +350,7 @@ def svd(xp: Namespace, x: Array, /, *, full_matrices: bool = True) -> SVDResult:
     """
     require_matrix(svd, x)
     require_finite(x)
-    return SVDResult(*located(xp.linalg.svd, x, full_matrices=full_matrices))
+    return SVDResult(*locate_errors(xp.linalg.svd, x, full_matrices=full_matrices))
 
 
 def _skew(xp: Namespace, x: Array) -> Array:
@@ -414,13 +414,13 @@ def svd_jvp(xp, t, y, x):
         v_tangent = v_tangent + scaled - v @ (vh @ scaled)
     s_tangent = xp.linalg.diagonal(moved)
     return SVDResult(
-        _padded(xp, u_tangent, spare_u),
+        _pad_columns(xp, u_tangent, spare_u),
         xp.real(s_tangent) if holds_complex(x) else s_tangent,
-        adjoint(xp, _padded(xp, v_tangent, spare_v)),
+        adjoint(xp, _pad_columns(xp, v_tangent, spare_v)),
     )
 
 
-def _padded(xp: Namespace, x: Array, columns: int) -> Array:
+def _pad_columns(xp: Namespace, x: Array, columns: int) -> Array:
     """Return matrices with further columns of zeros."""
     if columns == 0:
         return x
@@ -456,7 +456,7 @@ def svdvals(xp: Namespace, x: Array, /) -> Array:
     """
     require_matrix(svdvals, x)
     require_finite(x)
-    return located(xp.linalg.svdvals, x)
+    return locate_errors(xp.linalg.svdvals, x)
 
 
 @svdvals.def_vjp
@@ -502,7 +502,7 @@ def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Ar
     """
     require_matrix(pinv, x)
     require_finite(x)
-    return located(xp.linalg.pinv, floating(xp, x), rtol=rtol)
+    return locate_errors(xp.linalg.pinv, floating(xp, x), rtol=rtol)
 
 
 @pinv.def_vjp("x")

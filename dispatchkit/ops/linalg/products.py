@@ -95,14 +95,14 @@ def _times_vectors(matrices: Array, g: Array) -> Array:
     return matrices @ g if g.ndim == 1 else (matrices @ g[..., None])[..., 0]
 
 
-def paired(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
+def pair_axes(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
     """Return which axes of each array are summed over, counted from the front."""
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
         if not 0 <= count <= min(ndim1, ndim2):
             raise ValueError(f"{tensordot.__name__}: cannot sum over {count} axes of {ndim1}-D and {ndim2}-D arrays")
         return list(range(ndim1 - count, ndim1)), list(range(count))
-    first, second = ([one] if isinstance(one, int) else one for one in axes)
+    first, second = ([entry] if isinstance(entry, int) else entry for entry in axes)
     name = tensordot.__name__
     return [normal_axis(axis, ndim1, name) for axis in first], [normal_axis(axis, ndim2, name) for axis in second]
 
@@ -147,7 +147,7 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     (2, 5)
     """
     shape1, shape2 = shape_of(x1), shape_of(x2)
-    summed1, summed2 = paired(axes, len(shape1), len(shape2))
+    summed1, summed2 = pair_axes(axes, len(shape1), len(shape2))
     lengths1, lengths2 = [shape1[axis] for axis in summed1], [shape2[axis] for axis in summed2]
     if lengths1 != lengths2:
         raise ValueError(
@@ -163,7 +163,7 @@ def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     try:
         turned1, turned2, count = x1, x2, axes
         if type(axes) is not int:
-            summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+            summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
             count = len(summed1) if len(summed1) == len(summed2) else -1
             turned1 = x1.transpose((*left_out(summed1, x1.ndim), *summed1))
             turned2 = x2.transpose((*summed2, *left_out(summed2, x2.ndim)))
@@ -178,7 +178,7 @@ def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return body_on_numpy(tensordot)(x1, x2, axes=axes)
 
 
-def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
+def _restore_axes(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
     """Return `g` with its axes, of which those named in `front` come first, where they belong."""
     places = [*front, *back]
     return xp.permute_dims(g, tuple(places.index(axis) for axis in range(len(places))))
@@ -188,23 +188,23 @@ def _restored(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Arr
 def tensordot_transpose_x1(xp, g, x1, x2, axes):
     if not shape_of(x2):
         return g * conjugate(xp, x2)
-    summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+    summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
     result = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
     # What is left of x2 comes in the order of x2's axes; each belongs where its partner in x1 is.
     partners = [summed1[summed2.index(axis)] for axis in sorted(summed2)]
-    return _restored(xp, result, free1, partners)
+    return _restore_axes(xp, result, free1, partners)
 
 
 @tensordot.def_transpose("x2")
 def tensordot_transpose_x2(xp, g, x1, x2, axes):
     if not shape_of(x1):
         return conjugate(xp, x1) * g
-    summed1, summed2 = paired(axes, x1.ndim, x2.ndim)
+    summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
     free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
     result = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
     partners = [summed2[summed1.index(axis)] for axis in sorted(summed1)]
-    return _restored(xp, result, partners, free2)
+    return _restore_axes(xp, result, partners, free2)
 
 
 @product(

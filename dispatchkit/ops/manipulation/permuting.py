@@ -156,7 +156,7 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
     """
     if isinstance(axes, int):
         if len(more) == 1:
-            return xp.permute_dims(x, _swapped(x.ndim, axes, more[0], "transpose"))
+            return xp.permute_dims(x, _swap(x.ndim, axes, more[0], "transpose"))
         axes = (axes, *more)
     if axes is None:
         axes = range(x.ndim)[::-1]
@@ -199,7 +199,7 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     >>> dk.swapaxes(dk.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    return xp.permute_dims(x, _swapped(x.ndim, axis1, axis2, "swapaxes"))
+    return xp.permute_dims(x, _swap(x.ndim, axis1, axis2, "swapaxes"))
 
 
 @swapaxes.def_numpy
@@ -210,7 +210,7 @@ def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
         return body_on_numpy(swapaxes)(x, axis1, axis2)
 
 
-def _swapped(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
+def _swap(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
     """Return the permutation that swaps two axes."""
     order = list(range(ndim))
     i, j = normal_axis(axis1, ndim, name), normal_axis(axis2, ndim, name)
@@ -328,13 +328,13 @@ def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) ->
     if type(x) is not np.ndarray or type(shift) is not int:
         return body_on_numpy(roll)(x, shift, axis=axis)
     if axis is None:
-        return rolled(x.reshape(-1), shift, 0).reshape(x.shape)
+        return roll_array(x.reshape(-1), shift, 0).reshape(x.shape)
     if type(axis) is int and -x.ndim <= axis < x.ndim:
-        return rolled(x, shift, axis % x.ndim)
+        return roll_array(x, shift, axis % x.ndim)
     return body_on_numpy(roll)(x, shift, axis=axis)
 
 
-def rolled(x: Any, shift: int, axis: int) -> Any:
+def roll_array(x: Any, shift: int, axis: int) -> Any:
     """Return an array with its elements moved on along an axis, given as a non-negative number."""
     kept = x.shape[axis]
     kept -= shift % kept if kept else 0

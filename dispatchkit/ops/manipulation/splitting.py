@@ -70,9 +70,11 @@ def pad(
     y = x
     for axis, (before, after), values in _extensions(x.ndim, pad_width, mode, constant_values):
         if mode == "constant":
-            ends = [_filled(xp, y, axis, n, value) for n, value in zip((before, after), values, strict=True)]
+            ends = [_constant(xp, y, axis, n, value) for n, value in zip((before, after), values, strict=True)]
         else:
-            ends = [_taken(xp, y, axis, start, n, mode) for start, n in ((-before, before), (y.shape[axis], after))]
+            ends = [
+                _continuation(xp, y, axis, start, n, mode) for start, n in ((-before, before), (y.shape[axis], after))
+            ]
         y = xp.concat([ends[0], y, ends[1]], axis=axis)
     return xp.reshape(xp.concat([x], axis=None), x.shape) if y is x else y
 
@@ -109,12 +111,12 @@ def _pairs(parameter: str, value: Any, ndim: int) -> list[Any]:
         ) from None
 
 
-def _filled(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
+def _constant(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
     shape = (*x.shape[:axis], length, *x.shape[axis + 1 :])
     return xp.full(shape, value, dtype=x.dtype)
 
 
-def _taken(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
+def _continuation(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
     """Return what a mode continues an axis with, from a place outside of it on."""
     places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist() if length else []
     return xp.take(x, xp.asarray(places, dtype=xp.int64), axis=axis)

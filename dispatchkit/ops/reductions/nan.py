@@ -46,7 +46,7 @@ def nansum(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = None
     >>> dk.nansum(dk.asarray([1.0, dk.nan, 3.0]))
     tensor(4.)
     """
-    return xp.sum(_replaced(xp, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
+    return xp.sum(_replace_nan(xp, x, 0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @operation(kind=kinds.reduction, samples=SUM_SAMPLES)
@@ -70,7 +70,7 @@ def nanprod(xp: Namespace, x: Array, /, *, axis: Axis = None, dtype: DType = Non
     >>> dk.nanprod(dk.asarray([2.0, dk.nan, 3.0]))
     tensor(6.)
     """
-    return xp.prod(_replaced(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
+    return xp.prod(_replace_nan(xp, x, 1), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @operation(kind=kinds.reduction, samples=SAMPLES, takes="real numbers")
@@ -95,7 +95,7 @@ def nanmax(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmax(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 3.])
     """
-    y = xp.max(_replaced(xp, x, -math.inf), axis=axis, keepdims=keepdims)
+    y = xp.max(_replace_nan(xp, x, -math.inf), axis=axis, keepdims=keepdims)
     return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
@@ -121,7 +121,7 @@ def nanmin(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.nanmin(dk.asarray([[1.0, dk.nan], [3.0, 2.0]]), axis=1)
     tensor([1., 2.])
     """
-    y = xp.min(_replaced(xp, x, math.inf), axis=axis, keepdims=keepdims)
+    y = xp.min(_replace_nan(xp, x, math.inf), axis=axis, keepdims=keepdims)
     return _unless_all_nan(xp, y, x, axis, keepdims)
 
 
@@ -190,7 +190,7 @@ def nanvar(
     correction = one_correction(nanvar.__name__, correction, ddof)
     x = _computed_in(xp, x, dtype)
     factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
-    return xp.var(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * factor
+    return xp.var(_replace_nan_by_mean(xp, x, axis), axis=axis, keepdims=keepdims) * factor
 
 
 @operation(kind=kinds.reduction, samples=SPREAD_SAMPLES)
@@ -234,10 +234,10 @@ def nanstd(
     correction = one_correction(nanstd.__name__, correction, ddof)
     x = _computed_in(xp, x, dtype)
     factor = _per_element(xp, count(x.shape, axis), x, axis, correction, keepdims)
-    return xp.std(_levelled(xp, x, axis), axis=axis, keepdims=keepdims) * xp.sqrt(factor)
+    return xp.std(_replace_nan_by_mean(xp, x, axis), axis=axis, keepdims=keepdims) * xp.sqrt(factor)
 
 
-def _replaced(xp: Namespace, x: Any, value: Any) -> Any:
+def _replace_nan(xp: Namespace, x: Any, value: Any) -> Any:
     """Return an array with another value for each NaN."""
     return xp.where(xp.isnan(x), value, x) if is_inexact(x.dtype) else x
 
@@ -260,12 +260,12 @@ def _per_element(xp: Namespace, total: Any, x: Any, axis: Axis, correction: floa
 
 
 def _mean(xp: Namespace, x: Any, axis: Axis, keepdims: bool) -> Any:
-    return _per_element(xp, xp.sum(_replaced(xp, x, 0), axis=axis, keepdims=keepdims), x, axis, 0, keepdims)
+    return _per_element(xp, xp.sum(_replace_nan(xp, x, 0), axis=axis, keepdims=keepdims), x, axis, 0, keepdims)
 
 
-def _levelled(xp: Namespace, x: Any, axis: Axis) -> Any:
+def _replace_nan_by_mean(xp: Namespace, x: Any, axis: Axis) -> Any:
     """Return an array with the mean of the others for each NaN, which has no part in the spread then."""
-    return _replaced(xp, x, _mean(xp, x, axis, keepdims=True))
+    return _replace_nan(xp, x, _mean(xp, x, axis, keepdims=True))
 
 
 def one_correction(name: str, correction: float, ddof: float | None) -> float:

@@ -10,7 +10,7 @@ from dispatchkit.declare.declared import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
-from dispatchkit.ops.shared import Axis, along, conjugate, count, inverse, lanes, normal_axes, normal_axis, restored
+from dispatchkit.ops.shared import Axis, along, conjugate, count, inverse, lanes, normal_axes, normal_axis, restore_axes
 from dispatchkit.protocol.kinds import kinds
 
 
@@ -40,7 +40,7 @@ def sum(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 
 @sum.def_transpose
 def sum_transpose(xp, g, x, axis, keepdims):
-    return xp.broadcast_to(restored(xp, g, x.shape, axis, keepdims), x.shape)
+    return xp.broadcast_to(restore_axes(xp, g, x.shape, axis, keepdims), x.shape)
 
 
 @reduction(passthrough=True)
@@ -65,7 +65,7 @@ def mean(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 @mean.def_transpose
 def mean_transpose(xp, g, x, axis, keepdims):
-    return xp.broadcast_to(restored(xp, g / count(x.shape, axis), x.shape, axis, keepdims), x.shape)
+    return xp.broadcast_to(restore_axes(xp, g / count(x.shape, axis), x.shape, axis, keepdims), x.shape)
 
 
 @reduction(
@@ -104,7 +104,7 @@ def prod(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fals
 
 @prod.def_vjp
 def prod_vjp(xp, g, x, axis, keepdims):
-    return restored(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
+    return restore_axes(xp, g, x.shape, axis, keepdims) * _others(xp, conjugate(xp, x), axis)
 
 
 @prod.def_jvp
@@ -176,7 +176,7 @@ def min(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = False
 @max.def_vjp
 @min.def_vjp
 def extreme_vjp(xp, g, y, x, axis, keepdims):
-    return restored(xp, g, x.shape, axis, keepdims) * _shares(xp, y, x, axis, keepdims)
+    return restore_axes(xp, g, x.shape, axis, keepdims) * _shares(xp, y, x, axis, keepdims)
 
 
 @max.def_jvp
@@ -187,7 +187,7 @@ def extreme_jvp(xp, t, y, x, axis, keepdims):
 
 def _shares(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """Return for each element its share in the extreme of its group."""
-    ties = xp.logical_or(xp.equal(x, restored(xp, y, x.shape, axis, keepdims)), xp.isnan(x))
+    ties = xp.logical_or(xp.equal(x, restore_axes(xp, y, x.shape, axis, keepdims)), xp.isnan(x))
     ties = xp.astype(ties, x.dtype)
     return ties / xp.sum(ties, axis=axis, keepdims=True)
 

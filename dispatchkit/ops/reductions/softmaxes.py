@@ -67,7 +67,7 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     >>> dk.softmax(dk.asarray([0.0, 0.0, 1000.0, 1000.0]))
     tensor([0.0000, 0.0000, 0.5000, 0.5000])
     """
-    numbers, axis = _summed(xp, softmax.__name__, x, axis)
+    numbers, axis = _numbers_and_axes(xp, softmax.__name__, x, axis)
     if type(numbers) is np.ndarray and numbers.ndim:
         return shares(xp, numbers, axis)
     e = xp.exp(numbers - xp.max(numbers, axis=axis, keepdims=True))
@@ -92,7 +92,7 @@ def softmax_vjp(xp, g, y, axis):
     return softmax_jvp(xp, g, y, axis)
 
 
-def _summed(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
+def _numbers_and_axes(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any, Axis]:
     """Return floating-point numbers, and the axes to sum along; an array without axes has none.
 
     Raises
@@ -131,7 +131,7 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     >>> dk.log_softmax(dk.asarray([0.0, 1000.0]))
     tensor([-1000.,     0.])
     """
-    x, axis = _summed(xp, log_softmax.__name__, x, axis)
+    x, axis = _numbers_and_axes(xp, log_softmax.__name__, x, axis)
     d = x - xp.max(x, axis=axis, keepdims=True)
     return d - xp.log(xp.sum(xp.exp(d), axis=axis, keepdims=True))
 

@@ -49,7 +49,7 @@ UNIQUE_SAMPLES = [
 MANY = 1000
 
 
-def _counted(x: Any) -> tuple[Any, Any, Any] | None:
+def _count_integers(x: Any) -> tuple[Any, Any, Any] | None:
     """Return the integers held, how often each, and what numbers each element by them; None if they lie apart.
 
     What numbers them is a function, since it takes another pass over the array.
@@ -112,7 +112,7 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     >>> dk.unique_counts(dk.asarray([3, 1, 3])).counts
     tensor([1, 2])
     """
-    counted = _counted(np.asarray(x)) if xp is numpy_namespace else None
+    counted = _count_integers(np.asarray(x)) if xp is numpy_namespace else None
     return UniqueCountsResult(*(xp.unique_counts(x) if counted is None else counted[:2]))
 
 
@@ -138,7 +138,7 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     >>> dk.unique_inverse(dk.asarray([3, 1, 3])).inverse_indices
     tensor([1, 0, 1])
     """
-    counted = _counted(np.asarray(x)) if xp is numpy_namespace else None
+    counted = _count_integers(np.asarray(x)) if xp is numpy_namespace else None
     return UniqueInverseResult(*(xp.unique_inverse(x) if counted is None else (counted[0], counted[2]())))
 
 
@@ -171,7 +171,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
 def unique_values_numpy(x: Any, /) -> Any:
     """Tell values apart: integers that lie close by a table of them, others by their order."""
     x = np.asarray(x)
-    counted = _counted(x)
+    counted = _count_integers(x)
     if counted is not None:
         return counted[0]
     y = x.flatten()

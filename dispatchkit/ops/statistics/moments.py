@@ -14,7 +14,7 @@ from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.shared import Axis, adjoint, conjugate, count, floating, normal_axes, restored, root, shape_of
+from dispatchkit.ops.shared import Axis, adjoint, conjugate, count, floating, normal_axes, restore_axes, root, shape_of
 from dispatchkit.protocol.kinds import kinds
 
 SPREAD_SAMPLES = [
@@ -57,7 +57,7 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 def var_vjp(xp, g, x, axis, correction, keepdims):
     share, quiet = _share(2, x, axis, correction)
     with quiet:
-        return restored(xp, g * share, x.shape, axis, keepdims) * _deviation(xp, x, axis)
+        return restore_axes(xp, g * share, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
 
 @var.def_jvp
@@ -99,7 +99,7 @@ def std_vjp(xp, g, y, x, axis, correction, keepdims):
     share, quiet = _share(1, x, axis, correction)
     with quiet:
         inner = _over(xp, g, y) * share
-        return restored(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
+        return restore_axes(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
 
 @std.def_jvp
@@ -168,7 +168,7 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
 
 @logsumexp.def_vjp
 def logsumexp_vjp(xp, g, y, x, axis, keepdims):
-    return restored(xp, g, x.shape, axis, keepdims) * conjugate(xp, _portions(xp, x, y, axis, keepdims))
+    return restore_axes(xp, g, x.shape, axis, keepdims) * conjugate(xp, _portions(xp, x, y, axis, keepdims))
 
 
 @logsumexp.def_jvp
@@ -181,7 +181,7 @@ def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 
     Large logarithms are rounded; the portions are divided by their sum, which is 1 but for that.
     """
-    e = xp.exp(x - restored(xp, y, x.shape, axis, keepdims))
+    e = xp.exp(x - restore_axes(xp, y, x.shape, axis, keepdims))
     total = xp.sum(e, axis=axis, keepdims=True)
     return e / xp.where(xp.isfinite(total), total, 1)
 

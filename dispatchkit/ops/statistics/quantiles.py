@@ -52,11 +52,11 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
     >>> dk.median(dk.asarray([3.0, 1.0, 2.0, 9.0]))
     tensor(2.5000)
     """
-    ordered, undefined = _sorted(xp, _real_lanes(xp, median.__name__, x, axis))
+    ordered, undefined = _sort(xp, _real_lanes(xp, median.__name__, x, axis))
     ordered = floating(xp, ordered)
     n = ordered.shape[-1]
     y = xp.mean(ordered[..., (n - 1) // 2 : n // 2 + 1], axis=-1, keepdims=True)
-    return xp.reshape(_without(xp, y, ordered, undefined), _reduced(x.shape, axis, keepdims))
+    return xp.reshape(_without(xp, y, ordered, undefined), _reduced_shape(x.shape, axis, keepdims))
 
 
 @operation(
@@ -118,7 +118,7 @@ def quantile(
     """
     if method not in METHODS:
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
-    x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced(x.shape, axis, keepdims)
+    x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced_shape(x.shape, axis, keepdims)
     if isinstance(q, (int, float)):
         q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64)
     if holds_complex(q):
@@ -126,7 +126,7 @@ def quantile(
     if not holds((q >= 0) & (q <= 1), traced=True):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
     places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
-    ordered, undefined = _sorted(xp, x)
+    ordered, undefined = _sort(xp, x)
     chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), ordered, undefined), -1, 0)
     return xp.reshape(chosen, (*shape_of(q), *shape))
 
@@ -141,7 +141,7 @@ def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
     return x
 
 
-def _sorted(xp: Namespace, x: Any) -> tuple[Any, Any]:
+def _sort(xp: Namespace, x: Any) -> tuple[Any, Any]:
     """Return an array sorted along the last axis, and where that axis holds a NaN."""
     ordered = xp.sort(x, axis=-1, stable=False)
     if not is_inexact(x.dtype):
@@ -182,7 +182,7 @@ def _at(xp: Namespace, ordered: Any, places: Any) -> Any:
     return xp.take(ordered, xp.astype(places, xp.int64), axis=-1)
 
 
-def _reduced(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
+def _reduced_shape(shape: tuple[int, ...], axis: Axis, keepdims: bool) -> tuple[int, ...]:
     """Return the shape of the result of a reduction."""
     lost = normal_axes(axis, len(shape))
     if keepdims:

@@ -100,7 +100,7 @@ class BandedTensor(StructuredTensor):
     def zip_elements(self, other: BandedTensor, function: Callable[[Any, Any], Any]) -> BandedTensor:
         """Return a function of two matrices, with the diagonals of both."""
         lower, upper = max(self.lower, other.lower), max(self.upper, other.upper)
-        widened = [_widened(x.elements, lower - x.lower, upper - x.upper) for x in (self, other)]
+        widened = [_widen(x.elements, lower - x.lower, upper - x.upper) for x in (self, other)]
         return BandedTensor(function(*widened), lower=lower, upper=upper)
 
     def restricted(self, x: Tensor) -> BandedTensor:
@@ -152,7 +152,7 @@ def _inside(bands: Any, lower: int, upper: int) -> Any:
     return ops.where(ops.asarray(inside).to(like=bands), bands, zero)
 
 
-def _widened(bands: Any, lower: int, upper: int) -> Any:
+def _widen(bands: Any, lower: int, upper: int) -> Any:
     return ops.pad(bands, [*[(0, 0)] * (bands.ndim - 2), (upper, lower), (0, 0)])
 
 
@@ -161,7 +161,7 @@ def _offsets(lower: int, upper: int) -> Sequence[int]:
     return range(-upper, lower + 1)
 
 
-def _moved(x: Any, offset: int, axis: int) -> Any:
+def _shift(x: Any, offset: int, axis: int) -> Any:
     """Return an array moved along an axis, with zeros where nothing moves in."""
     length = x.shape[axis]
     kept = max(length - abs(offset), 0)
@@ -174,13 +174,13 @@ def _moved(x: Any, offset: int, axis: int) -> Any:
 
 def _times(bands: Any, columns: Any, lower: int, upper: int) -> Any:
     terms = [
-        _moved(bands[..., row, :, None] * columns, offset, -2) for row, offset in enumerate(_offsets(lower, upper))
+        _shift(bands[..., row, :, None] * columns, offset, -2) for row, offset in enumerate(_offsets(lower, upper))
     ]
     return sum(terms[1:], terms[0])
 
 
-def _transposed(bands: Any, lower: int, upper: int) -> Any:
-    rows = [_moved(bands[..., row, :], offset, -1) for row, offset in enumerate(_offsets(lower, upper))]
+def _transpose(bands: Any, lower: int, upper: int) -> Any:
+    rows = [_shift(bands[..., row, :], offset, -1) for row, offset in enumerate(_offsets(lower, upper))]
     return ops.stack(rows[::-1], axis=-2)
 
 
@@ -216,13 +216,13 @@ class Bands:
         return self.outer(solution(form, unit, *adjoint), unit)
 
     def adjoint(self, bands: Any) -> tuple[Bands, tuple[Any]]:
-        return Bands(self.upper, self.lower), (ops.conj(_transposed(bands, self.lower, self.upper)),)
+        return Bands(self.upper, self.lower), (ops.conj(_transpose(bands, self.lower, self.upper)),)
 
     def times(self, columns: Any, bands: Any) -> Any:
         return _times(_inside(bands, self.lower, self.upper), columns, self.lower, self.upper)
 
     def outer(self, left: Any, right: Any) -> tuple[Any]:
-        rows = [ops.sum(_moved(left, -offset, -2) * right, axis=-1) for offset in _offsets(self.lower, self.upper)]
+        rows = [ops.sum(_shift(left, -offset, -2) * right, axis=-1) for offset in _offsets(self.lower, self.upper)]
         return (ops.stack(rows, axis=-2),)
 
 
@@ -240,10 +240,10 @@ def matmul_banded(x1: BandedTensor, x2: BandedTensor, /) -> BandedTensor:
     check_product(x1.shape, x2.shape)
     left, right = x1.elements, x2.elements
     rows: dict[int, Any] = {}
-    for i, one in enumerate(_offsets(x1.lower, x1.upper)):
-        for j, other in enumerate(_offsets(x2.lower, x2.upper)):
-            product = _moved(left[..., i, :], -other, -1) * right[..., j, :]
-            rows[one + other] = rows[one + other] + product if one + other in rows else product
+    for i, first in enumerate(_offsets(x1.lower, x1.upper)):
+        for j, second in enumerate(_offsets(x2.lower, x2.upper)):
+            product = _shift(left[..., i, :], -second, -1) * right[..., j, :]
+            rows[first + second] = rows[first + second] + product if first + second in rows else product
     return BandedTensor(
         ops.stack([rows[offset] for offset in sorted(rows)], axis=-2), lower=max(rows), upper=-min(rows)
     )
@@ -251,7 +251,7 @@ def matmul_banded(x1: BandedTensor, x2: BandedTensor, /) -> BandedTensor:
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_banded(x: BandedTensor, /) -> BandedTensor:
-    return BandedTensor(_transposed(x.elements, x.lower, x.upper), lower=x.upper, upper=x.lower)
+    return BandedTensor(_transpose(x.elements, x.lower, x.upper), lower=x.upper, upper=x.lower)
 
 
 @implements(linalg.diagonal)

@@ -14,7 +14,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bound, enter, in_either_order, promoted
+from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bind_rule, enter, in_either_order, promote
 
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
@@ -242,7 +242,7 @@ def same_size(name: str, x1: StructuredTensor, x2: StructuredTensor) -> bool:
     return x1.shape[-2:] == x2.shape[-2:]
 
 
-def converted(x: Any, dtype: Any) -> Any:
+def with_dtype(x: Any, dtype: Any) -> Any:
     """Return a matrix or a tensor with its elements in a dtype, to which they promote: rules promote, then compute.
 
     Parameters
@@ -267,11 +267,11 @@ def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any
     dtype = np.result_type(*(part.dtype for part in parts))
     if multiplied and dtype.kind in "biu" and dtype != np.uint64:
         dtype = np.dtype(np.int64)
-    plain = [part if part.dtype == dtype else converted(part, dtype) for part in parts]
+    plain = [part if part.dtype == dtype else with_dtype(part, dtype) for part in parts]
     return tuple(old if new is NotImplemented else new for old, new in zip(parts, plain, strict=True))
 
 
-def filled(shape: tuple[int, ...], value: Any) -> Tensor:
+def full_tensor(shape: tuple[int, ...], value: Any) -> Tensor:
     """Return a tensor of a shape with one value, a number or a 0-D tensor, in every place."""
     element: Tensor = value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value)
     return ops.broadcast_to(element, shape)
@@ -323,7 +323,7 @@ def subtract_structured(x1: Any, x2: Any, /) -> Any:
     dtype = np.result_type(x1.dtype, x2.dtype)
     if dtype == np.bool_:
         return decline("booleans have no negative")
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
     if x1 is NotImplemented or x2 is NotImplemented:
         return NotImplemented
     negative = -x2
@@ -353,9 +353,9 @@ def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not all_finite(x2):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        factor = _restricted(x1, x2)
+        factor = _restrict(x1, x2)
         return factor if factor is NotImplemented else x1 * factor
-    matrix = converted(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
+    matrix = with_dtype(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements * x2)
 
 
@@ -365,11 +365,11 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not holds(length > 0, traced=True):
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
-        divisor = _restricted(x1, x2)
+        divisor = _restrict(x1, x2)
         if divisor is NotImplemented:
             return divisor
         return (x1 * divisor.map_elements(ops.ones_like)).zip_elements(divisor, ops.divide)
-    matrix = converted(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
+    matrix = with_dtype(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
     return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements / x2)
 
 
@@ -378,7 +378,7 @@ def divide_by_structured(x1: Tensor, x2: StructuredTensor, /) -> NotImplementedT
     return decline("zeros are divided by")  # type: ignore[no-any-return]  # typeshed has no type for it
 
 
-def _restricted(x: StructuredTensor, other: Any) -> Any:
+def _restrict(x: StructuredTensor, other: Any) -> Any:
     """Return the elements of another operand in the places where a structure has its own."""
     shape = np.broadcast_shapes(x.shape, other.shape)
     if shape[-2:] != x.shape[-2:]:
@@ -391,8 +391,8 @@ def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline(f"a tensor of shape {x1.shape} broadcasts")
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    x1 = ops.broadcast_to(promoted(x1, x2.dtype), (*batch, *x2.shape[-2:]))
-    x2 = converted(x2, x1.dtype)
+    x1 = ops.broadcast_to(promote(x1, x2.dtype), (*batch, *x2.shape[-2:]))
+    x2 = with_dtype(x2, x1.dtype)
     return x2 if x2 is NotImplemented else x2.added_to(x1)
 
 
@@ -407,7 +407,7 @@ def map_structured(function: Any, x: StructuredTensor, /) -> Any:
 
 
 for _function in (*ZERO_PRESERVING, ops.cbrt, ops.relu, special.erf, ops.isnan, ops.isinf):
-    implements(_function, StructuredTensor)(bound(_function, map_structured))
+    implements(_function, StructuredTensor)(bind_rule(_function, map_structured))
 
 
 @implements(ops.pow)
@@ -420,7 +420,7 @@ def pow_structured(x1: StructuredTensor, x2: Number, /) -> Any:
 def implement_pairs(cls: type[StructuredTensor]) -> None:
     """Register the elementwise functions of two matrices of a structure that defines `zip_elements`."""
     for function in ZERO_PRESERVING_PAIRS:
-        implements(function, cls, cls)(bound(function, zip_pair))
+        implements(function, cls, cls)(bind_rule(function, zip_pair))
 
 
 def zip_pair(function: Any, x1: StructuredTensor, x2: StructuredTensor, /) -> Any:

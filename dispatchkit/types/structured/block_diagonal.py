@@ -13,7 +13,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import bound, check_product
+from dispatchkit.types.rules import bind_rule, check_product
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
@@ -122,7 +122,7 @@ class BlockDiagonalTensor(StructuredTensor):
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, block by block."""
         parts = zip(self.slices, self.blocks, strict=True)
-        return self._stacked([block @ columns[..., place, :] for place, block in parts], columns)
+        return self._stack([block @ columns[..., place, :] for place, block in parts], columns)
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution, block by block."""
@@ -131,9 +131,9 @@ class BlockDiagonalTensor(StructuredTensor):
         for place, block in zip(self.slices, self.blocks, strict=True):
             matrix = ops.astype(ops.broadcast_to(block, (*batch, *block.shape[-2:])), columns.dtype)
             solutions.append(linalg.solve(matrix, columns[..., place, :]))
-        return self._stacked(solutions, columns)
+        return self._stack(solutions, columns)
 
-    def _stacked(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
+    def _stack(self, parts: Sequence[Tensor], columns: Tensor) -> Any:
         batch = np.broadcast_shapes(self.shape[:-2], columns.shape[:-2])
         return ops.concat([ops.broadcast_to(part, (*batch, *part.shape[-2:])) for part in parts], axis=-2)
 
@@ -157,8 +157,8 @@ def of_blocks_and_diagonal(function: Any, x1: Any, x2: Any, /) -> Any:
 
 
 for _function in (ops.add, ops.subtract, ops.matmul):
-    implements(_function, BlockDiagonalTensor, DiagonalTensor)(bound(_function, of_blocks_and_diagonal))
-    implements(_function, DiagonalTensor, BlockDiagonalTensor)(bound(_function, of_blocks_and_diagonal))
+    implements(_function, BlockDiagonalTensor, DiagonalTensor)(bind_rule(_function, of_blocks_and_diagonal))
+    implements(_function, DiagonalTensor, BlockDiagonalTensor)(bind_rule(_function, of_blocks_and_diagonal))
 
 
 @implements(ops.matmul)

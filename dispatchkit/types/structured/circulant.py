@@ -16,8 +16,8 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import Number, all_finite, promoted
-from dispatchkit.types.structured.base import StructuredTensor, filled, floating
+from dispatchkit.types.rules import Number, all_finite, promote
+from dispatchkit.types.structured.base import StructuredTensor, floating, full_tensor
 
 implements = tensor_protocol.implements
 SPREAD = "a Fourier transform spreads inf and nan over all elements"
@@ -98,11 +98,11 @@ class CirculantTensor(StructuredTensor):
 
     @override
     def times(self, columns: Tensor) -> Any:
-        return filtered(self, columns, self.column, self.column.shape[-1])
+        return convolve_columns(self, columns, self.column, self.column.shape[-1])
 
     @override
     def solve_columns(self, columns: Tensor) -> Any:
-        return linalg.inv(CirculantTensor(promoted(self.column, columns.dtype))).times(columns)
+        return linalg.inv(CirculantTensor(promote(self.column, columns.dtype))).times(columns)
 
     def __repr__(self) -> str:
         return f"CirculantTensor({str(self.column).removeprefix('tensor(').removesuffix(')')})"
@@ -127,7 +127,7 @@ def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:
     return ops.astype(back(spectrum, n=n), dtype, copy=False)
 
 
-def filtered(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) -> Any:
+def convolve_columns(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, n: int) -> Any:
     """Return columns of shape (..., N, K), convolved with kernels of shape (..., n) around a circle of length n.
 
     The first rows of the matrix are kept.
@@ -184,7 +184,7 @@ def add_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
 def matmul_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
     if x1.shape[-1] != x2.shape[-1]:
         return decline("the sizes differ")
-    product = filtered(x1, x2.column[..., None], x1.column, x1.shape[-1])
+    product = convolve_columns(x1, x2.column[..., None], x1.column, x1.shape[-1])
     return product if product is NotImplemented else CirculantTensor(product[..., 0])
 
 
@@ -251,4 +251,4 @@ def sum_circulant(x: CirculantTensor, /, *, axis: Any = None, keepdims: bool = F
         return decline("the sums of a batch are not one number each")
     n, line = x.shape[-1], ops.sum(x.column)
     shape = {True: (1, 1), False: ()} if axis is None else {True: (1, n) if axis % 2 == 0 else (n, 1), False: (n,)}
-    return filled(shape[keepdims], line * n if axis is None else line)
+    return full_tensor(shape[keepdims], line * n if axis is None else line)

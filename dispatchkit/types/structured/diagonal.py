@@ -12,12 +12,12 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import axes_of, bound, check_product
+from dispatchkit.types.rules import axes_of, bind_rule, check_product
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
-    filled,
     floating,
+    full_tensor,
     implement_pairs,
     require_finite,
     same_size,
@@ -260,7 +260,7 @@ class ScalarTensor(StructuredTensor):
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices: the value where they are equal, else zero."""
-        return ops.where(rows == columns, filled((), self.value), ops.zeros((), dtype=self.dtype))
+        return ops.where(rows == columns, full_tensor((), self.value), ops.zeros((), dtype=self.dtype))
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor."""
@@ -280,10 +280,10 @@ class ScalarTensor(StructuredTensor):
         return ScalarTensor(stop - start, self.value)
 
     def __repr__(self) -> str:
-        return f"ScalarTensor(n={self.n}, value={_shown(self.value)})"
+        return f"ScalarTensor(n={self.n}, value={_show_value(self.value)})"
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     plain = type(value) is Tensor and value.ndim == 0 and not value.requires_grad
     return repr(value.item()) if plain else repr(value)
 
@@ -293,7 +293,7 @@ implement_pairs(ScalarTensor)
 
 @tensor_protocol.converts()
 def diagonal_of_scalar(x: ScalarTensor) -> DiagonalTensor:
-    return DiagonalTensor(filled((x.n,), x.value))
+    return DiagonalTensor(full_tensor((x.n,), x.value))
 
 
 # Comparison: where the zeros off the diagonal give False the result is a ScalarTensor of booleans, where they give
@@ -307,7 +307,7 @@ def compare_scalar_tensors(function: Any, x1: ScalarTensor, x2: ScalarTensor, /)
 
 
 for _function in (ops.less_equal, ops.greater_equal, ops.equal):
-    implements(_function, ScalarTensor, ScalarTensor)(bound(_function, compare_scalar_tensors))
+    implements(_function, ScalarTensor, ScalarTensor)(bind_rule(_function, compare_scalar_tensors))
 
 
 # Products.
@@ -324,18 +324,18 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 
 @implements(ops.sum)
 def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
-    line = ops.sum(filled((), x.value))
+    line = ops.sum(full_tensor((), x.value))
     total = x.n * line if x.n else ops.zeros_like(line)
-    return _reduced("sum", x, axis, keepdims, total=total, line=line, element=line)
+    return _reduce("sum", x, axis, keepdims, total=total, line=line, element=line)
 
 
 @implements(ops.mean)
 def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = x.value / x.n if x.n else x.value / 1 * float("nan")
-    return _reduced("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
+    return _reduce("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
 
 
-def _reduced(
+def _reduce(
     name: str, x: ScalarTensor, axis: Any, keepdims: bool, total: Any, line: Any, element: Any
 ) -> Tensor | ScalarTensor:
     """Return a reduction that gives `total` over everything, `line` along a line, and `element` along no axis."""
@@ -343,7 +343,7 @@ def _reduced(
     if not axes:
         return ScalarTensor(x.n, element)
     shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
-    return filled(shape, total if len(axes) == 2 else line)
+    return full_tensor(shape, total if len(axes) == 2 else line)
 
 
 @implements(ops.matrix_transpose)
@@ -399,7 +399,7 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
         return decline("a matrix without rows has a factor whatever its value")
     if not holds(ops.logical_not(x.value <= 0), traced=True):
         raise np.linalg.LinAlgError(
-            f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_shown(x.value)})"
+            f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_show_value(x.value)})"
         )
     return ScalarTensor(x.n, ops.sqrt(floating(x.value)))
 
@@ -407,4 +407,4 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
 @implements(linalg.eigvalsh)
 def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Tensor:
     require_finite("eigvalsh", x, x.value)
-    return filled((x.n,), ops.real(floating(x.value)))
+    return full_tensor((x.n,), ops.real(floating(x.value)))

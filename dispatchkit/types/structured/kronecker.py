@@ -16,7 +16,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, bound
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, bind_rule
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
@@ -226,7 +226,7 @@ def multiply_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
 
 
 for _function in (ops.abs, ops.conj, ops.matrix_transpose):
-    implements(_function, KroneckerTensor)(bound(_function, each_factor))
+    implements(_function, KroneckerTensor)(bind_rule(_function, each_factor))
 
 
 @implements(ops.matmul)
@@ -245,7 +245,7 @@ def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, 
 
 
 for _function in (ops.sum, ops.mean):
-    implements(_function, KroneckerTensor)(bound(_function, reduce_kronecker))
+    implements(_function, KroneckerTensor)(bind_rule(_function, reduce_kronecker))
 
 
 # Linear algebra.

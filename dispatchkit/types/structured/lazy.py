@@ -19,11 +19,11 @@ from dispatchkit.types.rules import all_finite, check_product
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
-    converted,
     floating,
     in_one_dtype,
     product_of_elements,
     same_size,
+    with_dtype,
 )
 from dispatchkit.types.structured.diagonal import ScalarTensor
 
@@ -88,7 +88,7 @@ class SumTensor(StructuredTensor):
         """Return the sum of the terms in another dtype; integers, whose sums may wrap around, stay."""
         if len(self.terms) > 1 and self.dtype.kind in "biu":
             return decline(WRAPPING)
-        return _sum_of([converted(term, dtype) for term in self.terms])
+        return _sum_of([with_dtype(term, dtype) for term in self.terms])
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the sum with a function of the axes of the batch applied to each term."""
@@ -178,7 +178,7 @@ def add_sums(x1: SumTensor, x2: SumTensor, /) -> Any:
     if not same_size("add", x1.terms[0], x2.terms[0]):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")
     dtype = np.result_type(x1.dtype, x2.dtype)
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
     if x1 is NotImplemented or x2 is NotImplemented:
         return NotImplemented
     terms, others = _terms(x1), _terms(x2)
@@ -275,21 +275,21 @@ class ProductTensor(StructuredTensor):
             return decline(WRAPPING)
         if first.dtype.kind in "biu":  # products of integers may wrap around
             return ProductTensor(*_factors(first), *self.factors[1:])
-        return _product_of(_joined(_factors(first), self.factors[1:]))
+        return _product_of(_join(_factors(first), self.factors[1:]))
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the product with factors of another dtype; integers, whose products may wrap around, stay."""
         if self.dtype.kind in "biu":
             return decline(WRAPPING)
-        factors = [converted(factor, dtype) for factor in self.factors]
-        return NotImplemented if any(one is NotImplemented for one in factors) else ProductTensor(*factors)
+        factors = [with_dtype(factor, dtype) for factor in self.factors]
+        return NotImplemented if any(factor is NotImplemented for factor in factors) else ProductTensor(*factors)
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a function of the axes of the batch applied to each factor."""
         if any(factor.shape[:-2] != self.shape[:-2] for factor in self.factors):
             return decline("a factor broadcasts along the batch")
         factors = [factor.map_batch(function) for factor in self.factors]
-        return NotImplemented if any(one is NotImplemented for one in factors) else ProductTensor(*factors)
+        return NotImplemented if any(factor is NotImplemented for factor in factors) else ProductTensor(*factors)
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, from the last factor to the first."""
@@ -332,14 +332,14 @@ def _against_factors(x: ProductTensor) -> str:
     return WRAPPING if x.dtype.kind in "biu" else ""
 
 
-def _joined(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+def _join(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the factors of a product of two, in which neighbours are multiplied as far as that has a structure."""
     if not left or not right:
         return (*left, *right)
     middle = _factors(left[-1] @ right[0])
     if len(middle) == 2 and middle[0] is left[-1] and middle[1] is right[0]:
         return (*left, *right)
-    return _joined(_joined(left[:-1], middle), right[1:])
+    return _join(_join(left[:-1], middle), right[1:])
 
 
 @tensor_protocol.converts(cost=100)
@@ -353,12 +353,12 @@ def matmul_products(x1: ProductTensor, x2: ProductTensor, /) -> Any:
     dtype = np.result_type(x1.dtype, x2.dtype)
     if dtype.kind in "biu":
         return decline(WRAPPING)
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
     if x1 is NotImplemented or x2 is NotImplemented:
         return NotImplemented
     if len(x1.factors) == len(x2.factors) == 1:
         return ProductTensor(*x1.factors, *x2.factors)
-    return _product_of(_joined(x1.factors, x2.factors))
+    return _product_of(_join(x1.factors, x2.factors))
 
 
 @implements(ops.matrix_transpose)
@@ -438,7 +438,7 @@ class InverseTensor(StructuredTensor):
 
     def in_dtype(self, dtype: Any) -> Any:
         """Return the inverse of the matrix in another dtype."""
-        matrix = converted(self.matrix, dtype)
+        matrix = with_dtype(self.matrix, dtype)
         return matrix if matrix is NotImplemented else InverseTensor(matrix)
 
     def times(self, columns: Tensor) -> Any:
@@ -467,7 +467,7 @@ def astype_inverse(x: InverseTensor, dtype: Any, /, *, copy: bool = True, device
 
 @implements(linalg.inv)
 def inv_inverse(x: InverseTensor, /) -> Any:
-    return converted(x.matrix, x.dtype)
+    return with_dtype(x.matrix, x.dtype)
 
 
 @implements(linalg.det)

@@ -14,7 +14,7 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bound, check_product, in_either_order, promoted
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, floating, in_one_dtype, same_size
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
@@ -281,7 +281,7 @@ class LowRankUpdateTensor(StructuredTensor):
         capacity = _capacity(low, spread)
 
         def woodbury(right: Tensor) -> Any:
-            direct = self.base.solve_columns(promoted(right, self.base.dtype))
+            direct = self.base.solve_columns(promote(right, self.base.dtype))
             return direct - ops.matmul(spread, linalg.solve(capacity, ops.matmul(low.right, direct)))
 
         try:
@@ -289,7 +289,7 @@ class LowRankUpdateTensor(StructuredTensor):
             solution = solution + woodbury(columns - ops.matmul(self, solution))
         except np.linalg.LinAlgError:
             return decline("the capacity matrix has no inverse")
-        return solution if _solved(self, solution, columns) else decline("the formula cancels")
+        return solution if _is_stable(self, solution, columns) else decline("the formula cancels")
 
     @override
     def principal(self, start: int, stop: int) -> Any:
@@ -311,12 +311,12 @@ def _spread(x: LowRankUpdateTensor) -> Any:
     if not all_finite(x.update.left, x.update.right):
         return decline(ORDER_MATTERS)
     try:
-        return x.base.solve_columns(promoted(floating(x.update.left), x.base.dtype))
+        return x.base.solve_columns(promote(floating(x.update.left), x.base.dtype))
     except np.linalg.LinAlgError:
         return decline("the base has no inverse")
 
 
-def _solved(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor) -> bool:
+def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor) -> bool:
     """Return whether the residual of a solution is that of a stable method."""
     with no_grad():
         based, updated = ops.matmul(x.base, solution), x.update.times(solution)
@@ -398,4 +398,4 @@ def slogdet_update(x: LowRankUpdateTensor, /) -> Any:
     return linalg.SlogdetResult(base.sign * capacity.sign, base.logabsdet + capacity.logabsdet)
 
 
-implements(linalg.det, LowRankUpdateTensor)(bound(slogdet_update, det_by_logarithm))
+implements(linalg.det, LowRankUpdateTensor)(bind_rule(slogdet_update, det_by_logarithm))

@@ -12,7 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import Number, bound, check_product, promoted
+from dispatchkit.types.rules import Number, bind_rule, check_product, promote
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
@@ -96,15 +96,15 @@ class PermutationTensor(StructuredTensor):
 
     def times(self, columns: Tensor) -> Tensor:
         """Return a tensor with its rows permuted."""
-        return _taken(columns, self.permutation, -2)
+        return _take(columns, self.permutation, -2)
 
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return a tensor with its columns permuted."""
-        return _taken(rows, ops.argsort(self.permutation, axis=-1), -1)
+        return _take(rows, ops.argsort(self.permutation, axis=-1), -1)
 
     def solve_columns(self, columns: Tensor) -> Tensor:
         """Return a tensor with its rows permuted back."""
-        return _taken(columns, ops.argsort(self.permutation, axis=-1), -2)
+        return _take(columns, ops.argsort(self.permutation, axis=-1), -2)
 
     def __repr__(self) -> str:
         dtype = "" if self.dtype == np.float64 else f", dtype={self.dtype}"
@@ -118,7 +118,7 @@ def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
     return matrix
 
 
-def _taken(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
+def _take(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
     if permutation.ndim == 1:
         return ops.take(x, permutation, axis=axis)
     index = ops.expand_dims(permutation, axis=-1 if axis == -2 else -2)
@@ -139,7 +139,7 @@ def map_permutation(function: Any, x: PermutationTensor, /) -> PermutationTensor
 
 
 for _function in ONE_PRESERVING:
-    implements(_function, PermutationTensor)(bound(_function, map_permutation))
+    implements(_function, PermutationTensor)(bind_rule(_function, map_permutation))
 
 
 @implements(ops.pow)
@@ -161,7 +161,7 @@ def multiply_permutations(x1: PermutationTensor, x2: PermutationTensor, /) -> An
 def matmul_permutations(x1: PermutationTensor, x2: PermutationTensor, /) -> PermutationTensor:
     check_product(x1.shape, x2.shape)
     dtype = np.result_type(x1.dtype, x2.dtype)
-    return _permutation(_taken(x2.permutation[..., None], x1.permutation, -2)[..., 0], dtype)
+    return _permutation(_take(x2.permutation[..., None], x1.permutation, -2)[..., 0], dtype)
 
 
 @implements(ops.matmul)
@@ -176,7 +176,7 @@ def matmul_diagonal_permutation(x1: DiagonalTensor, x2: PermutationTensor, /) ->
     if not holds(x2.permutation == ops.arange(x2.shape[-1], device=x2.permutation.device)):
         return decline("the product is no diagonal matrix")
     batch = np.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
-    return DiagonalTensor(ops.broadcast_to(promoted(x1.values, x2.dtype), batch))
+    return DiagonalTensor(ops.broadcast_to(promote(x1.values, x2.dtype), batch))
 
 
 @implements(ops.astype)

@@ -15,9 +15,9 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.random import Generator
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, promoted
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
-from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, converted, floating
+from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor
 
@@ -30,16 +30,16 @@ implements = tensor_protocol.implements
 @implements(ops.matmul)
 def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    x2 = promoted(x2, x1.dtype)
-    x1 = converted(x1, x2.dtype)
+    x2 = promote(x2, x1.dtype)
+    x1 = with_dtype(x1, x2.dtype)
     return x1 if x1 is NotImplemented else _with_vectors(x1.times, x2, -1)
 
 
 @implements(ops.matmul)
 def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    x1 = promoted(x1, x2.dtype)
-    x2 = converted(x2, x1.dtype)
+    x1 = promote(x1, x2.dtype)
+    x2 = with_dtype(x2, x1.dtype)
     return x2 if x2 is NotImplemented else _with_vectors(x2.times_from_left, x1, -2)
 
 
@@ -47,7 +47,7 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
 def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_system(x1.shape, x2.shape)
     dtype = _dtype_of_solution(x1, x2)
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
     if x1 is NotImplemented:
         return x1
     if 0 in (*x1.shape[:-1], *x2.shape[:-2]):  # no system, whatever numbers parts without the batch hold
@@ -69,7 +69,7 @@ def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
     if 0 in x2.shape[:-2] and 0 not in x1.shape[:-2]:
         return decline(NO_MATRIX)
     dtype = _dtype_of_solution(x1, x2)
-    x1, x2 = converted(x1, dtype), converted(x2, dtype)
+    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
     return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else linalg.inv(x1) @ x2
 
 

@@ -14,7 +14,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, bound, in_either_order
+from dispatchkit.types.rules import all_finite, bind_rule, in_either_order
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     det_by_logarithm,
@@ -292,5 +292,5 @@ class _Vanishing(autograd.Function):
         return _Vanishing.apply(x, ctx.order + 1)
 
 
-implements(linalg.det, ShiftedKroneckerTensor)(bound(slogdet_shifted, det_by_logarithm))
+implements(linalg.det, ShiftedKroneckerTensor)(bind_rule(slogdet_shifted, det_by_logarithm))
 implement_lazy_inverse(ShiftedKroneckerTensor)

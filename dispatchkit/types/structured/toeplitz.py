@@ -15,9 +15,9 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bound, enter, in_either_order
+from dispatchkit.types.rules import bind_rule, enter, in_either_order
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
-from dispatchkit.types.structured.circulant import CirculantTensor, filtered, fit_elementwise
+from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.systems import log_determinant, solution
@@ -46,10 +46,10 @@ class Diagonals:
     def times(self, columns: Any, column: Any, row: Any) -> Any:
         n = column.shape[-1]
         diagonals = ops.concat([ops.flip(row[..., 1:], axis=-1), column], axis=-1)
-        return _convolved(diagonals[..., :, None], columns)[..., n - 1 : 2 * n - 1, :]
+        return _convolve(diagonals[..., :, None], columns)[..., n - 1 : 2 * n - 1, :]
 
     def outer(self, left: Any, right: Any) -> tuple[Any, Any]:
-        return _column_and_row(ops.sum(_correlated(ops.conj(right), left), axis=-1))
+        return _column_and_row(ops.sum(_correlate(ops.conj(right), left), axis=-1))
 
     def log_determinant(self, column: np.ndarray, row: np.ndarray) -> tuple[float, float]:
         return log_determinant_of(column, row)
@@ -66,8 +66,8 @@ class Diagonals:
         first, last = solved[..., :1], ops.flip(solved[..., 1:], axis=-2)
         offsets = ops.arange(1 - n, n, dtype=column.dtype, device=column.device)
         places = ops.arange(n, dtype=column.dtype, device=column.device)[:, None]
-        weighted = _correlated(places * first, last)[..., 0]
-        sums = ((n - offsets) * _correlated(first, last)[..., 0] - 2 * weighted) / first[..., 0, :]
+        weighted = _correlate(places * first, last)[..., 0]
+        sums = ((n - offsets) * _correlate(first, last)[..., 0] - 2 * weighted) / first[..., 0, :]
         return _column_and_row(sums)
 
 
@@ -78,7 +78,7 @@ def _column_and_row(diagonals: Any) -> tuple[Any, Any]:
     return diagonals[..., n - 1 :], ops.concat([0 * diagonals[..., :1], above], axis=-1)
 
 
-def _convolved(x: Tensor, y: Tensor) -> Any:
+def _convolve(x: Tensor, y: Tensor) -> Any:
     """Return the convolution of columns, one by one."""
     length = x.shape[-2] + y.shape[-2] - 1
     n = fast_length(length)
@@ -87,9 +87,9 @@ def _convolved(x: Tensor, y: Tensor) -> Any:
     return fft.irfft(fft.rfft(x, n=n, axis=-2) * fft.rfft(y, n=n, axis=-2), n=n, axis=-2)[..., :length, :]
 
 
-def _correlated(x: Tensor, y: Tensor) -> Any:
+def _correlate(x: Tensor, y: Tensor) -> Any:
     """Return ``sum(conj(x[j]) * y[j + k])`` for k from 1 - n to n - 1, of columns, one by one."""
-    return _convolved(ops.flip(ops.conj(x), axis=-2), y)
+    return _convolve(ops.flip(ops.conj(x), axis=-2), y)
 
 
 # On arrays of NumPy.
@@ -319,7 +319,7 @@ class ToeplitzTensor(StructuredTensor):
         gap = ops.zeros(shape, dtype=diagonals.dtype, device=diagonals.device)
         upper = self.shape[-1] - 1
         kernel = ops.concat([self.column, gap, diagonals[..., :upper]], axis=-1)
-        return filtered(self, columns, kernel, n)
+        return convolve_columns(self, columns, kernel, n)
 
     @override
     def solve_columns(self, columns: Tensor) -> Any:
@@ -367,7 +367,7 @@ def elementwise_toeplitz(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 for _pair in ((ToeplitzTensor, ToeplitzTensor), (ToeplitzTensor, CirculantTensor), (CirculantTensor, ToeplitzTensor)):
-    enter(ops.add, *_pair)(bound(ops.add, elementwise_toeplitz))
+    enter(ops.add, *_pair)(bind_rule(ops.add, elementwise_toeplitz))
 implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toeplitz)
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
@@ -399,5 +399,5 @@ def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
         return decline(str(error))
 
 
-implements(linalg.det, ToeplitzTensor)(bound(slogdet_toeplitz, det_by_logarithm))
+implements(linalg.det, ToeplitzTensor)(bind_rule(slogdet_toeplitz, det_by_logarithm))
 implement_lazy_inverse(ToeplitzTensor)

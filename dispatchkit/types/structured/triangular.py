@@ -13,7 +13,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, check_product, in_either_order, promoted
+from dispatchkit.types.rules import all_finite, check_product, in_either_order, promote
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -127,7 +127,7 @@ class TriangularTensor(StructuredTensor):
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by substitution."""
         _require_regular("solve", self)
-        return solution(_Triangle(self.upper), columns, promoted(self.data, columns.dtype))
+        return solution(_Triangle(self.upper), columns, promote(self.data, columns.dtype))
 
     def principal(self, start: int, stop: int) -> TriangularTensor:
         """Return the triangle of some of the rows and columns."""

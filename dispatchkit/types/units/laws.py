@@ -38,7 +38,7 @@ class Call(NamedTuple):
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
 
-    def given(self, name: str, default: Any = None) -> Any:
+    def argument(self, name: str, default: Any = None) -> Any:
         """Return an argument that is no array."""
         signature = tensor_protocol.operation(self.op).parameters.signature
         return signature.bind(*self.args, **self.kwargs).arguments.get(name, default)
@@ -100,7 +100,7 @@ def in_parts(gives: Callable[[Unit], Any]) -> Law:
 
 
 @in_one_unit
-def compared(call: Call) -> Plan:
+def comparison(call: Call) -> Plan:
     """Take two arrays in the coarser unit, of which the other is a whole part, or counted in parts of both.
 
     A quotient by a whole number is the floating-point number that its decimal fraction is written for, so that 0.57 m
@@ -147,7 +147,7 @@ def each(call: Call) -> Plan:
 
 
 @in_one_unit
-def added(call: Call) -> Plan:
+def addition(call: Call) -> Plan:
     """Take vectors in one unit; a point and a vector give a point."""
     (left,), (right,) = call.units["x1"], call.units["x2"]
     if left.origin and right.origin:
@@ -160,7 +160,7 @@ def added(call: Call) -> Plan:
 
 
 @in_one_unit
-def subtracted(call: Call) -> Plan:
+def subtraction(call: Call) -> Plan:
     """Take vectors in one unit; two points give a vector, a point and a vector give a point."""
     (left,), (right,) = call.units["x1"], call.units["x2"]
     if right.origin and not left.origin:
@@ -170,7 +170,7 @@ def subtracted(call: Call) -> Plan:
     return {"x1": left, "x2": left}, left.delta
 
 
-def raised(call: Call) -> Plan:
+def exponentiation(call: Call) -> Plan:
     """Raise a unit to a power that is one number, and plain numbers to any plain power."""
     (unit,) = call.units["x1"]
     if unit == ONE:
@@ -184,7 +184,7 @@ def raised(call: Call) -> Plan:
 def product_of_all(call: Call) -> Plan:
     """Give the unit to as many factors as one product has."""
     (unit,) = call.units["x"]
-    shape, axis = call.args[0].shape, call.given("axis")
+    shape, axis = call.args[0].shape, call.argument("axis")
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     return {"x": KEPT}, _vector(call, unit) ** math.prod(shape[i] for i in axes)
 
@@ -196,20 +196,20 @@ def determinant(call: Call) -> Plan:
 
 def matrix_power(call: Call) -> Plan:
     """Give the unit to the same power."""
-    return {"x": KEPT}, _vector(call, call.units["x"][0]) ** call.given("n")
+    return {"x": KEPT}, _vector(call, call.units["x"][0]) ** call.argument("n")
 
 
-def averaged(call: Call) -> Plan:
+def average(call: Call) -> Plan:
     """Take values in one unit, weights in any; with `returned` give the sum of the weights, too."""
     unit = call.units["x"][0]
     sums = [unit, call.units.get("weights", [ONE])[0]]
-    return {"x": unit, "weights": KEPT}, sums if call.given("returned") else unit
+    return {"x": unit, "weights": KEPT}, sums if call.argument("returned") else unit
 
 
 def norm(call: Call) -> Plan:
     """Give the unit of the elements; none for their number, which is the norm of order 0."""
     plan = same("x")(call)
-    return (plan[0], None) if call.given("ord") == 0 else plan
+    return (plan[0], None) if call.argument("ord") == 0 else plan
 
 
 def affine(call: Call) -> Plan:
@@ -218,21 +218,21 @@ def affine(call: Call) -> Plan:
     return {"x": KEPT, "weight": KEPT, "bias": unit}, unit
 
 
-def interpolated(call: Call) -> Plan:
+def interpolation(call: Call) -> Plan:
     """Take places in one unit, values in another."""
-    if any(call.given(name) is not None for name in ("left", "right", "period")):
+    if any(call.argument(name) is not None for name in ("left", "right", "period")):
         return number(call)
     place, value = call.units["points"][0], call.units["values"][0]
     return {"x": place, "points": place, "values": value}, value
 
 
-def filled(call: Call) -> Plan:
+def filling(call: Call) -> Plan:
     """Give the unit of the value that fills the array."""
     unit = call.units["fill_value"][0]
     return {"x": KEPT, "fill_value": unit}, unit
 
 
-def ranged(call: Call) -> Plan:
+def stepping(call: Call) -> Plan:
     """Take ends in one unit, and steps in that of their differences."""
     unit = call.units["start"][0]
     if unit != ONE and "step" not in call.units:
@@ -240,9 +240,9 @@ def ranged(call: Call) -> Plan:
     return {"start": unit, "stop": unit, "step": unit.delta}, unit
 
 
-def padded(call: Call) -> Plan:
+def padding(call: Call) -> Plan:
     """Give the unit of the elements; what is put around them by value has none."""
-    return number(call) if call.given("constant_values") is not None else same("x", points=True)(call)
+    return number(call) if call.argument("constant_values") is not None else same("x", points=True)(call)
 
 
 def _vector(call: Call, unit: Unit) -> Unit:
@@ -255,7 +255,7 @@ def _nothing(unit: Unit) -> None:
     return None
 
 
-def _squared(unit: Unit) -> Unit:
+def _square(unit: Unit) -> Unit:
     return unit.delta**2
 
 
@@ -273,7 +273,7 @@ BY_KIND: dict[Any, Law] = {
     kinds.bounds: same("x", "x1", "x2", "min", "max", points=True),
     kinds.rounding: _points,
     kinds.complex_parts: _kept,
-    kinds.comparison: compared,
+    kinds.comparison: comparison,
     kinds.predicate: _asked,
     kinds.elementwise: number,  # exp, sin, ..., activations, bits
     kinds.manipulation: same("x", "arrays", points=True),
@@ -300,14 +300,14 @@ LAWS: dict[Law, str] = {
     _product: "multiply convolve",
     power(x=-1): "reciprocal inv pinv",
     power(x=1 / 2): "sqrt cholesky",
-    same("x", gives=_squared, points=True): "var nanvar",
+    same("x", gives=_square, points=True): "var nanvar",
     same("x", gives=_delta, points=True): "std nanstd",
-    added: "add",
-    subtracted: "subtract",
-    compared: "searchsorted isin",
+    addition: "add",
+    subtraction: "subtract",
+    comparison: "searchsorted isin",
     in_parts(_nothing): "floor_divide",
     in_parts(lambda unit: unit): "remainder",
-    raised: "pow",
+    exponentiation: "pow",
     power(x1=1, x2=0): "copysign",
     power(x1=1, x2=-1): "divide",
     power(x=2): "square",
@@ -321,32 +321,34 @@ LAWS: dict[Law, str] = {
     same("x1", "x2", gives=_nothing): "atan2",
     same("x1", "x2", points=True): "where",
     each: "meshgrid broadcast_arrays",
-    padded: "pad",
+    padding: "pad",
     same("x", gives=lambda unit: [unit, None], points=True): "topk unique_counts unique_inverse",
     same("x", gives=lambda unit: [unit, None, None, None], points=True): "unique_all",
     same("x", gives=lambda unit: [None, unit]): "qr",
     same("x", gives=lambda unit: [unit, None]): "eig eigh",
     same("x", gives=lambda unit: [None, unit, None]): "svd",
-    same("x", gives=_squared): "cov",
+    same("x", gives=_square): "cov",
     same("x", "prepend", "append", gives=_delta, points=True): "diff",
     product_of_all: "prod",
-    averaged: "average",
-    filled: "full full_like",
+    average: "average",
+    filling: "full full_like",
     same("start", "stop", points=True): "linspace",
-    ranged: "arange",
+    stepping: "arange",
     determinant: "det",
     matrix_power: "matrix_power",
     norm: "norm vector_norm",
-    interpolated: "interp",
+    interpolation: "interp",
     affine: "linear conv1d conv2d conv_transpose2d",
     same("weight", points=True): "embedding",
     same("x", "target", gives=_delta, points=True): "l1_loss",
-    same("x", "target", gives=_squared, points=True): "mse_loss",
+    same("x", "target", gives=_square, points=True): "mse_loss",
 }
 BY_NAME = {name: law for law, names in LAWS.items() for name in names.split()}
 
 # Laws that read more of a call than its units.
-BY_ARGUMENTS = frozenset((raised, product_of_all, determinant, matrix_power, averaged, norm, interpolated, padded))
+BY_ARGUMENTS = frozenset(
+    (exponentiation, product_of_all, determinant, matrix_power, average, norm, interpolation, padding)
+)
 
 # Operations that write `value` among the elements of `x`, whose dtype stays.
 ASSIGNING = frozenset(("setitem", "index_put"))

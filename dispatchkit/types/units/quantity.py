@@ -195,20 +195,20 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
-    adopted = _adopted(op, law, args, kwargs) if tensor_protocol.composing.get() else ONE
+    adopted = _unit_to_adopt(op, law, args, kwargs) if tensor_protocol.composing.get() else ONE
     units: dict[str, list[Unit]] = {}
     for name, value in arguments(op, args, kwargs):
         if value is not None:
             units.setdefault(name, []).append(_unit_of(value, adopted))
     try:
-        return _computed(op, law, units, adopted, args, kwargs)
+        return _compute_by_law(op, law, units, adopted, args, kwargs)
     except UnitError as error:
         if _meets_another_type(op, args, kwargs):
             return decline(str(error))
         raise
 
 
-def _computed(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
     targets, unit = law(Call(op, units, args, kwargs))
     assigning = op.__name__ in ASSIGNING
@@ -233,7 +233,7 @@ def _computed(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...
     return _with_units(result, unit)
 
 
-def _adopted(op: Any, law: Law, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unit:
+def _unit_to_adopt(op: Any, law: Law, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unit:
     """Return the unit of the plain 0, NaN and infinities in a function of NumPy: that of what they go together with."""
     if law not in IN_ONE_UNIT:
         return ONE

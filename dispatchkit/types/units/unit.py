@@ -81,9 +81,9 @@ class Unit:
         if isinstance(text, Unit):
             return text
         if isinstance(text, str):
-            return _parsed(text)
+            return _parse(text)
         if type(text).__module__.partition(".")[0] == "pint":
-            return _parsed(f"{getattr(text, 'units', text):D}")
+            return _parse(f"{getattr(text, 'units', text):D}")
         raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
 
     @cached_property
@@ -91,16 +91,16 @@ class Unit:
         """Size in base units, and their exponents."""
         size, exponents = Fraction(1), dict[str, Fraction]()
         for name, power in self.parts:
-            factor, bases, _ = _defined(name)
+            factor, bases, _ = _definition(name)
             size *= factor ** int(power) if power.denominator == 1 else Fraction(float(factor) ** float(power))
             for base, exponent in bases:
                 exponents[base] = exponents.get(base, Fraction(0)) + exponent * power
-        return size, _sorted(exponents)
+        return size, _sort(exponents)
 
     @cached_property
     def origin(self) -> Fraction:
         """Where the zero of a scale of points stands in base units; 0 for all other units."""
-        return _defined(self.parts[0][0])[2] if len(self.parts) == 1 else Fraction(0)
+        return _definition(self.parts[0][0])[2] if len(self.parts) == 1 else Fraction(0)
 
     @cached_property
     def dimension(self) -> Exponents:
@@ -141,9 +141,9 @@ class Unit:
             known = isinstance(name, str) and name.isidentifier() and len(name) <= LONGEST
             if not known or not (abs(numerator) <= LARGEST and 0 < denominator <= LARGEST):
                 raise UnitError(f"{[name, numerator, denominator]!r:.80} is no power of a named unit")
-            _defined(name)
+            _definition(name)
             exponents[name] = Fraction(numerator, denominator)
-        return _made(exponents)
+        return _unit_of_parts(exponents)
 
     def __copy__(self) -> Unit:
         return self
@@ -152,8 +152,8 @@ class Unit:
         return self
 
     def __str__(self) -> str:
-        above = [_shown(name, power) for name, power in self.parts if power > 0]
-        below = [_shown(name, -power) for name, power in self.parts if power < 0]
+        above = [_show_power(name, power) for name, power in self.parts if power > 0]
+        below = [_show_power(name, -power) for name, power in self.parts if power < 0]
         text = "*".join(above) or ("1" if below else "")
         return "/".join([text, *below])
 
@@ -191,14 +191,14 @@ Conversion = tuple[float, float, float]
 def _conversion(unit: Unit, target: Unit) -> Conversion:
     (size, bases), (other, others) = unit._base, target._base
     if unit.dimension != target.dimension:
-        raise UnitError(f"{_named(unit)} and {_named(target)} measure different things")
+        raise UnitError(f"{_quote(unit)} and {_quote(target)} measure different things")
     if bases != others and unit.dimension:
         raise UnitError(
-            f"{_named(unit)} and {_named(target)} differ by the radian; multiply or divide by "
+            f"{_quote(unit)} and {_quote(target)} differ by the radian; multiply or divide by "
             f"QuantityTensor(1.0, 'rad'), or by 'turn', whichever is meant"
         )
     if (unit.origin and _is_difference(target)) or (target.origin and _is_difference(unit)):
-        raise UnitError(f"{_named(unit)} and {_named(target)}: a point on a scale is no difference")
+        raise UnitError(f"{_quote(unit)} and {_quote(target)}: a point on a scale is no difference")
     scale = size / other
     shift = float((unit.origin - target.origin) / other)
     if scale.numerator == 1:
@@ -210,25 +210,25 @@ def _is_difference(unit: Unit) -> bool:
     return len(unit.parts) == 1 and unit.parts[0][0].startswith("delta_")
 
 
-def _named(unit: Unit) -> str:
+def _quote(unit: Unit) -> str:
     return f"'{unit}'" if unit.parts else "a plain number"
 
 
-def _sorted(exponents: dict[str, Fraction]) -> Exponents:
+def _sort(exponents: dict[str, Fraction]) -> Exponents:
     return tuple(sorted((name, power) for name, power in exponents.items() if power))
 
 
 _units: dict[Exponents, Unit] = {}
 
 
-def _made(exponents: dict[str, Fraction]) -> Unit:
+def _unit_of_parts(exponents: dict[str, Fraction]) -> Unit:
     """Return the unit of some parts, the same object each time."""
     parts = tuple((name, power) for name, power in exponents.items() if power)
     unit = _units.get(parts)
     if unit is None:
         unit = object.__new__(Unit)
         unit.parts = parts
-        scales = [name for name, _ in parts if _defined(name)[2]]
+        scales = [name for name, _ in parts if _definition(name)[2]]
         if scales and (len(parts) > 1 or parts[0][1] != 1):
             raise UnitError(
                 f"'{scales[0]}' is of points on a scale, which have no products; convert to 'K', or take differences, "
@@ -243,22 +243,22 @@ def _product(unit: Unit, other: Unit) -> Unit:
     exponents = dict(unit.parts)
     for name, power in other.parts:
         exponents[name] = exponents.get(name, Fraction(0)) + power
-    return _made(exponents)
+    return _unit_of_parts(exponents)
 
 
 @cache
 def _power(unit: Unit, exponent: Fraction) -> Unit:
-    return _made({name: power * exponent for name, power in unit.parts})
+    return _unit_of_parts({name: power * exponent for name, power in unit.parts})
 
 
-def _shown(name: str, power: Fraction) -> str:
+def _show_power(name: str, power: Fraction) -> str:
     if power == 1:
         return name
     return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
 
 
 @cache
-def _defined(name: str) -> tuple[Fraction, Exponents, Fraction]:
+def _definition(name: str) -> tuple[Fraction, Exponents, Fraction]:
     """Return the size of a named unit in base units, their exponents, and its origin.
 
     Raises
@@ -269,13 +269,13 @@ def _defined(name: str) -> tuple[Fraction, Exponents, Fraction]:
         return Fraction(1), ((name, Fraction(1)),), Fraction(0)
     if name in DEFINITIONS:
         size, text, origin = DEFINITIONS[name]
-        factor, bases = _parsed(text)._base
+        factor, bases = _parse(text)._base
         return size * factor, bases, origin
     if name in LOGARITHMIC:
         raise UnitError(f"'{name}' is logarithmic: its sums would be products; convert to what it is the level of")
     for prefix, power in PREFIXES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in PREFIXABLE:
-            size, bases, _ = _defined(name.removeprefix(prefix))
+            size, bases, _ = _definition(name.removeprefix(prefix))
             return size * Fraction(10) ** power, bases, Fraction(0)
     return _of_pint(name)
 
@@ -290,7 +290,7 @@ def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
         size, root = pint.get_application_registry().get_root_units(name)
     except Exception as error:
         raise UnitError(f"unknown unit '{name}', also to Pint: {error}") from error
-    product = _parsed(f"{root:D}") if f"{root:D}" not in ("", "dimensionless", name) else None
+    product = _parse(f"{root:D}") if f"{root:D}" not in ("", "dimensionless", name) else None
     if product is None:
         return Fraction(size), ((name, Fraction(1)),) if f"{root:D}" == name else (), Fraction(0)
     factor, bases = product._base
@@ -298,14 +298,14 @@ def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
 
 
 @cache
-def _parsed(text: str) -> Unit:
+def _parse(text: str) -> Unit:
     """Return the unit that a text means."""
     source = text
     for sign, meaning in SIGNS.items():
         source = source.replace(sign, meaning)
     source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d)", r"\1**\2", source.strip()))
     try:
-        value = _evaluated(ast.parse(source, mode="eval").body) if source else Fraction(1)
+        value = _evaluate(ast.parse(source, mode="eval").body) if source else Fraction(1)
     except (SyntaxError, ValueError, TypeError, ZeroDivisionError) as error:
         if isinstance(error, UnitError):
             raise
@@ -313,32 +313,34 @@ def _parsed(text: str) -> Unit:
     if isinstance(value, Fraction):
         if value != 1:
             raise UnitError(f"'{text}' is a number; a unit is a product of powers of named units")
-        return _made({})
+        return _unit_of_parts({})
     return value
 
 
-def _evaluated(node: ast.AST) -> Unit | Fraction:
+def _evaluate(node: ast.AST) -> Unit | Fraction:
     """Return the unit or number that a part of an expression stands for."""
     if isinstance(node, ast.Name):
         name = _in_short(node.id)
         if not name:
-            return _made({})
-        _defined(name)
-        return _made({name: Fraction(1)})
+            return _unit_of_parts({})
+        _definition(name)
+        return _unit_of_parts({name: Fraction(1)})
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return Fraction(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_number(node.operand)
     if isinstance(node, ast.BinOp):
-        left = _evaluated(node.left)
+        left = _evaluate(node.left)
         if isinstance(node.op, ast.Pow):
             exponent = _number(node.right)
             return left**exponent if isinstance(left, Unit) else Fraction(left**exponent)
-        right = _evaluated(node.right)
+        right = _evaluate(node.right)
         if isinstance(node.op, (ast.Mult, ast.Div)):
             if isinstance(left, Fraction) and isinstance(right, Fraction):
                 return left * right if isinstance(node.op, ast.Mult) else left / right
-            first, second = (_made({}) if isinstance(part, Fraction) and part == 1 else part for part in (left, right))
+            first, second = (
+                _unit_of_parts({}) if isinstance(part, Fraction) and part == 1 else part for part in (left, right)
+            )
             if isinstance(first, Unit) and isinstance(second, Unit):
                 return first * second if isinstance(node.op, ast.Mult) else first / second
     raise ValueError("neither a unit nor a number")
@@ -355,10 +357,10 @@ def _in_short(name: str) -> str:
 
 
 def _number(node: ast.AST) -> Fraction:
-    value = _evaluated(node)
+    value = _evaluate(node)
     if isinstance(value, Unit):
         raise TypeError("an exponent is a number")
     return value
 
 
-ONE = _made({})
+ONE = _unit_of_parts({})
