@@ -78,7 +78,10 @@ with dk.densify(on="error"):
 
 LISTS = {
     "report": "import dispatchkit as dk; names = [row.namespace + '.' + row.function for row in dk.coverage(T).rows]",
-    "testing": "from dispatchkit.testing.conformance import _named; names = [*_named(None)]",
+    "testing": """
+from dispatchkit.testing.findings import Subject
+names = [operation.qualified_name for operation in Subject(T, [T()]).operations]
+""",
     "overrides": """
 from dispatchkit.overrides import get_overridable_functions as get
 names = [str(module) for module in get()]
