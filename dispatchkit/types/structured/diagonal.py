@@ -234,13 +234,6 @@ class ScalarTensor(StructuredTensor):
         """Type of the elements, that of the value."""
         return self.value.dtype
 
-    def to_dense(self) -> Tensor:
-        """Return the matrix as a plain tensor."""
-        # Chosen rather than multiplied, so that neither inf nor nan spreads over the zeros.
-        zero = ops.zeros((), dtype=self.dtype)
-        dense: Tensor = ops.where(ops.eye(self.n, dtype=np.bool_), self.value, zero)
-        return dense
-
     def map_elements(self, function: Callable[[Any], Any]) -> ScalarTensor:
         """Return the matrix with a function applied to the value."""
         return ScalarTensor(self.n, function(self.value))
@@ -380,15 +373,10 @@ def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
 @implements(linalg.slogdet)
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     value = floating(x.value)
-    magnitude = ops.abs(value)
     if not x.n:
-        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(magnitude))
-    if holds(magnitude == 0):
-        return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
-    if not holds(magnitude != 0, traced=True):
-        return decline("some matrices of the batch are singular")
-    sign = value / magnitude if holds(~ops.isinf(magnitude), traced=True) else ops.sign(value)
-    return linalg.SlogdetResult(sign**x.n, x.n * ops.log(magnitude))
+        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(ops.abs(value)))
+    of_one = slogdet_of_diagonal(value[None])
+    return of_one if of_one is NotImplemented else linalg.SlogdetResult(of_one.sign**x.n, x.n * of_one.logabsdet)
 
 
 @implements(linalg.cholesky)
