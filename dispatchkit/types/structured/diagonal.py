@@ -234,6 +234,13 @@ class ScalarTensor(StructuredTensor):
         """Type of the elements, that of the value."""
         return self.value.dtype
 
+    def to_dense(self) -> Tensor:
+        """Return the matrix as a plain tensor."""
+        # Chosen rather than multiplied, so that neither inf nor nan spreads over the zeros.
+        zero = ops.zeros((), dtype=self.dtype)
+        dense: Tensor = ops.where(ops.eye(self.n, dtype=np.bool_), self.value, zero)
+        return dense
+
     def map_elements(self, function: Callable[[Any], Any]) -> ScalarTensor:
         """Return the matrix with a function applied to the value."""
         return ScalarTensor(self.n, function(self.value))
