@@ -106,7 +106,7 @@ class DiagonalTensor(StructuredTensor):
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return a tensor with its rows divided."""
-        _require_regular("solve", self)
+        require_regular("solve", self, self.values)
         return columns / self.values[..., :, None]
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
@@ -120,9 +120,15 @@ class DiagonalTensor(StructuredTensor):
 implement_pairs(DiagonalTensor)
 
 
-def _require_regular(name: str, x: DiagonalTensor) -> None:
-    if not holds(x.values != 0, traced=True):
-        raise np.linalg.LinAlgError(f"{name}: singular matrix: a DiagonalTensor with 0 on its diagonal")
+def require_regular(name: str, x: StructuredTensor, diagonal: Tensor) -> None:
+    """Check that there is no 0 on the diagonal of a matrix that has an inverse only then.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : if there is
+    """
+    if not holds(diagonal != 0, traced=True):
+        raise np.linalg.LinAlgError(f"{name}: singular matrix: a {type(x).__name__} with 0 on its diagonal")
 
 
 @implements(ops.matmul)
@@ -144,7 +150,7 @@ def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
 
 @implements(linalg.inv)
 def inv_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
-    _require_regular("inv", x)
+    require_regular("inv", x, x.values)
     return DiagonalTensor(1 / x.values)
 
 
