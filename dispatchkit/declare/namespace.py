@@ -12,16 +12,6 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
-__all__ = [
-    "TensorNamespace",
-    "defining_module",
-    "enter",
-    "make_home",
-    "public_namespace",
-    "publish",
-    "tensor_namespace",
-]
-
 
 class TensorNamespace:
     """An array API namespace made of operations.

@@ -190,34 +190,30 @@ class ConversionMethods(Storage):
     def __complex__(self) -> complex:
         return complex(number_for("complex", self))
 
-    def __bool__(self) -> bool:
-        this: Any = self
-        if this.size != 1:
+    def __bool__(self: Any) -> bool:
+        if self.size != 1:
             raise ValueError(
-                f"the truth value of a tensor of shape {tuple(this.shape)} is ambiguous; use any() or all()"
+                f"the truth value of a tensor of shape {tuple(self.shape)} is ambiguous; use any() or all()"
             )
         return bool(number_for("bool", self))
 
-    def __index__(self) -> int:
-        this: Any = self
-        if this.dtype.kind not in "iu":
-            raise TypeError(f"only integer tensors of one element can be an index, not {this.dtype}")
+    def __index__(self: Any) -> int:
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"only integer tensors of one element can be an index, not {self.dtype}")
         return int(self.item())
 
-    def __len__(self) -> int:
-        this: Any = self
-        if this.ndim == 0:
+    def __len__(self: Any) -> int:
+        if self.ndim == 0:
             raise TypeError("len() of a 0-D tensor")
-        return int(this.shape[0])
+        return int(self.shape[0])
 
-    def __iter__(self) -> Iterator[Tensor]:
-        this: Any = self
-        if this.ndim == 0:
+    def __iter__(self: Any) -> Iterator[Tensor]:
+        if self.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")
         if self._node is not None and is_grad_enabled():
             # One node for all rows; those of single rows would each give a cotangent of the whole shape.
-            return iter(tensor_namespace.unstack(this))
-        return (this[index] for index in range(len(self)))
+            return iter(tensor_namespace.unstack(self))
+        return (self[index] for index in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -237,7 +233,7 @@ class ConversionMethods(Storage):
         """Give compiled extensions the memory, as they ask from Python 3.12 on."""
         return memoryview(self.numpy())
 
-    def to(self, *args: Any, **kwargs: Any) -> Tensor:
+    def to(self: Any, *args: Any, **kwargs: Any) -> Tensor:
         """Return the tensor in another dtype, that of another tensor, or on a device.
 
         Parameters
@@ -251,9 +247,8 @@ class ConversionMethods(Storage):
         AutogradError : for a tensor that requires a gradient, which does not flow from one library to another
         """
         dtype, device, copy = parse_to(args, kwargs)
-        this: Any = self
         like = kwargs.get("like")
-        moved: Tensor = this if like is None else _in_library(this, namespace_named(like))
+        moved: Tensor = self if like is None else _in_library(self, namespace_named(like))
         moved = moved if device is None else moved.to_device(device)
         if dtype is not None or copy:
             moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
@@ -313,13 +308,12 @@ class ConversionMethods(Storage):
         """Return the tensor as booleans."""
         return self.to(np.bool_)
 
-    def cpu(self) -> Tensor:
+    def cpu(self: Any) -> Tensor:
         """Return the tensor in main memory."""
-        this: Any = self
-        result: Tensor = this if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
+        result: Tensor = self if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
         return result
 
-    def new_tensor(self, data: Any, *, requires_grad: Any = False) -> Tensor:
+    def new_tensor(self: Any, data: Any, *, requires_grad: Any = False) -> Tensor:
         """Return a tensor of other data in this one's dtype.
 
         Parameters
@@ -327,10 +321,9 @@ class ConversionMethods(Storage):
         data : as for `dk.tensor`, which copies it
         requires_grad : whether the new tensor is a leaf that gradients are collected in
         """
-        this: Any = self
-        holder = this._innermost() if self.is_tracer else this
+        holder = self._innermost() if self.is_tracer else self
         with making_with(namespace_of(holder.array)):
-            result: Tensor = tensor_namespace.tensor(data, dtype=this.dtype, requires_grad=requires_grad)
+            result: Tensor = tensor_namespace.tensor(data, dtype=self.dtype, requires_grad=requires_grad)
         return result
 
     def is_floating_point(self) -> builtins.bool:
@@ -341,13 +334,12 @@ class ConversionMethods(Storage):
         """Return whether the elements are complex numbers."""
         return bool(namespace_of(self.array).isdtype(self.array.dtype, "complex floating"))
 
-    def contiguous(self) -> Tensor:
+    def contiguous(self: Any) -> Tensor:
         """Return the tensor with its elements one after the other in memory: itself, or a copy."""
-        this: Any = self
         if self.is_contiguous():
-            return this  # type: ignore[no-any-return]  # of this very class
-        line = tensor_namespace.reshape(this, (-1,))  # in their order, as a copy unless steps in memory are equal
-        copy: Tensor = tensor_namespace.reshape(line if line.is_contiguous() else line.clone(), this.shape)
+            return self  # type: ignore[no-any-return]  # of this very class
+        line = tensor_namespace.reshape(self, (-1,))  # in their order, as a copy unless steps in memory are equal
+        copy: Tensor = tensor_namespace.reshape(line if line.is_contiguous() else line.clone(), self.shape)
         return copy
 
     def is_contiguous(self) -> builtins.bool:

@@ -89,8 +89,6 @@ def column_stack(tup: Sequence[Array]) -> Any:
 
 @composition
 def append(arr: Array, values: Array, axis: Any = None) -> Any:
-    if axis is None:
-        return xp.concat([xp.ravel(arr), xp.ravel(values)])
     return xp.concat([arr, values], axis=axis)
 
 

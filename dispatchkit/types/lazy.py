@@ -188,7 +188,7 @@ class _Call:
         if op is ops.pow and type(args[1]) is int and args[1] == 2:
             self.ufunc, args = np.square, args[:1]  # the same numbers, as NumPy's ``**`` computes them
         self.dtype = _dtype(op, self.ufunc, *map(_kind, args))
-        self.args = [arg._call or arg._data if _is_lazy(arg) else arg for arg in args]
+        self.args: list[Any] = [arg._call or arg._data if isinstance(arg, LazyTensor) else arg for arg in args]
         self.versions = [arg._version if isinstance(arg, Tensor) else None for arg in self.args]
         shapes = {arg.shape for arg in self.args if hasattr(arg, "shape")}
         self.shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
@@ -215,10 +215,6 @@ def _dtype(op: Any, ufunc: Any, *kinds: Any) -> Any:
     if dtype != op(*operands, *squared).dtype:
         raise TypeError(f"{ufunc.__name__} gives another dtype")
     return dtype
-
-
-def _is_lazy(value: Any) -> bool:
-    return isinstance(value, LazyTensor)
 
 
 class _Program:
@@ -321,9 +317,9 @@ def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_plain(arg: Any) -> bool:
-    tensor = arg._data if _is_lazy(arg) else arg
+    tensor = arg._data if isinstance(arg, LazyTensor) else arg
     if not isinstance(tensor, Tensor):
-        return _is_lazy(arg) or type(tensor) in (int, float, complex, bool)
+        return isinstance(arg, LazyTensor) or type(tensor) in (int, float, complex, bool)
     if tensor.is_tracer or (tensor.requires_grad and autograd.is_grad_enabled()):
         return False
     return type(tensor) is Tensor and isinstance(tensor.array, np.ndarray)

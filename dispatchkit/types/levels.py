@@ -9,6 +9,7 @@ from typing import Any, Self
 from dispatchkit import ops
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods
+from dispatchkit.tensor.conversion import dense_form
 
 # The outermost first; all other types are inside.
 LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
@@ -58,7 +59,8 @@ class Wrapper(ArrayMethods):
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level."""
-        if isinstance(data, Wrapper) and _is_outside(type(data), cls):
+        priority = tensor_protocol.types.priority
+        if isinstance(data, Wrapper) and priority(type(data)) > priority(cls):
             return data.with_data(
                 cls(data.data, *map(data.fitted, args), **{k: data.fitted(v) for k, v in kwargs.items()})
             )
@@ -97,14 +99,17 @@ class Wrapper(ArrayMethods):
         """Where the elements are."""
         return self.data.device
 
+    def to_dense(self) -> Any:
+        """Return the elements as a plain array."""
+        return dense_form(self.data)
+
+    def item(self) -> Any:
+        """Return the one element as a Python number."""
+        return self.data.item()
+
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients of the array inside; arguments are those of `Tensor.backward`."""
         self.data.backward(gradient, **kwargs)
-
-
-def _is_outside(outer: type, inner: type) -> bool:
-    priority = tensor_protocol.types.priority
-    return priority(outer) > priority(inner)
 
 
 def as_array(data: Any) -> Any:
@@ -112,9 +117,8 @@ def as_array(data: Any) -> Any:
     return data if tensor_protocol.types.participates(type(data)) else ops.asarray(data)
 
 
-def map_results(result: Any, change: Callable[[Any], Any]) -> Any:
-    """Return the result of an operation with `change` made to each array in it."""
-    return tensor_protocol.types.map_arrays(result, change)
+# Gives the result of an operation with a change made to each array in it.
+map_results = tensor_protocol.types.map_arrays
 
 
 def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:

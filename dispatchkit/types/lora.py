@@ -130,11 +130,8 @@ class LoraTensor(ArrayMethods):
 
     def extra_repr(self) -> str:
         """Return what a module shows of it."""
-        return (
-            f"rank={self.rank}"
-            if isinstance(self.base, Tensor)
-            else f"rank={self.rank}, base={type(self.base).__name__}"
-        )
+        base = "" if isinstance(self.base, Tensor) else f", base={type(self.base).__name__}"
+        return f"rank={self.rank}{base}"
 
 
 @implements(ops.matmul)

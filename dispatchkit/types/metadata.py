@@ -10,8 +10,6 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import field
-from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
@@ -70,15 +68,6 @@ class MetadataTensor(Wrapper):
         self.metadata: dict[str, Any] = dict(metadata or {})
         self.merge = merge
         self.laws: dict[str, Any] = dict(laws or {})
-
-    def to_dense(self) -> Tensor:
-        """Return the tensor without its metadata."""
-        dense: Tensor = dense_form(self.data)
-        return dense
-
-    def item(self) -> Any:
-        """Return the one element as a Python number."""
-        return self.data.item()
 
     def __repr__(self) -> str:
         return f"MetadataTensor({self.data!r}, metadata={self.metadata!r})"

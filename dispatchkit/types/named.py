@@ -10,7 +10,6 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.rules import bind_rule
 
@@ -78,14 +77,6 @@ class NamedTensor(Wrapper):
     def sizes(self) -> dict[str, int]:
         """Lengths of the axes by name."""
         return dict(zip(self.names, self.shape, strict=False))
-
-    def to_dense(self) -> Any:
-        """Return the array without names."""
-        return dense_form(self.data)
-
-    def item(self) -> Any:
-        """Return the one element as a Python number."""
-        return self.data.item()
 
     def aligned(self, names: Sequence[str]) -> Any:
         """Return the array inside with axes in the order of some names, those that it lacks of length 1.

@@ -239,8 +239,7 @@ class SparseTensor(ArrayMethods):
         matrix : a sparse matrix or array of SciPy with two axes
         """
         matrix = matrix if matrix.format in FORMATS else matrix.tocsr()
-        duplicates = not matrix.has_canonical_format
-        if duplicates:
+        if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
         if matrix.format == "coo":

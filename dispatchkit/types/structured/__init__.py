@@ -1,39 +1,24 @@
 """Matrices with structure: one algebra, so all of them load together and every pair finds its rules."""
 
-from dispatchkit.declare.namespace import make_home
-from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import StructuredTensor
-from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
-from dispatchkit.types.structured.circulant import CirculantTensor
-from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
-from dispatchkit.types.structured.kronecker import KroneckerTensor
-from dispatchkit.types.structured.lazy import InverseTensor, ProductTensor, SumTensor
-from dispatchkit.types.structured.low_rank import LowRankTensor, LowRankUpdateTensor
-from dispatchkit.types.structured.permutation import PermutationTensor
-from dispatchkit.types.structured.products import LogdetEstimate, estimate_logdet
-from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor
-from dispatchkit.types.structured.toeplitz import ToeplitzTensor
-from dispatchkit.types.structured.triangular import TriangularTensor
+from dispatchkit.declare.namespace import make_home, starred_names
+from dispatchkit.types.structured.banded import BandedTensor as BandedTensor
+from dispatchkit.types.structured.base import StructuredTensor as StructuredTensor
+from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor as BlockDiagonalTensor
+from dispatchkit.types.structured.circulant import CirculantTensor as CirculantTensor
+from dispatchkit.types.structured.diagonal import DiagonalTensor as DiagonalTensor
+from dispatchkit.types.structured.diagonal import ScalarTensor as ScalarTensor
+from dispatchkit.types.structured.kronecker import KroneckerTensor as KroneckerTensor
+from dispatchkit.types.structured.lazy import InverseTensor as InverseTensor
+from dispatchkit.types.structured.lazy import ProductTensor as ProductTensor
+from dispatchkit.types.structured.lazy import SumTensor as SumTensor
+from dispatchkit.types.structured.low_rank import LowRankTensor as LowRankTensor
+from dispatchkit.types.structured.low_rank import LowRankUpdateTensor as LowRankUpdateTensor
+from dispatchkit.types.structured.permutation import PermutationTensor as PermutationTensor
+from dispatchkit.types.structured.products import LogdetEstimate as LogdetEstimate
+from dispatchkit.types.structured.products import estimate_logdet as estimate_logdet
+from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor as ShiftedKroneckerTensor
+from dispatchkit.types.structured.toeplitz import ToeplitzTensor as ToeplitzTensor
+from dispatchkit.types.structured.triangular import TriangularTensor as TriangularTensor
 
-__all__ = [
-    "BandedTensor",
-    "BlockDiagonalTensor",
-    "CirculantTensor",
-    "DiagonalTensor",
-    "InverseTensor",
-    "KroneckerTensor",
-    "LogdetEstimate",
-    "LowRankTensor",
-    "LowRankUpdateTensor",
-    "PermutationTensor",
-    "ProductTensor",
-    "ScalarTensor",
-    "ShiftedKroneckerTensor",
-    "StructuredTensor",
-    "SumTensor",
-    "ToeplitzTensor",
-    "TriangularTensor",
-    "estimate_logdet",
-]
-
+vars()["__all__"] = starred_names(__name__)
 make_home(__name__)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import autograd, linalg, ops
 from dispatchkit.declare.wrapping import holds
@@ -318,7 +317,6 @@ class _Eigen(autograd.Function):
     """``A = V diag(w) V^H``; the derivatives are those of the dense matrix, in the places of the bands."""
 
     @staticmethod
-    @override
     def forward(bands: Tensor, form: Bands) -> tuple[Tensor, Tensor]:
         array = np.asarray(bands.detach())
         n = array.shape[-1]
@@ -329,14 +327,12 @@ class _Eigen(autograd.Function):
         return ops.asarray(values).to(like=bands), ops.asarray(vectors).to(like=bands)
 
     @staticmethod
-    @override
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.form = inputs[1]
         ctx.save_for_backward(*output)
         ctx.save_for_forward(*output)
 
     @staticmethod
-    @override
     def backward(ctx: Any, values_g: Tensor, vectors_g: Tensor) -> Any:
         values, vectors = ctx.saved_tensors
         turned = ops.matmul(ops.conj(ops.matrix_transpose(vectors)), vectors_g)
@@ -346,7 +342,6 @@ class _Eigen(autograd.Function):
         return ctx.form.outer(inner, ops.conj(vectors))[0], None
 
     @staticmethod
-    @override
     def jvp(ctx: Any, bands_t: Tensor, form: Any) -> Any:
         values, vectors = ctx.saved_tensors
         moved = ops.matmul(ops.conj(ops.matrix_transpose(vectors)), ctx.form.times(vectors, bands_t))
@@ -354,7 +349,6 @@ class _Eigen(autograd.Function):
         return ops.real(linalg.diagonal(moved)), ops.matmul(vectors, _over_gaps(moved, values))
 
     @staticmethod
-    @override
     def vmap(info: Any, in_dims: Any, bands: Tensor, form: Bands) -> Any:
         return _Eigen.apply(ops.moveaxis(bands, in_dims[0], 0), form), (0, 0)
 

@@ -19,6 +19,7 @@ from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
 
 implements = tensor_protocol.implements
+_function: Any
 
 
 @tensor_protocol.array_type(fields=("blocks",))
@@ -196,11 +197,15 @@ def slogdet_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
     return linalg.SlogdetResult(math.prod(signs[1:], start=signs[0]), sum(logarithms[1:], logarithms[0]))
 
 
-@implements(linalg.eigvalsh)
-def eigvalsh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
+def values_of_block_diagonal(function: Any, x: BlockDiagonalTensor, /) -> Any:
+    """Return what there is one of for each row, such as eigenvalues, in order over all blocks."""
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
-    return ops.sort(_along(x, [linalg.eigvalsh(block) for block in x.blocks]), axis=-1)
+    return ops.sort(_along(x, list(map(function, x.blocks))), axis=-1, descending=function is linalg.svdvals)
+
+
+for _function in (linalg.eigvalsh, linalg.svdvals):
+    implements(_function, BlockDiagonalTensor)(bind_rule(_function, values_of_block_diagonal))
 
 
 @implements(linalg.eigh)
@@ -212,13 +217,6 @@ def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
     order = ops.argsort(joined, axis=-1)
     vectors_in_order: Any = BlockDiagonalTensor(vectors) @ ops.matrix_transpose(PermutationTensor(order, dtype=x.dtype))
     return linalg.EighResult(ops.take_along_axis(joined, order, axis=-1), vectors_in_order)
-
-
-@implements(linalg.svdvals)
-def svdvals_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
-    if 0 in x.shape[:-2]:
-        return decline(NO_MATRIX)
-    return ops.sort(_along(x, [linalg.svdvals(block) for block in x.blocks]), axis=-1, descending=True)
 
 
 def _along(x: BlockDiagonalTensor, parts: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import Number, all_finite, promote
+from dispatchkit.types.rules import Number, all_finite, bind_rule, promote
 from dispatchkit.types.structured.base import StructuredTensor, floating, full_tensor
 
 implements = tensor_protocol.implements
@@ -88,9 +88,7 @@ class CirculantTensor(StructuredTensor):
     def map_linear(self, function: Callable[[Any], Any]) -> CirculantTensor:
         return CirculantTensor(function(self.column))
 
-    @override
-    def map_batch(self, function: Callable[[Any], Any]) -> CirculantTensor:
-        return CirculantTensor(function(self.column))
+    map_batch = map_linear
 
     @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
@@ -172,9 +170,7 @@ def fit_elementwise(values: Sequence[Any], structure: Any) -> bool:
     )
 
 
-@implements(ops.add)
-def add_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
-    return elementwise_circulant(ops.add, x1, x2)
+implements(ops.add, CirculantTensor, CirculantTensor)(bind_rule(ops.add, elementwise_circulant))
 
 
 # Products and linear algebra.

@@ -106,7 +106,7 @@ class DiagonalTensor(StructuredTensor):
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return a tensor with its rows divided."""
-        _require_regular("solve", self)
+        require_regular("solve", self, self.values)
         return columns / self.values[..., :, None]
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
@@ -120,9 +120,15 @@ class DiagonalTensor(StructuredTensor):
 implement_pairs(DiagonalTensor)
 
 
-def _require_regular(name: str, x: DiagonalTensor) -> None:
-    if not holds(x.values != 0, traced=True):
-        raise np.linalg.LinAlgError(f"{name}: singular matrix: a DiagonalTensor with 0 on its diagonal")
+def require_regular(name: str, x: StructuredTensor, diagonal: Tensor) -> None:
+    """Check that there is no 0 on the diagonal of a matrix that has an inverse only then.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : if there is
+    """
+    if not holds(diagonal != 0, traced=True):
+        raise np.linalg.LinAlgError(f"{name}: singular matrix: a {type(x).__name__} with 0 on its diagonal")
 
 
 @implements(ops.matmul)
@@ -144,7 +150,7 @@ def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
 
 @implements(linalg.inv)
 def inv_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
-    _require_regular("inv", x)
+    require_regular("inv", x, x.values)
     return DiagonalTensor(1 / x.values)
 
 
@@ -380,15 +386,10 @@ def det_scalar_tensor(x: ScalarTensor, /) -> Tensor:
 @implements(linalg.slogdet)
 def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     value = floating(x.value)
-    magnitude = ops.abs(value)
     if not x.n:
-        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(magnitude))
-    if holds(magnitude == 0):
-        return linalg.SlogdetResult(value * 0, magnitude - float("inf"))
-    if not holds(magnitude != 0, traced=True):
-        return decline("some matrices of the batch are singular")
-    sign = value / magnitude if holds(~ops.isinf(magnitude), traced=True) else ops.sign(value)
-    return linalg.SlogdetResult(sign**x.n, x.n * ops.log(magnitude))
+        return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(ops.abs(value)))
+    of_one = slogdet_of_diagonal(value[None])
+    return of_one if of_one is NotImplemented else linalg.SlogdetResult(of_one.sign**x.n, x.n * of_one.logabsdet)
 
 
 @implements(linalg.cholesky)

@@ -198,16 +198,6 @@ def inv_permutation(x: PermutationTensor, /) -> PermutationTensor:
 
 @implements(linalg.det)
 def det_permutation(x: PermutationTensor, /) -> Tensor:
-    return _sign(x)
-
-
-@implements(linalg.slogdet)
-def slogdet_permutation(x: PermutationTensor, /) -> Any:
-    sign = _sign(x)
-    return linalg.SlogdetResult(sign, ops.zeros_like(ops.real(sign)))
-
-
-def _sign(x: PermutationTensor) -> Tensor:
     """Return the determinants, by the number of cycles."""
     n = x.shape[-1]
     places, then = ops.arange(n), x.permutation
@@ -218,6 +208,12 @@ def _sign(x: PermutationTensor) -> Tensor:
         then = ops.take_along_axis(then, then, axis=-1)
     cycles = ops.sum(least == places, axis=-1)
     return 1 - 2 * ops.astype((n - cycles) % 2, floating(ops.zeros((), dtype=x.dtype)).dtype)
+
+
+@implements(linalg.slogdet)
+def slogdet_permutation(x: PermutationTensor, /) -> Any:
+    sign = det_permutation(x)
+    return linalg.SlogdetResult(sign, ops.zeros_like(ops.real(sign)))
 
 
 # Factors of which permutations are a part.

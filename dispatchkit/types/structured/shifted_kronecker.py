@@ -143,20 +143,17 @@ class _Solution(autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    @override
     def forward(columns: Tensor, shift: Tensor, values: Tensor, *matrices: Tensor) -> Any:
         vectors = KroneckerTensor(*matrices[: len(matrices) // 2])
         back = ops.conj(ops.matrix_transpose(vectors))
         return vectors @ ((back @ columns) / values[..., None])
 
     @staticmethod
-    @override
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.save_for_backward(output, *inputs[1:])
         ctx.save_for_forward(output, *inputs[1:])
 
     @staticmethod
-    @override
     def backward(ctx: Any, g: Tensor) -> Any:
         y, shift, values, *matrices = ctx.saved_tensors
         vectors, factors = _halves(matrices)
@@ -167,7 +164,6 @@ class _Solution(autograd.Function):
         return right, shift_g, None, *[None] * len(vectors), *factors_g
 
     @staticmethod
-    @override
     def jvp(ctx: Any, columns_t: Any, shift_t: Any, values_t: Any, *matrices_t: Any) -> Any:
         y, shift, values, *matrices = ctx.saved_tensors
         vectors, factors = _halves(matrices)
@@ -264,24 +260,20 @@ class _Vanishing(autograd.Function):
     generate_vmap_rule = True
 
     @staticmethod
-    @override
     def forward(x: Tensor, order: int) -> Any:
         return ops.zeros_like(x)
 
     @staticmethod
-    @override
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.order = inputs[1]
         ctx.save_for_backward(inputs[0])
         ctx.save_for_forward(inputs[0])
 
     @staticmethod
-    @override
     def backward(ctx: Any, g: Any) -> Any:
         return _Vanishing.jvp(ctx, g, None), None
 
     @staticmethod
-    @override
     def jvp(ctx: Any, x_t: Any, order: Any) -> Any:
         if ctx.order == ORDER:
             raise AutogradError(

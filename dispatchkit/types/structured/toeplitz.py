@@ -296,10 +296,6 @@ class ToeplitzTensor(StructuredTensor):
         return ToeplitzTensor(column, ops.concat([column[..., :1], row], axis=-1))
 
     @override
-    def map_linear(self, function: Callable[[Any], Any]) -> ToeplitzTensor:
-        return self.map_elements(function)
-
-    @override
     def map_batch(self, function: Callable[[Any], Any]) -> ToeplitzTensor:
         return ToeplitzTensor(function(self.column), None if self.row is None else function(self.row))
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -23,7 +22,7 @@ from dispatchkit.types.structured.base import (
     same_size,
     slogdet_of_diagonal,
 )
-from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.diagonal import DiagonalTensor, require_regular
 from dispatchkit.types.structured.systems import scipy_linalg, solution
 
 implements = tensor_protocol.implements
@@ -126,7 +125,7 @@ class TriangularTensor(StructuredTensor):
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by substitution."""
-        _require_regular("solve", self)
+        require_regular("solve", self, linalg.diagonal(self.data))
         return solution(_Triangle(self.upper), columns, promote(self.data, columns.dtype))
 
     def principal(self, start: int, stop: int) -> TriangularTensor:
@@ -166,11 +165,6 @@ class _Triangle:
 implement_pairs(TriangularTensor)
 
 
-def _require_regular(name: str, x: TriangularTensor) -> None:
-    if not holds(linalg.diagonal(x.data) != 0, traced=True):
-        raise np.linalg.LinAlgError(f"{name}: singular matrix: a TriangularTensor with 0 on its diagonal")
-
-
 @in_either_order(ops.add)
 def add_triangular_diagonal(x1: TriangularTensor, x2: DiagonalTensor, /) -> Any:
     if not same_size("add", x1, x2):
@@ -206,7 +200,7 @@ def matrix_transpose_triangular(x: TriangularTensor, /) -> TriangularTensor:
 
 @implements(linalg.inv)
 def inv_triangular(x: TriangularTensor, /) -> TriangularTensor:
-    _require_regular("inv", x)
+    require_regular("inv", x, linalg.diagonal(x.data))
     unit = ops.eye(x.shape[-1], dtype=floating(x.data).dtype)
     return TriangularTensor(x.solve_columns(unit), x.upper)
 

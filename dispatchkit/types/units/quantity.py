@@ -195,9 +195,12 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
-    adopted = _unit_to_adopt(op, law, args, kwargs) if tensor_protocol.composing.get() else ONE
+    named = arguments(op, args, kwargs)
+    # A function of NumPy takes plain 0, NaN and infinities to be in the unit of what they go together with.
+    adopting = law in IN_ONE_UNIT and tensor_protocol.composing.get()
+    adopted = next((value.unit for _, value in named if isinstance(value, QuantityTensor)), ONE) if adopting else ONE
     units: dict[str, list[Unit]] = {}
-    for name, value in arguments(op, args, kwargs):
+    for name, value in named:
         if value is not None:
             units.setdefault(name, []).append(_unit_of(value, adopted))
     try:
@@ -231,14 +234,6 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
     if by_units and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
         _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
     return _with_units(result, unit)
-
-
-def _unit_to_adopt(op: Any, law: Law, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Unit:
-    """Return the unit of the plain 0, NaN and infinities in a function of NumPy: that of what they go together with."""
-    if law not in IN_ONE_UNIT:
-        return ONE
-    values = (value for _, value in arguments(op, args, kwargs))
-    return next((value.unit for value in values if isinstance(value, QuantityTensor)), ONE)
 
 
 def _unit_of(value: Any, adopted: Unit) -> Unit:

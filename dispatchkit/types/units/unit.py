@@ -95,7 +95,7 @@ class Unit:
             size *= factor ** int(power) if power.denominator == 1 else Fraction(float(factor) ** float(power))
             for base, exponent in bases:
                 exponents[base] = exponents.get(base, Fraction(0)) + exponent * power
-        return size, _sort(exponents)
+        return size, tuple(sorted((name, power) for name, power in exponents.items() if power))
 
     @cached_property
     def origin(self) -> Fraction:
@@ -214,10 +214,6 @@ def _quote(unit: Unit) -> str:
     return f"'{unit}'" if unit.parts else "a plain number"
 
 
-def _sort(exponents: dict[str, Fraction]) -> Exponents:
-    return tuple(sorted((name, power) for name, power in exponents.items() if power))
-
-
 _units: dict[Exponents, Unit] = {}
 
 
@@ -290,10 +286,8 @@ def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
         size, root = pint.get_application_registry().get_root_units(name)
     except Exception as error:
         raise UnitError(f"unknown unit '{name}', also to Pint: {error}") from error
-    product = _parse(f"{root:D}") if f"{root:D}" not in ("", "dimensionless", name) else None
-    if product is None:
-        return Fraction(size), ((name, Fraction(1)),) if f"{root:D}" == name else (), Fraction(0)
-    factor, bases = product._base
+    text = f"{root:D}"
+    factor, bases = (Fraction(1), ((name, Fraction(1)),)) if text == name else _parse(text)._base
     return Fraction(size) * factor, bases, Fraction(0)
 
 
