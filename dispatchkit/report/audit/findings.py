@@ -82,10 +82,7 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     for step, involved in by_rivals.values():
         assert step.error is not None
         text = str(step.error())
-        first = next(
-            (decision for decision in involved if decision.step is not None and decision.step.source is AMBIGUOUS), None
-        )
-        if first is None:
+        if not any(decision.step is not None and decision.step.source is AMBIGUOUS for decision in involved):
             text += "\nit is met where what is asked before declines"
         yield _finding("ambiguity", involved, names, text, (rule.location for rule in step.rivals))
 
@@ -123,7 +120,7 @@ def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[ty
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
             f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
         )
-        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two if step.rule is not None]
+        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two]
         yield Finding(
             "cycle",
             distinct(function.qualified_name for _, rivals in occurrences for function, _, _ in rivals),
@@ -284,23 +281,13 @@ _WAYS = {RULE: "a rule", KIND: "a rule for the kind", DEFAULT: "as plain tensors
 
 def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     """Yield each path of conversions with a loss that is the answer to some call, with its cost."""
-    taken: dict[tuple[Conversion, ...], list[Decision]] = {}
+    taken: dict[tuple[Conversion, ...], tuple[Step, list[Decision]]] = {}
     for decision in decisions:
-        if decision.step is not None and any(edge.lossy for edge in decision.step.path):
-            taken.setdefault(decision.step.path, []).append(decision)
-        elif (
-            decision.otherwise is not None
-            and decision.verdict != ANSWERS
-            and any(edge.lossy for edge in decision.otherwise.path)
-        ):
-            taken.setdefault(decision.otherwise.path, []).append(decision)
-    for path, affected in taken.items():
-        step = next(
-            step
-            for decision in affected
-            for step in (decision.step, decision.otherwise)
-            if step is not None and step.path == path
-        )
+        steps = (decision.step, None if decision.verdict == ANSWERS else decision.otherwise)
+        step = next((step for step in steps if step is not None and any(edge.lossy for edge in step.path)), None)
+        if step is not None:
+            taken.setdefault(step.path, (step, []))[1].append(decision)
+    for path, (step, affected) in taken.items():
         lossy = [edge for edge in path if edge.lossy]
         where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
         yield _finding(
