@@ -349,15 +349,20 @@ def short_location(location: str) -> str:
     return f"{path.relative_to(Path.cwd())}:{line}" if file and path.is_relative_to(Path.cwd()) else location
 
 
-def format_time(nanoseconds: float) -> str:
+def format_time(nanoseconds: float, digits: str = ".1f") -> str:
     """Write a time as people do.
+
+    Parameters
+    ----------
+    nanoseconds : of the time
+    digits : format of the number before the unit
 
     >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
     ('950 ns', '12.3 µs', '2.5 s')
     """
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= 0.9995 * size:
-            return f"{nanoseconds / size:.1f} {unit}"
+            return f"{nanoseconds / size:{digits}} {unit}"
     return f"{nanoseconds:.0f} ns"
 
 
@@ -389,9 +394,4 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     texts = {**parts, "css": css + colours, "data": text}
     body = files(package).joinpath("page.html").read_text(encoding="utf-8")
-    before, *pieces = f"{HEAD}{body}".split("{{")
-    filled = [before]
-    for piece in pieces:
-        name, _, rest = piece.partition("}}")
-        filled += [texts[name], rest]
-    return "".join(filled)
+    return re.sub(r"{{(\w+)}}", lambda name: texts[name[1]], HEAD + body)

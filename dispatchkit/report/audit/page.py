@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from dispatchkit.protocol.handlers import type_name
@@ -347,13 +348,7 @@ def audit_page(audit: Audit) -> str:
 
 def _run_lengths(numbers: Sequence[int]) -> list[int]:
     """Return numbers as pairs of a number and how often it follows itself."""
-    packed: list[int] = []
-    for number in numbers:
-        if packed and packed[-2] == number:
-            packed[-1] += 1
-        else:
-            packed += [number, 1]
-    return packed
+    return [entry for number, run in groupby(numbers) for entry in (number, len(list(run)))]
 
 
 def alike(types: Sequence[str], pairs: Sequence[Pair]) -> list[list[int]]:

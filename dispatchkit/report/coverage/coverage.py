@@ -15,14 +15,7 @@ from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
-from dispatchkit.report.coverage.rows import (
-    MEASURED,
-    STRUCTURED,
-    MeasuredRow,
-    Report,
-    Row,
-    rank,
-)
+from dispatchkit.report.coverage.rows import MEASURED, STRUCTURED, MeasuredRow, Report, Row, counts_text, rank
 from dispatchkit.report.coverage.survey import Survey, measuring
 from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named, without_collection
@@ -439,11 +432,11 @@ def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Itera
     if rank(now["bucket"]) > rank(before["bucket"]):
         yield f"{before['bucket']} -> {now['bucket']}"
     elif _sinks(before.get("outcomes", {}), now.get("outcomes", {})):
-        yield f"{_counts(before['outcomes'])} -> {_counts(now['outcomes'])}"
+        yield f"{counts_text(before['outcomes'])} -> {counts_text(now['outcomes'])}"
     results = before.get("results", {}), now.get("results", {})
     kept = [sum(count for name, count in counts.items() if cls in name) for counts in results]
     if all(results) and kept[1] * sum(results[0].values()) < kept[0] * sum(results[1].values()):
-        yield f"results {_counts(results[0])} -> {_counts(results[1])}"
+        yield f"results {counts_text(results[0])} -> {counts_text(results[1])}"
     rules: Sequence[Any] = now.get("rules", ())
     for old in before.get("rules", ()):
         for rule in rules:
@@ -466,7 +459,3 @@ def _sinks(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
         for place in map(rank, {*before, *now})
     ]
     return any(then * wholes[1] > today * wholes[0] for then, today in shares)
-
-
-def _counts(outcomes: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in outcomes.items())

@@ -272,7 +272,7 @@ class Timeline:
         step = _round_step(self._span * 90 / (self._width - 2 * MARGIN))
         for tick in range(int(self._span // step) + 1):
             x = self._x(self._from + tick * step)
-            text = "0" if tick == 0 else _round_time(tick * step)
+            text = "0" if tick == 0 else format_time(tick * step, "g")
             yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
             if x + CHARACTER * len(text) < self._width:
                 yield f'<text class="faint" x="{x + 2:.1f}" y="{top - 3:.1f}">{text}</text>'
@@ -350,10 +350,3 @@ def _round_step(least: float) -> int:
     """Return the smallest of 1, 2, 5, 10, 20, ... that is not below a number."""
     power = int(10 ** math.floor(math.log10(max(least, 1.0))))
     return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
-
-
-def _round_time(nanoseconds: int) -> str:
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:g} {unit}"
-    return f"{nanoseconds} ns"
