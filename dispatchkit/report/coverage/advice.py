@@ -220,13 +220,8 @@ def _worth(
     helped = [event for event in events if event.operation in gained]
     direct = sum(event.operation in own for event in helped)
     nbytes = sum(event.nbytes for event in helped)
-    return (
-        len(helped),
-        nbytes,
-        direct,
-        sum(pressing.get(operation, 0.0) for operation in own),
-        isinstance(target, Overridable),
-    )
+    needed = sum(pressing.get(operation, 0.0) for operation in own)
+    return len(helped), nbytes, direct, needed, isinstance(target, Overridable)
 
 
 def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
@@ -347,18 +342,13 @@ class _Needs:
     def lacks(self, operation: Overridable, written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations without decomposition that the body of another needs in the end."""
         lacking: set[Overridable] = set()
-        seen: set[Overridable] = set()
-        waiting = [operation]
-        while waiting:
-            needed = waiting.pop()
-            if needed in seen or needed in written:
-                continue
-            seen.add(needed)
-            body = self.body(needed)
+        reached = [operation]
+        for needed in reached:  # which grows
+            body = () if needed in written else self.body(needed)
             if body is None:
                 lacking.add(needed)
             else:
-                waiting += body
+                reached += [inner for inner in body if inner not in reached]
         return lacking
 
     def pressing(self, left: Sequence[Overridable], written: Collection[Overridable]) -> dict[Overridable, float]:

@@ -21,6 +21,7 @@ from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
+from dispatchkit.wording import section
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,15 +117,12 @@ class Coverage(Report):
         KeyError : for a name that no function has
         """
         survey = self._require_survey("stubs")
-        named: list[str] = []
+        find = survey.protocol.operation
         if operations is None:
-            left_out = (*STRUCTURED, "no array argument")
-            named = [row.qualified_name for row in self.rows if row.bucket not in left_out]
+            rows = [row for row in self.rows if row.bucket not in (*STRUCTURED, "no array argument")]
         else:
-            for operation in operations:
-                name = operation if isinstance(operation, str) else survey.protocol.operation(operation).qualified_name
-                named.append(self[name].qualified_name)
-        return stubs_of(survey, named)
+            rows = [self[name if isinstance(name, str) else find(name).qualified_name] for name in operations]
+        return stubs_of(survey, [row.qualified_name for row in rows])
 
     def _require_survey(self, name: str) -> Survey:
         if self.survey is None:
@@ -360,18 +358,13 @@ class Comparison:
 
     def lines(self, baseline: str) -> list[str]:
         """Return what changed, for people to read."""
-        texts = []
-        if self.worse:
-            count = len({name for name, _ in self.worse})
-            texts.append(f"coverage: {_functions(count)} of {self.type} got worse than in {baseline}:")
-            texts += [f"  {name}: {what}" for name, what in self.worse]
-        if self.new:
-            texts.append(f"coverage: {_functions(len(self.new))} new for {self.type} since {baseline}:")
-            texts += [f"  {name}: {bucket}" for name, bucket in self.new]
-        if self.gone:
-            listed = ", ".join(self.gone)
-            texts.append(f"coverage: {_functions(len(self.gone))} of {baseline} no longer there: {listed}")
-        return texts
+        count, new, gone = (_functions(len(names)) for names in ({*dict(self.worse)}, self.new, self.gone))
+        listed = ", ".join(self.gone)
+        return [
+            *section(f"coverage: {count} of {self.type} got worse than in {baseline}:", [*map(": ".join, self.worse)]),
+            *section(f"coverage: {new} new for {self.type} since {baseline}:", [*map(": ".join, self.new)]),
+            *([f"coverage: {gone} of {baseline} no longer there: {listed}"] if self.gone else []),
+        ]
 
 
 def _functions(count: int) -> str:

@@ -234,12 +234,11 @@ def _chips(reports: Sequence[Report]) -> Iterator[str]:
     for bucket, meaning in all_buckets(reports).items():
         count = sum(report.totals.get(bucket, 0) for report in reports)
         if count:
-            letter = (
-                f'<i class="{css_class(bucket)}" aria-hidden="true">{escape(OUTCOME_OF[bucket].letter.strip())}</i>'
-            )
+            letter = escape(OUTCOME_OF[bucket].letter.strip())
             yield (
                 f'<li><button class="chip" type="button" aria-pressed="true" data-bucket="{bucket}" '
-                f'title="{escape(meaning)}">{letter}{bucket} {count}</button></li>'
+                f'title="{escape(meaning)}"><i class="{css_class(bucket)}" aria-hidden="true">{letter}</i>'
+                f"{bucket} {count}</button></li>"
             )
 
 
