@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -300,15 +301,12 @@ class Reported:
 
 def show(report: Any) -> None:
     """Print a report: by rich on a terminal where it is installed."""
-    if sys.stdout.isatty() and hasattr(report, "__rich__"):
-        try:
-            from rich.console import Console  # noqa: PLC0415  # an optional dependency
-        except ImportError:
-            pass
-        else:
-            Console().print(report)
-            return
-    sys.stdout.write(f"{report}\n")
+    if sys.stdout.isatty() and hasattr(report, "__rich__") and find_spec("rich") is not None:
+        from rich.console import Console  # noqa: PLC0415  # an optional dependency
+
+        Console().print(report)
+    else:
+        sys.stdout.write(f"{report}\n")
 
 
 def markdown_text(text: str) -> str:

@@ -66,8 +66,7 @@ class FunctionExplanation:
         recorded = self.recorded
         return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped, recorded.timeline().svg)
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
 
 @overload

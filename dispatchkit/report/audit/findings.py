@@ -290,9 +290,8 @@ def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     for path, (step, affected) in taken.items():
         lossy = [edge for edge in path if edge.lossy]
         where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
-        yield _finding(
-            "lossy", affected, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy))
-        )
+        locations = [location_of(edge.function) for edge in lossy]
+        yield _finding("lossy", affected, names, f"{step.text} by {where}", locations)
 
 
 NONE = type(None)
@@ -307,15 +306,13 @@ class _Obstacles:
 
     Attributes
     ----------
-    before : the answers that come first
-    locations : files and lines of the rules among them
+    before : the answers that come first, with files and lines of the rules among them, "" for others
     refused : what the handler cannot be given
     raised : answers before it that raise
     tried : whether there was a call at all
     """
 
-    before: dict[str, None] = field(default_factory=dict)
-    locations: dict[str, None] = field(default_factory=dict)
+    before: dict[str, str] = field(default_factory=dict)
     refused: dict[str, None] = field(default_factory=dict)
     raised: dict[str, None] = field(default_factory=dict)
     tried: bool = False
@@ -383,16 +380,15 @@ class Reach:
             if len(obstacles.before) > BLOCKERS:
                 first += f" or, in other calls, one of {len(obstacles.before) - BLOCKERS} more"
             text = f"{rule}: asked only where {first} declines"
-            return self._finding("shadowed", rule, operations, text, obstacles.locations)
-        if obstacles.refused:
-            return self._unreachable(rule, operations, f"it cannot be called with {', '.join(obstacles.refused)}")
-        if obstacles.raised:
-            return self._unreachable(rule, operations, f"what comes before it raises: {'; '.join(obstacles.raised)}")
+            return self._finding("shadowed", rule, operations, text, obstacles.before.values())
         if not obstacles.tried:
             return None  # it names types that are not audited
-        several = len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations)
         text = "no call has these types"
-        if several:
+        if obstacles.refused:
+            text = f"it cannot be called with {', '.join(obstacles.refused)}"
+        elif obstacles.raised:
+            text = f"what comes before it raises: {'; '.join(obstacles.raised)}"
+        elif len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations):
             text = "the distinct types of several arrays count, each once, so that no call has these"
         return self._unreachable(rule, operations, text)
 
@@ -423,9 +419,7 @@ class Reach:
                 if matches and there and not refused:
                     if blocker is None:
                         return True
-                    obstacles.before[blocker.text] = None
-                    if blocker.rule is not None:
-                        obstacles.locations[blocker.rule.location] = None
+                    obstacles.before[blocker.text] = "" if blocker.rule is None else blocker.rule.location
                 elif entry.rule is rule:
                     obstacles.refused = obstacles.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (AMBIGUOUS, FOREIGN):

@@ -86,9 +86,7 @@ class Audit(Reported):
         note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
         heading, names = ("audit of", self.types) if len(self.types) < 9 else (several, ())
         parts: list[Part] = [Title(heading, 1, names, note), *_matrix(self)]
-        total = Counter[str]()
-        for pair in self.pairs:
-            total.update(pair.shares)
+        total = Counter(row.share for pair in self.pairs for row in pair.rows)
         rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
         parts.append(Table(("answered by", "calls", "what it means"), rows, right=(1,), code=()))
         counts = ", ".join(f"{count} {kind}" for kind, count in self.totals.items() if count)
@@ -176,9 +174,8 @@ def finding_lines(finding: Finding) -> list[str]:
     types = _list_some([f"({', '.join(names)})" for names in finding.types])
     lines = finding.text.splitlines()
     if finding.operations:
-        lines.append(
-            f"in {_list_some([name.removeprefix('dispatchkit.') for name in finding.operations])} with {types}"
-        )
+        operations = [name.removeprefix("dispatchkit.") for name in finding.operations]
+        lines.append(f"in {_list_some(operations)} with {types}")
     missing = [short_location(place) for place in finding.locations if place not in finding.text]
     return [*lines, *([f"at {_list_some(missing)}"] if missing else [])]
 

@@ -310,9 +310,8 @@ def _measure(
     bar = Progress("coverage", len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
     with measuring(), bar:
-        subjects, further = (
-            [subject for sample in group for subject in samples_of(protocol, sample)] for group in (samples, companions)
-        )
+        subjects = [subject for sample in samples for subject in samples_of(protocol, sample)]
+        further = [subject for sample in companions for subject in samples_of(protocol, sample)]
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
             of_type = [subject for subject in subjects if subject.cls is survey.cls]

@@ -154,9 +154,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
         return _Counted(outcome, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
-    fault = _declined_promise([other for other in entered if other is not step], outcome) or _fault(
-        protocol, outcome, step
-    )
+    declined = [other for other in entered if other is not step]
+    fault = _declined_promise(declined, outcome) or _fault(protocol, outcome, step)
     if fault is None and call.operation in survey.closed and all(operand.own for operand in call.operands):
         fault = _plain_result(protocol, survey.cls, outcome.result)
     bucket, problem = fault or (outcome_of(step, survey.cls).buckets[1], "")

@@ -295,8 +295,7 @@ class Summary:
         """Return the table in Markdown."""
         return "\n".join([*self._table().markdown(), "", *self._notes()]) + "\n"
 
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+    _repr_markdown_ = to_markdown
 
 
 def _commonest(counts: Counter[str]) -> str:
