@@ -290,9 +290,8 @@ def _always_declines(rule: Rule) -> bool:
         return False
     returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
     names = [value.func if isinstance(value, ast.Call) else value for value in returns]
-    return bool(names) and all(
-        getattr(name, "attr", getattr(name, "id", "")) in ("decline", "NotImplemented") for name in names
-    )
+    called = {getattr(name, "attr", getattr(name, "id", "")) for name in names}
+    return bool(called) and called <= {"decline", "NotImplemented"}
 
 
 def _unused_conversions(package: Package, protocol: DispatchProtocol) -> Iterator[str]:

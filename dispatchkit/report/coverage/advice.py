@@ -276,9 +276,8 @@ def _kind_stub(cls: type, kind: Kind) -> str:
 def _call_without_answer(prediction: Prediction) -> Prediction | None:
     """Return the call of a body that nobody answers, so that the body declines; None where there is none."""
     bodies = [asked for asked in prediction.asked if asked.outcome is Decompose.outcome and asked.verdict == DECLINES]
-    return next(
-        (inner for asked in bodies for inner in asked.inner if inner.outcome is REFUSED and inner.by is None), None
-    )
+    calls = [inner for asked in bodies for inner in asked.inner]
+    return next((call for call in calls if call.outcome is REFUSED and call.by is None), None)
 
 
 class _Needs:

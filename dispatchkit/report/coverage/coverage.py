@@ -329,10 +329,8 @@ def _check_samples(types: list[type], subjects: list[TypeSample]) -> None:
     """Raise where a sample is of none of the types, or a type has no sample."""
     for subject in subjects:
         if subject.cls not in types:
-            names = " or ".join(map(type_name, types))
-            raise TypeError(
-                f"coverage: a sample is a {type_name(subject.cls)}, not a {names}; give it among the companions"
-            )
+            name, wanted = type_name(subject.cls), " or ".join(map(type_name, types))
+            raise TypeError(f"coverage: a sample is a {name}, not a {wanted}; give it among the companions")
     for cls in types:
         if not any(subject.cls is cls for subject in subjects):
             raise ValueError(f"coverage: no sample is a {type_name(cls)}; give one, or leave the samples out")

@@ -244,10 +244,9 @@ class Survey:
             return Row(*place, "no array argument")
         bucket = typical((call.form, not call.keywords, verdict.bucket) for call, verdict in calls)
         deciding = next(verdict for _, verdict in calls if verdict.bucket == bucket)
-        others = dict.fromkeys(
-            type_name(cls) for cls in flatten(deciding.prediction.key) if cls not in (self.cls, type(None))
-        )
-        notes = [f"with {', '.join(others)}"] if others and self.cls in flatten(deciding.prediction.key) else []
+        types = list(flatten(deciding.prediction.key))
+        others = dict.fromkeys(type_name(cls) for cls in types if cls not in (self.cls, type(None)))
+        notes = [f"with {', '.join(others)}"] if others and self.cls in types else []
         notes += [deciding.note] if deciding.note else []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
@@ -258,10 +257,8 @@ class Survey:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
         worst = self.verdicts.get(call)
         if worst is None:
-            each = [
-                Verdict(self._bucket_of(call, prediction), prediction)
-                for prediction in call.predictions(self.cls, self.memory)
-            ]
+            predictions = call.predictions(self.cls, self.memory)
+            each = [Verdict(self._bucket_of(call, prediction), prediction) for prediction in predictions]
             worst = self.verdicts[call] = max(each, key=lambda verdict: (rank(verdict.bucket), not verdict.is_certain))
         return worst
 

@@ -128,16 +128,11 @@ def recorded_advice(
     chosen = cls or next((commonest for commonest, _ in counted.most_common(1)), None)
     if chosen is None:
         return Advice("the record", ())
+    known = tensor_protocol.operations
     events = [
-        Event(
-            tensor_protocol.operations[call.function],
-            call.arguments,
-            call.self_densified,
-            call.duration,
-            call.place,
-        )
+        Event(known[call.function], call.arguments, call.self_densified, call.duration, call.place)
         for call in dense
-        if call.asked is chosen and call.function in tensor_protocol.operations
+        if call.asked is chosen and call.function in known
     ]
     survey = Survey(tensor_protocol, chosen)
     with measuring():
