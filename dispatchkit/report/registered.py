@@ -196,14 +196,13 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     >>> len(dk.rules(dk.types.MetadataTensor)), dk.rules(dk.types.MetadataTensor)[0].target
     (1, 'kind all')
     """
-    protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _rule_list(protocol.handlers.of(of))
+        return _rule_list(tensor_protocol.handlers.of(of))
     if isinstance(of, type):
-        return _rule_list(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
-    if protocol.types.participates(type(of)):
-        raise misfit("rules", of, protocol.types)
-    return _rule_list(operation_of(protocol, of).rules_for_calls())
+        return _rule_list(rule for rule in tensor_protocol.rules() if rule.serves(tensor_protocol.types.counts_as(of)))
+    if tensor_protocol.types.participates(type(of)):
+        raise misfit("rules", of, tensor_protocol.types)
+    return _rule_list(operation_of(tensor_protocol, of).rules_for_calls())
 
 
 @dataclass(frozen=True, slots=True)

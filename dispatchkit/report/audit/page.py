@@ -136,8 +136,7 @@ class Audit(Reported):
         """
         save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
 
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
+    _repr_svg_ = to_svg
 
 
 def _is(asked: str | type, name: str) -> bool:
