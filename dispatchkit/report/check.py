@@ -83,11 +83,8 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
         text = str(warning.message)
         noticed[NOTICED[warning.category]][text if " at " in text else f"{text} at {place}"] = None
     bare = Package(name, (), (), {})
-    types: dict[type, None] = {}
-    for module in modules:
-        for value in vars(module).values():
-            if isinstance(value, type) and bare.owns(value.__module__) and protocol.types.participates(value):
-                types[value] = None
+    classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
+    types = [cls for cls in classes if bare.owns(cls.__module__) and protocol.types.participates(cls)]
     rules = [rule for rule in protocol.rules() if bare.owns(getattr(rule.handler, "__module__", ""))]
     return Package(name, tuple(types), tuple(rules), {check: tuple(texts) for check, texts in noticed.items()})
 
@@ -239,14 +236,8 @@ def check_package(
         add(name, texts)
     add("piracy", _piracies(package, protocol))
     add("never entered", _never_entered(package, reports, {type(sample) for sample in instances}))
-    add(
-        "declines",
-        (
-            f"{rule}: annotate it with -> NotImplementedType if that is meant"
-            for rule in package.rules
-            if _always_declines(rule)
-        ),
-    )
+    declining = filter(_always_declines, package.rules)
+    add("declines", (f"{rule}: annotate it with -> NotImplementedType if that is meant" for rule in declining))
     add("conversion", _unused_conversions(package, protocol))
     for report in reports:
         faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
@@ -299,9 +290,8 @@ def _always_declines(rule: Rule) -> bool:
         return False
     returns = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
     names = [value.func if isinstance(value, ast.Call) else value for value in returns]
-    return bool(names) and all(
-        getattr(name, "attr", getattr(name, "id", "")) in ("decline", "NotImplemented") for name in names
-    )
+    called = {getattr(name, "attr", getattr(name, "id", "")) for name in names}
+    return bool(called) and called <= {"decline", "NotImplemented"}
 
 
 def _unused_conversions(package: Package, protocol: DispatchProtocol) -> Iterator[str]:

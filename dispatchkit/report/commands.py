@@ -15,11 +15,10 @@ from typing import Any
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
-from dispatchkit.report.audit.page import Audit
-from dispatchkit.report.check import CHECKS, Check, check_package, load_package
-from dispatchkit.report.coverage.coverage import Comparison, Coverage, CoverageSet, compare, coverage, read_baseline
+from dispatchkit.report.check import CHECKS, check_package, load_package
+from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
 from dispatchkit.report.documents import show
-from dispatchkit.report.drift import Drifted, drifted, fingerprints, read_fingerprints, write_fingerprints
+from dispatchkit.report.drift import drifted, fingerprints, read_fingerprints, write_fingerprints
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -35,27 +34,26 @@ class Command:
     name, help : the word, and what it does
     example : a command line, for the help
     options : by their names what argparse is given of them
-    make : does the work and writes files; what it raises of `ERRORS` is printed as a line
-    finish : prints what was made, and returns the exit status
+    work : does it, writes files, prints, and returns the exit status; what it raises of `ERRORS` is printed as a line
     """
 
     name: str
     help: str
     example: str
+    work: Callable[[argparse.Namespace], int]
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    make: Callable[[argparse.Namespace], Any] = lambda options: None
-    finish: Callable[[argparse.Namespace, Any], int] = lambda options, made: 0
 
     def run(self, options: argparse.Namespace) -> int:
         """Run it; return the exit status, 2 where it cannot be done."""
         try:
-            result = self.make(options)
+            status = self.work(options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
         except ERRORS as error:
             text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
             print_error(text if text.startswith(f"{self.name}:") else f"{self.name}: {text}")
             return 2
-        status = self.finish(options, result)
-        sys.stdout.flush()
         return status
 
 
@@ -142,7 +140,7 @@ def baseline_from(path: str | None) -> dict[str, dict[str, Any]]:
     return {} if path is None else read_baseline(Path(path).read_text(encoding="utf-8"))
 
 
-def _make_audit(options: argparse.Namespace) -> Audit:
+def _run_audit(options: argparse.Namespace) -> int:
     types = [load_type(path) for path in options.types]
     base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
     names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
@@ -150,10 +148,6 @@ def _make_audit(options: argparse.Namespace) -> Audit:
     for path in filter(None, (options.svg, options.html)):
         report.save(path)
     write_files((options.json, lambda: report.to_json() + "\n"))
-    return report
-
-
-def _finish_audit(options: argparse.Namespace, report: Audit) -> int:
     print_report(report, options.format)
     failed = {kind: count for kind, count in report.totals.items() if count and kind in options.fail_on}
     if failed:
@@ -161,7 +155,7 @@ def _finish_audit(options: argparse.Namespace, report: Audit) -> int:
     return int(bool(failed))
 
 
-def _make_check(options: argparse.Namespace) -> Check:
+def _run_check(options: argparse.Namespace) -> int:
     package = load_package(options.package, tensor_protocol)
     samples, baseline = samples_from(options.samples), baseline_from(options.baseline)
     report, reports = check_package(package, samples=samples, baseline=baseline, ignored=options.ignore)
@@ -170,15 +164,11 @@ def _make_check(options: argparse.Namespace) -> Check:
         (options.junit, report.to_junit),
         (options.html, report.to_html),
     )
-    return report
-
-
-def _finish_check(options: argparse.Namespace, report: Check) -> int:
     print_report(report, options.format)
     return int(not report.passed)
 
 
-def _make_coverage(options: argparse.Namespace) -> tuple[Coverage | CoverageSet, list[Coverage], list[Comparison]]:
+def _run_coverage(options: argparse.Namespace) -> int:
     types = [load_type(path) for path in options.types]
     samples: dict[str, list[Any]] = {}
     if options.samples is not None:
@@ -191,11 +181,6 @@ def _make_coverage(options: argparse.Namespace) -> tuple[Coverage | CoverageSet,
     # Read before anything is written, which may be the same file.
     changes = compare(reports, baseline_from(options.baseline))
     write_files((options.html, report.to_html), (options.json, report.to_json), (options.markdown, report.to_markdown))
-    return report, reports, changes
-
-
-def _finish_coverage(options: argparse.Namespace, made: tuple[Any, list[Coverage], list[Comparison]]) -> int:
-    report, reports, changes = made
     print_report(report, "markdown" if options.markdown == "" else options.format)
     failed = any(change.worse for change in changes)
     for line in (line for change in changes for line in change.lines(options.baseline)):
@@ -209,15 +194,11 @@ def _finish_coverage(options: argparse.Namespace, made: tuple[Any, list[Coverage
     return int(failed)
 
 
-def _make_drift(options: argparse.Namespace) -> tuple[list[str], list[Drifted]]:
+def _run_drift(options: argparse.Namespace) -> int:
     modules = options.modules or ["dispatchkit"]
     for name in modules:
         import_named(name)
-    return modules, drifted(modules, [] if options.baseline is None else read_fingerprints(options.baseline))
-
-
-def _finish_drift(options: argparse.Namespace, made: tuple[list[str], list[Drifted]]) -> int:
-    modules, left_behind = made
+    left_behind = drifted(modules, [] if options.baseline is None else read_fingerprints(options.baseline))
     now = fingerprints(modules)
     written = f"{len({entry.handler for entry in left_behind})} are" if left_behind else "none is"
     head = f"drift: of {len(now)} handlers {written} written against another signature"
@@ -227,7 +208,7 @@ def _finish_drift(options: argparse.Namespace, made: tuple[list[str], list[Drift
     return int(bool(left_behind))
 
 
-def _run_tour(options: argparse.Namespace, made: None) -> int:
+def _run_tour(options: argparse.Namespace) -> int:
     runpy.run_module("dispatchkit.tour", run_name="__main__")
     return 0
 
@@ -249,12 +230,13 @@ COMMANDS = (
         "tour",
         "a custom type in a ridge regression on real data, start to finish",
         "dispatchkit tour",
-        finish=_run_tour,
+        _run_tour,
     ),
     Command(
         "coverage",
         "what types cover",
         "dispatchkit coverage dispatchkit.types:ScalarTensor --html out.html",
+        _run_coverage,
         {
             "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types"},
             "--samples": _samples(
@@ -274,13 +256,12 @@ COMMANDS = (
                 "exit with 1 if calls, results or keywords got worse than in this file, made with --json"
             ),
         },
-        _make_coverage,
-        _finish_coverage,
     ),
     Command(
         "audit",
         "who answers each pair of types, and mistakes in their rules",
         "dispatchkit audit dispatchkit.types:ScalarTensor dispatchkit.types:MetadataTensor --fail-on ambiguity",
+        _run_audit,
         {
             "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types; plain Tensor is one anyway"},
             "--operations": {"metavar": "NAME,...", "help": "the operations that are called; all by default"},
@@ -295,13 +276,12 @@ COMMANDS = (
                 "help": f"exit with 1 if there are findings of these kinds: {', '.join(KINDS)}",
             },
         },
-        _make_audit,
-        _finish_audit,
     ),
     Command(
         "check",
         "mistakes in the types and rules of a package",
         "dispatchkit check my_package --samples my_package.testing:samples --junit check.xml",
+        _run_check,
         {
             "package": {"help": "a package or module; all its modules are imported"},
             "--samples": _samples("instances of its types: calls are then made and compared"),
@@ -317,19 +297,16 @@ COMMANDS = (
             "--junit": _file("write the findings in JUnit's format"),
             "--html": _file("write the findings as a page"),
         },
-        _make_check,
-        _finish_check,
     ),
     Command(
         "drift",
         "handlers written against a signature that has changed",
         "dispatchkit drift my_package --baseline drift.json",
+        _run_drift,
         {
             "modules": {"nargs": "*", "help": "modules and packages with handlers; those of dispatchkit by default"},
             "--record": _file("write what the handlers are written against now", type=Path),
             "--baseline": _file("compare with what --record wrote", type=Path),
         },
-        _make_drift,
-        _finish_drift,
     ),
 )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -300,15 +301,12 @@ class Reported:
 
 def show(report: Any) -> None:
     """Print a report: by rich on a terminal where it is installed."""
-    if sys.stdout.isatty() and hasattr(report, "__rich__"):
-        try:
-            from rich.console import Console  # noqa: PLC0415  # an optional dependency
-        except ImportError:
-            pass
-        else:
-            Console().print(report)
-            return
-    sys.stdout.write(f"{report}\n")
+    if sys.stdout.isatty() and hasattr(report, "__rich__") and find_spec("rich") is not None:
+        from rich.console import Console  # noqa: PLC0415  # an optional dependency
+
+        Console().print(report)
+    else:
+        sys.stdout.write(f"{report}\n")
 
 
 def markdown_text(text: str) -> str:
@@ -349,15 +347,20 @@ def short_location(location: str) -> str:
     return f"{path.relative_to(Path.cwd())}:{line}" if file and path.is_relative_to(Path.cwd()) else location
 
 
-def format_time(nanoseconds: float) -> str:
+def format_time(nanoseconds: float, digits: str = ".1f") -> str:
     """Write a time as people do.
+
+    Parameters
+    ----------
+    nanoseconds : of the time
+    digits : format of the number before the unit
 
     >>> format_time(950), format_time(12_345), format_time(2_500_000_000)
     ('950 ns', '12.3 µs', '2.5 s')
     """
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if nanoseconds >= 0.9995 * size:
-            return f"{nanoseconds / size:.1f} {unit}"
+            return f"{nanoseconds / size:{digits}} {unit}"
     return f"{nanoseconds:.0f} ns"
 
 
@@ -389,9 +392,4 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     texts = {**parts, "css": css + colours, "data": text}
     body = files(package).joinpath("page.html").read_text(encoding="utf-8")
-    before, *pieces = f"{HEAD}{body}".split("{{")
-    filled = [before]
-    for piece in pieces:
-        name, _, rest = piece.partition("}}")
-        filled += [texts[name], rest]
-    return "".join(filled)
+    return re.sub(r"{{(\w+)}}", lambda name: texts[name[1]], HEAD + body)

@@ -171,6 +171,5 @@ def read_fingerprints(path: Path) -> list[Fingerprint]:
 
 def write_fingerprints(path: Path, recorded: list[Fingerprint]) -> None:
     """Record fingerprints in a file."""
-    path.write_text(
-        json.dumps({"handlers": [asdict(fingerprint) for fingerprint in recorded]}, indent=2) + "\n", encoding="utf-8"
-    )
+    text = json.dumps({"handlers": [asdict(fingerprint) for fingerprint in recorded]}, indent=2)
+    path.write_text(f"{text}\n", encoding="utf-8")

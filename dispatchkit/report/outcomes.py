@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -136,27 +137,16 @@ FAILURES = [
 ]
 
 
-def _default(outcome: Outcome, letters: set[str]) -> Shown:
-    """Return how an outcome is shown that has no line above: by its name, with a letter that is not taken."""
-    letter = next(
-        character
-        for character in f"{outcome.name}{string.ascii_letters}"
-        if character.isalpha() and character not in letters
-    )
-    letters.add(letter)
-    return Shown(outcome, outcome.name, outcome.name, outcome.name, letter, GREY)
-
-
-def _in_order() -> list[Shown]:
-    """Return the lines above, with those of further fallbacks after all that answers."""
-    lines = [*ANSWERS, *FAILURES]
+def _further(lines: Sequence[Shown]) -> Iterator[Shown]:
+    """Yield how the fallbacks are shown that have no line yet: by their names, with letters that are not taken."""
     known, letters = {line.outcome for line in lines}, {line.letter for line in lines}
-    return [
-        *ANSWERS,
-        *(_default(outcome, letters) for outcome in _fallbacks.values() if outcome not in known),
-        *FAILURES,
-    ]
+    for outcome in _fallbacks.values():
+        if outcome not in known:
+            characters = filter(str.isalpha, f"{outcome.name}{string.ascii_letters}")
+            letter = next(character for character in characters if character not in letters)
+            letters.add(letter)
+            yield Shown(outcome, outcome.name, outcome.name, outcome.name, letter, GREY)
 
 
-OUTCOMES = _in_order()
+OUTCOMES = [*ANSWERS, *_further([*ANSWERS, *FAILURES]), *FAILURES]
 SHOWN = {line.outcome: line for line in OUTCOMES}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
@@ -15,7 +16,7 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of, operation_of
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.report.audit.pairs import Chains
+from dispatchkit.report.audit.pairs import SEVERAL, Chains, key_of
 from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Cause, calls_html, causes_of, headline, tree_of
@@ -65,8 +66,7 @@ class FunctionExplanation:
         recorded = self.recorded
         return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped, recorded.timeline().svg)
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
 
 @overload
@@ -160,25 +160,15 @@ class RuleList(tuple[RegisteredRule, ...]):
 
 
 def _rule_list(listed: Iterable[Rule]) -> RuleList:
-    # Types that this library's own tools make for themselves are nobody's business.
-    shown = [rule for rule in listed if not any(cls.__name__.startswith("_") and _is_own(cls) for cls in rule.types)]
-    registered = [
-        RegisteredRule(
-            rule.target.qualified_name.removeprefix("dispatchkit.")
-            if not isinstance(rule.target, Kind)
-            else f"kind {rule.target.name}",
-            rule.types,
-            rule.anywhere,
-            rule.handler,
-            rule.location,
-        )
-        for rule in shown
-    ]
-    return RuleList(sorted(registered, key=lambda one: (one.target.startswith("kind "), one.target, str(one))))
-
-
-def _is_own(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] == "dispatchkit"
+    registered: list[RegisteredRule] = []
+    for rule in listed:
+        # Types that this library's own tools make for themselves are nobody's business.
+        if any(cls.__name__.startswith("_") and f"{cls.__module__}.".startswith("dispatchkit.") for cls in rule.types):
+            continue
+        kind, target = isinstance(rule.target, Kind), rule.target
+        name = f"kind {target.name}" if kind else target.qualified_name.removeprefix("dispatchkit.")
+        registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location))
+    return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
 
 
 def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
@@ -206,14 +196,13 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     >>> len(dk.rules(dk.types.MetadataTensor)), dk.rules(dk.types.MetadataTensor)[0].target
     (1, 'kind all')
     """
-    protocol = tensor_protocol
     if isinstance(of, Kind):
-        return _rule_list(protocol.handlers.of(of))
+        return _rule_list(tensor_protocol.handlers.of(of))
     if isinstance(of, type):
-        return _rule_list(rule for rule in protocol.rules() if rule.serves(protocol.types.counts_as(of)))
-    if protocol.types.participates(type(of)):
-        raise misfit("rules", of, protocol.types)
-    return _rule_list(operation_of(protocol, of).rules_for_calls())
+        return _rule_list(rule for rule in tensor_protocol.rules() if rule.serves(tensor_protocol.types.counts_as(of)))
+    if tensor_protocol.types.participates(type(of)):
+        raise misfit("rules", of, tensor_protocol.types)
+    return _rule_list(operation_of(tensor_protocol, of).rules_for_calls())
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,19 +283,11 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
         if not isinstance(cls, type):
             raise misfit("which", cls, operation.types)
     parameters = operation.parameters
-    several = [p for p in parameters.arrays if p.form in (Form.SEQUENCE, Form.STAR)]
-    named = parameters.signature.parameters
-    places = [p for p in parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
-    required = [p for p in places if named[p.name].default is named[p.name].empty]
+    places = [p.name for p in parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
+    several = [p.name for p in parameters.arrays if p.form in SEVERAL]
     if not types or (not several and len(types) > len(places)):
         raise TypeError(f"which: {operation.qualified_name} takes {len(places)} arrays, {len(types)} types were given")
-    left = list(types) if len(types) > 1 or several else list(types) * max(len(required), 1)
-    entries: list[Any] = []
-    for p in parameters.arrays:
-        if p.form in (Form.SEQUENCE, Form.STAR):
-            entries.append(tuple(dict.fromkeys(types)))
-        elif p.form is Form.INDEX:
-            entries.append((int,))
-        else:
-            entries.append(left.pop(0) if left else type(named[p.name].default) if p not in required else types[-1])
-    return tuple(entries)
+    given: dict[str, Any] = {p.name: int for p in parameters.arrays if p.form is Form.INDEX}
+    given |= {name: types[-1] for name in places if parameters.signature.parameters[name].default is Parameter.empty}
+    given |= dict(zip(places, types, strict=False)) | dict.fromkeys(several, types)
+    return key_of(parameters, given)

@@ -83,10 +83,10 @@ def audit(
     listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
     _check(listed, protocol)
     chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
-    with without_collection():
-        return _audit(listed, chosen, protocol)
+    return _audit(listed, chosen, protocol)
 
 
+@without_collection()
 def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)

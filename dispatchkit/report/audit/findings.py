@@ -82,10 +82,7 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
     for step, involved in by_rivals.values():
         assert step.error is not None
         text = str(step.error())
-        first = next(
-            (decision for decision in involved if decision.step is not None and decision.step.source is AMBIGUOUS), None
-        )
-        if first is None:
+        if not any(decision.step is not None and decision.step.source is AMBIGUOUS for decision in involved):
             text += "\nit is met where what is asked before declines"
         yield _finding("ambiguity", involved, names, text, (rule.location for rule in step.rivals))
 
@@ -123,7 +120,7 @@ def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[ty
             f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
             f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
         )
-        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two if step.rule is not None]
+        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two]
         yield Finding(
             "cycle",
             distinct(function.qualified_name for _, rivals in occurrences for function, _, _ in rivals),
@@ -284,28 +281,17 @@ _WAYS = {RULE: "a rule", KIND: "a rule for the kind", DEFAULT: "as plain tensors
 
 def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     """Yield each path of conversions with a loss that is the answer to some call, with its cost."""
-    taken: dict[tuple[Conversion, ...], list[Decision]] = {}
+    taken: dict[tuple[Conversion, ...], tuple[Step, list[Decision]]] = {}
     for decision in decisions:
-        if decision.step is not None and any(edge.lossy for edge in decision.step.path):
-            taken.setdefault(decision.step.path, []).append(decision)
-        elif (
-            decision.otherwise is not None
-            and decision.verdict != ANSWERS
-            and any(edge.lossy for edge in decision.otherwise.path)
-        ):
-            taken.setdefault(decision.otherwise.path, []).append(decision)
-    for path, affected in taken.items():
-        step = next(
-            step
-            for decision in affected
-            for step in (decision.step, decision.otherwise)
-            if step is not None and step.path == path
-        )
+        steps = (decision.step, None if decision.verdict == ANSWERS else decision.otherwise)
+        step = next((step for step in steps if step is not None and any(edge.lossy for edge in step.path)), None)
+        if step is not None:
+            taken.setdefault(step.path, (step, []))[1].append(decision)
+    for path, (step, affected) in taken.items():
         lossy = [edge for edge in path if edge.lossy]
         where = " and ".join(f"{edge.function.__name__} at {location_of(edge.function)}" for edge in lossy)
-        yield _finding(
-            "lossy", affected, names, f"{step.text} by {where}", map(location_of, (e.function for e in lossy))
-        )
+        locations = [location_of(edge.function) for edge in lossy]
+        yield _finding("lossy", affected, names, f"{step.text} by {where}", locations)
 
 
 NONE = type(None)
@@ -320,15 +306,13 @@ class _Obstacles:
 
     Attributes
     ----------
-    before : the answers that come first
-    locations : files and lines of the rules among them
+    before : the answers that come first, with files and lines of the rules among them, "" for others
     refused : what the handler cannot be given
     raised : answers before it that raise
     tried : whether there was a call at all
     """
 
-    before: dict[str, None] = field(default_factory=dict)
-    locations: dict[str, None] = field(default_factory=dict)
+    before: dict[str, str] = field(default_factory=dict)
     refused: dict[str, None] = field(default_factory=dict)
     raised: dict[str, None] = field(default_factory=dict)
     tried: bool = False
@@ -396,16 +380,15 @@ class Reach:
             if len(obstacles.before) > BLOCKERS:
                 first += f" or, in other calls, one of {len(obstacles.before) - BLOCKERS} more"
             text = f"{rule}: asked only where {first} declines"
-            return self._finding("shadowed", rule, operations, text, obstacles.locations)
-        if obstacles.refused:
-            return self._unreachable(rule, operations, f"it cannot be called with {', '.join(obstacles.refused)}")
-        if obstacles.raised:
-            return self._unreachable(rule, operations, f"what comes before it raises: {'; '.join(obstacles.raised)}")
+            return self._finding("shadowed", rule, operations, text, obstacles.before.values())
         if not obstacles.tried:
             return None  # it names types that are not audited
-        several = len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations)
         text = "no call has these types"
-        if several:
+        if obstacles.refused:
+            text = f"it cannot be called with {', '.join(obstacles.refused)}"
+        elif obstacles.raised:
+            text = f"what comes before it raises: {'; '.join(obstacles.raised)}"
+        elif len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations):
             text = "the distinct types of several arrays count, each once, so that no call has these"
         return self._unreachable(rule, operations, text)
 
@@ -436,9 +419,7 @@ class Reach:
                 if matches and there and not refused:
                     if blocker is None:
                         return True
-                    obstacles.before[blocker.text] = None
-                    if blocker.rule is not None:
-                        obstacles.locations[blocker.rule.location] = None
+                    obstacles.before[blocker.text] = "" if blocker.rule is None else blocker.rule.location
                 elif entry.rule is rule:
                     obstacles.refused = obstacles.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (AMBIGUOUS, FOREIGN):

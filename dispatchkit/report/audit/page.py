@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 from dispatchkit.protocol.handlers import type_name
@@ -85,9 +86,7 @@ class Audit(Reported):
         note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
         heading, names = ("audit of", self.types) if len(self.types) < 9 else (several, ())
         parts: list[Part] = [Title(heading, 1, names, note), *_matrix(self)]
-        total = Counter[str]()
-        for pair in self.pairs:
-            total.update(pair.shares)
+        total = Counter(row.share for pair in self.pairs for row in pair.rows)
         rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
         parts.append(Table(("answered by", "calls", "what it means"), rows, right=(1,), code=()))
         counts = ", ".join(f"{count} {kind}" for kind, count in self.totals.items() if count)
@@ -137,8 +136,7 @@ class Audit(Reported):
         """
         save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
 
-    def _repr_svg_(self) -> str:
-        return self.to_svg()
+    _repr_svg_ = to_svg
 
 
 def _is(asked: str | type, name: str) -> bool:
@@ -175,9 +173,8 @@ def finding_lines(finding: Finding) -> list[str]:
     types = _list_some([f"({', '.join(names)})" for names in finding.types])
     lines = finding.text.splitlines()
     if finding.operations:
-        lines.append(
-            f"in {_list_some([name.removeprefix('dispatchkit.') for name in finding.operations])} with {types}"
-        )
+        operations = [name.removeprefix("dispatchkit.") for name in finding.operations]
+        lines.append(f"in {_list_some(operations)} with {types}")
     missing = [short_location(place) for place in finding.locations if place not in finding.text]
     return [*lines, *([f"at {_list_some(missing)}"] if missing else [])]
 
@@ -347,13 +344,7 @@ def audit_page(audit: Audit) -> str:
 
 def _run_lengths(numbers: Sequence[int]) -> list[int]:
     """Return numbers as pairs of a number and how often it follows itself."""
-    packed: list[int] = []
-    for number in numbers:
-        if packed and packed[-2] == number:
-            packed[-1] += 1
-        else:
-            packed += [number, 1]
-    return packed
+    return [entry for number, run in groupby(numbers) for entry in (number, len(list(run)))]
 
 
 def alike(types: Sequence[str], pairs: Sequence[Pair]) -> list[list[int]]:

@@ -382,12 +382,11 @@ def _answers(
 ) -> Iterator[tuple[Step, str]]:
     """Yield the answers that a call may get with their verdicts; note why others do not come once all are taken."""
     chain = chains(operation, key)
-    skipped: list[str] = []
     bodies: list[str] = []
     at_run_time = True
     for entry, verdict in predicted_steps(chain, args, kwargs):
         if not isinstance(entry, Step):
-            skipped.append(f"{type_name(entry.cls)}: {entry.text}")
+            declined.append(f"{type_name(entry.cls)}: {entry.text}")
             continue
         if verdict.startswith("passed over"):
             continue
@@ -399,7 +398,7 @@ def _answers(
             verdict = ANSWERS
         at_run_time = at_run_time and verdict == AT_RUN_TIME
         yield entry, verdict
-    declined += [*skipped, *bodies]
+    declined += bodies
 
 
 def names_of(types: Sequence[type]) -> dict[type, str]:

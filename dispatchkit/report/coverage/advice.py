@@ -220,13 +220,8 @@ def _worth(
     helped = [event for event in events if event.operation in gained]
     direct = sum(event.operation in own for event in helped)
     nbytes = sum(event.nbytes for event in helped)
-    return (
-        len(helped),
-        nbytes,
-        direct,
-        sum(pressing.get(operation, 0.0) for operation in own),
-        isinstance(target, Overridable),
-    )
+    needed = sum(pressing.get(operation, 0.0) for operation in own)
+    return len(helped), nbytes, direct, needed, isinstance(target, Overridable)
 
 
 def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
@@ -281,9 +276,8 @@ def _kind_stub(cls: type, kind: Kind) -> str:
 def _call_without_answer(prediction: Prediction) -> Prediction | None:
     """Return the call of a body that nobody answers, so that the body declines; None where there is none."""
     bodies = [asked for asked in prediction.asked if asked.outcome is Decompose.outcome and asked.verdict == DECLINES]
-    return next(
-        (inner for asked in bodies for inner in asked.inner if inner.outcome is REFUSED and inner.by is None), None
-    )
+    calls = [inner for asked in bodies for inner in asked.inner]
+    return next((call for call in calls if call.outcome is REFUSED and call.by is None), None)
 
 
 class _Needs:
@@ -347,18 +341,13 @@ class _Needs:
     def lacks(self, operation: Overridable, written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations without decomposition that the body of another needs in the end."""
         lacking: set[Overridable] = set()
-        seen: set[Overridable] = set()
-        waiting = [operation]
-        while waiting:
-            needed = waiting.pop()
-            if needed in seen or needed in written:
-                continue
-            seen.add(needed)
-            body = self.body(needed)
+        reached = [operation]
+        for needed in reached:  # which grows
+            body = () if needed in written else self.body(needed)
             if body is None:
                 lacking.add(needed)
             else:
-                waiting += body
+                reached += [inner for inner in body if inner not in reached]
         return lacking
 
     def pressing(self, left: Sequence[Overridable], written: Collection[Overridable]) -> dict[Overridable, float]:

@@ -15,19 +15,13 @@ from dispatchkit.protocol.prediction import Memory
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
-from dispatchkit.report.coverage.rows import (
-    MEASURED,
-    STRUCTURED,
-    MeasuredRow,
-    Report,
-    Row,
-    rank,
-)
+from dispatchkit.report.coverage.rows import MEASURED, STRUCTURED, MeasuredRow, Report, Row, counts_text, rank
 from dispatchkit.report.coverage.survey import Survey, measuring
 from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named, without_collection
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
+from dispatchkit.wording import section
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,15 +117,12 @@ class Coverage(Report):
         KeyError : for a name that no function has
         """
         survey = self._require_survey("stubs")
-        named: list[str] = []
+        find = survey.protocol.operation
         if operations is None:
-            left_out = (*STRUCTURED, "no array argument")
-            named = [row.qualified_name for row in self.rows if row.bucket not in left_out]
+            rows = [row for row in self.rows if row.bucket not in (*STRUCTURED, "no array argument")]
         else:
-            for operation in operations:
-                name = operation if isinstance(operation, str) else survey.protocol.operation(operation).qualified_name
-                named.append(self[name].qualified_name)
-        return stubs_of(survey, named)
+            rows = [self[name if isinstance(name, str) else find(name).qualified_name] for name in operations]
+        return stubs_of(survey, [row.qualified_name for row in rows])
 
     def _require_survey(self, name: str) -> Survey:
         if self.survey is None:
@@ -319,9 +310,8 @@ def _measure(
     bar = Progress("coverage", len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
     with measuring(), bar:
-        subjects, further = (
-            [subject for sample in group for subject in samples_of(protocol, sample)] for group in (samples, companions)
-        )
+        subjects = [subject for sample in samples for subject in samples_of(protocol, sample)]
+        further = [subject for sample in companions for subject in samples_of(protocol, sample)]
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
             of_type = [subject for subject in subjects if subject.cls is survey.cls]
@@ -339,10 +329,8 @@ def _check_samples(types: list[type], subjects: list[TypeSample]) -> None:
     """Raise where a sample is of none of the types, or a type has no sample."""
     for subject in subjects:
         if subject.cls not in types:
-            names = " or ".join(map(type_name, types))
-            raise TypeError(
-                f"coverage: a sample is a {type_name(subject.cls)}, not a {names}; give it among the companions"
-            )
+            name, wanted = type_name(subject.cls), " or ".join(map(type_name, types))
+            raise TypeError(f"coverage: a sample is a {name}, not a {wanted}; give it among the companions")
     for cls in types:
         if not any(subject.cls is cls for subject in subjects):
             raise ValueError(f"coverage: no sample is a {type_name(cls)}; give one, or leave the samples out")
@@ -367,18 +355,13 @@ class Comparison:
 
     def lines(self, baseline: str) -> list[str]:
         """Return what changed, for people to read."""
-        texts = []
-        if self.worse:
-            count = len({name for name, _ in self.worse})
-            texts.append(f"coverage: {_functions(count)} of {self.type} got worse than in {baseline}:")
-            texts += [f"  {name}: {what}" for name, what in self.worse]
-        if self.new:
-            texts.append(f"coverage: {_functions(len(self.new))} new for {self.type} since {baseline}:")
-            texts += [f"  {name}: {bucket}" for name, bucket in self.new]
-        if self.gone:
-            listed = ", ".join(self.gone)
-            texts.append(f"coverage: {_functions(len(self.gone))} of {baseline} no longer there: {listed}")
-        return texts
+        count, new, gone = (_functions(len(names)) for names in ({*dict(self.worse)}, self.new, self.gone))
+        listed = ", ".join(self.gone)
+        return [
+            *section(f"coverage: {count} of {self.type} got worse than in {baseline}:", [*map(": ".join, self.worse)]),
+            *section(f"coverage: {new} new for {self.type} since {baseline}:", [*map(": ".join, self.new)]),
+            *([f"coverage: {gone} of {baseline} no longer there: {listed}"] if self.gone else []),
+        ]
 
 
 def _functions(count: int) -> str:
@@ -439,11 +422,11 @@ def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Itera
     if rank(now["bucket"]) > rank(before["bucket"]):
         yield f"{before['bucket']} -> {now['bucket']}"
     elif _sinks(before.get("outcomes", {}), now.get("outcomes", {})):
-        yield f"{_counts(before['outcomes'])} -> {_counts(now['outcomes'])}"
+        yield f"{counts_text(before['outcomes'])} -> {counts_text(now['outcomes'])}"
     results = before.get("results", {}), now.get("results", {})
     kept = [sum(count for name, count in counts.items() if cls in name) for counts in results]
     if all(results) and kept[1] * sum(results[0].values()) < kept[0] * sum(results[1].values()):
-        yield f"results {_counts(results[0])} -> {_counts(results[1])}"
+        yield f"results {counts_text(results[0])} -> {counts_text(results[1])}"
     rules: Sequence[Any] = now.get("rules", ())
     for old in before.get("rules", ()):
         for rule in rules:
@@ -466,7 +449,3 @@ def _sinks(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
         for place in map(rank, {*before, *now})
     ]
     return any(then * wholes[1] > today * wholes[0] for then, today in shares)
-
-
-def _counts(outcomes: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in outcomes.items())

@@ -20,7 +20,7 @@ from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line, promise_of, promise_of_rule
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
-from dispatchkit.report.coverage.survey import Survey, family, outcome_of, rule_entries
+from dispatchkit.report.coverage.survey import Survey, family, outcome_of
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
 from dispatchkit.testing.differences import difference, error_text, is_determined, numbers, with_plain_tensors
@@ -78,8 +78,7 @@ def measured_row(
         return MeasuredRow(*place, "no array argument")
     calls = [call for subject in subjects for call in sample_calls(operation, subject, companions)]
     outcomes = [_count_call(survey, call) for call in calls]
-    entered = [rule for outcome in outcomes for rule in outcome.entered]
-    entries = rule_entries(survey.protocol, survey.cls, operation, entered)
+    entries = survey.rule_entries(operation, [rule for outcome in outcomes for rule in outcome.entered])
     if not outcomes:
         return MeasuredRow(*place, "never reached", rules=entries)
     deciding = _deciding(outcomes)
@@ -155,9 +154,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
         problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
         return _Counted(outcome, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
-    fault = _declined_promise([other for other in entered if other is not step], outcome) or _fault(
-        protocol, outcome, step
-    )
+    declined = [other for other in entered if other is not step]
+    fault = _declined_promise(declined, outcome) or _fault(protocol, outcome, step)
     if fault is None and call.operation in survey.closed and all(operand.own for operand in call.operands):
         fault = _plain_result(protocol, survey.cls, outcome.result)
     bucket, problem = fault or (outcome_of(step, survey.cls).buckets[1], "")
@@ -248,20 +246,19 @@ def _time_ratio(protocol: DispatchProtocol, counted: _Counted) -> float | None:
     """Return how long a call takes by how long the same takes on plain tensors."""
     if counted.step is None:
         return None
-    function = counted.call.operation.function
-    seconds = _seconds(counted.call, lambda operand: operand.make(), function)
-    plain = _seconds(counted.call, lambda operand: operand.plain(), function)
+    seconds = _seconds(counted.call, lambda operand: operand.make())
+    plain = _seconds(counted.call, lambda operand: operand.plain())
     return None if seconds is None or not plain else seconds / plain
 
 
-def _seconds(call: Call, make: Callable[[Operand], Any], function: Callable[..., Any]) -> float | None:
+def _seconds(call: Call, make: Callable[[Operand], Any]) -> float | None:
     """Return the shortest time of a few calls; None where one raises."""
     best = float("inf")
     for _ in range(REPEATS):
         args, kwargs = call.arguments(make)
         start = perf_counter()
         try:
-            function(*args, **kwargs)
+            call.operation.function(*args, **kwargs)
         except Exception:  # noqa: BLE001  # what it raises has been reported
             return None
         best = min(best, perf_counter() - start)

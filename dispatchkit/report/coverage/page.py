@@ -13,12 +13,12 @@ from dispatchkit.report.coverage.rows import (
     MeasuredRow,
     Report,
     Row,
-    measurements,
-    page_lines,
+    counts_text,
     share,
     structured_range,
 )
 from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
+from dispatchkit.wording import format_bytes
 
 # Columns with names of types that fit on a line; further types are numbered.
 WIDEST = 100
@@ -107,14 +107,20 @@ def _functions(report: Report) -> Iterator[Part]:
 
 def details(row: Row) -> list[str]:
     """Return what is said of a function in addition to its bucket."""
-    parts = [row.note, *measurements(row)]
+    parts = [row.note, f"of {row.calls} calls {counts_text(row.outcomes)}" if len(row.outcomes) > 1 else ""]
     if isinstance(row, MeasuredRow):
-        parts.append(row.problem)
+        parts += ["not every keyword" if row.takes_keywords is False else "", *_costs(row), row.problem]
     by_place: dict[str, list[str]] = {}
     for rule in row.rules:
         by_place.setdefault(rule.location, []).append(f"({rule.types})")
     parts += [f"{', '.join(types)} {short_location(place)}" for place, types in by_place.items()]
     return [part for part in parts if part]
+
+
+def _costs(row: MeasuredRow) -> list[str]:
+    """Return in words how long the calls take, and what they make dense."""
+    times = [] if row.time_ratio is None else [f"{row.time_ratio:.2g}x dense time"]
+    return [*times, f"{format_bytes(row.densified)} densified"] if row.densified else times
 
 
 def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
@@ -228,12 +234,11 @@ def _chips(reports: Sequence[Report]) -> Iterator[str]:
     for bucket, meaning in all_buckets(reports).items():
         count = sum(report.totals.get(bucket, 0) for report in reports)
         if count:
-            letter = (
-                f'<i class="{css_class(bucket)}" aria-hidden="true">{escape(OUTCOME_OF[bucket].letter.strip())}</i>'
-            )
+            letter = escape(OUTCOME_OF[bucket].letter.strip())
             yield (
                 f'<li><button class="chip" type="button" aria-pressed="true" data-bucket="{bucket}" '
-                f'title="{escape(meaning)}">{letter}{bucket} {count}</button></li>'
+                f'title="{escape(meaning)}"><i class="{css_class(bucket)}" aria-hidden="true">{letter}</i>'
+                f"{bucket} {count}</button></li>"
             )
 
 
@@ -277,6 +282,10 @@ def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     for rule in row.rules:
         entered = f", {rule.entered} calls come to it" if row.calls else ""
         yield "rule", f"({rule.types}) {short_location(rule.location)}{entered}"
-    yield from page_lines(row).items()
-    if isinstance(row, MeasuredRow) and row.problem:
-        yield "problem", row.problem
+    facts = {"calls": counts_text(row.outcomes)}
+    if isinstance(row, MeasuredRow):
+        facts["results"] = counts_text(row.results)
+        facts["keywords"] = {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords]
+        facts["cost"] = ", ".join(_costs(row))
+        facts["problem"] = row.problem
+    yield from ((heading, text) for heading, text in facts.items() if text)

@@ -1,15 +1,14 @@
-"""The buckets of a coverage report, its rows, and their columns."""
+"""The buckets of a coverage report, and its rows."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 from dispatchkit.report.documents import Reported
 from dispatchkit.report.outcomes import OUTCOMES, UNDECIDED
-from dispatchkit.wording import format_bytes
 
 _NAMED = [one for one in OUTCOMES if one.bucket]
 # From the most to the least of what a type can have; the printed tables keep the order.
@@ -224,65 +223,6 @@ class Report(Reported):
         }
 
 
-Text = Callable[[Any], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One fact of a row.
-
-    Attributes
-    ----------
-    name : of the attribute of `Row` or `MeasuredRow`
-    heading : above it on the page; columns of one heading share a line
-    in_table : gives its words in tables of text, "" for nothing worth a word
-    on_page : the same on the page, which has room for more; None where it has no more
-    """
-
-    name: str
-    heading: str
-    in_table: Text
-    on_page: Text | None = None
-
-
-def _calls_of_several(row: Row) -> str:
-    return f"of {row.calls} calls {_counts_text(row)}" if len(row.outcomes) > 1 else ""
-
-
-def _counts_text(row: Row) -> str:
-    return ", ".join(f"{count} {bucket}" for bucket, count in row.outcomes.items())
-
-
-COLUMNS = (
-    Column("outcomes", "calls", _calls_of_several, _counts_text),
-    Column(
-        "results", "results", lambda row: "", lambda row: ", ".join(f"{n} {name}" for name, n in row.results.items())
-    ),
-    Column(
-        "takes_keywords",
-        "keywords",
-        lambda row: "not every keyword" if row.takes_keywords is False else "",
-        lambda row: {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords],
-    ),
-    Column("time_ratio", "cost", lambda row: "" if row.time_ratio is None else f"{row.time_ratio:.2g}x dense time"),
-    Column("densified", "cost", lambda row: f"{format_bytes(row.densified)} densified" if row.densified else ""),
-)
-
-
-def _columns_of(row: Row) -> list[Column]:
-    """Return the columns that a row has."""
-    return [column for column in COLUMNS if isinstance(row, MeasuredRow) or column.name in Row.__annotations__]
-
-
-def measurements(row: Row) -> list[str]:
-    """Return in words what was found of a function, as tables have it after its bucket."""
-    return [text for column in _columns_of(row) if (text := column.in_table(row))]
-
-
-def page_lines(row: Row) -> dict[str, str]:
-    """Return what the page says that was found of a function, by heading."""
-    texts_by_heading: dict[str, list[str]] = {}
-    for column in _columns_of(row):
-        if text := (column.on_page or column.in_table)(row):
-            texts_by_heading.setdefault(column.heading, []).append(text)
-    return {heading: ", ".join(texts) for heading, texts in texts_by_heading.items()}
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Return in words how often there is each of some names."""
+    return ", ".join(f"{count} {name}" for name, count in counts.items())

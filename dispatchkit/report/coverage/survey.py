@@ -178,12 +178,10 @@ class Verdict:
     def note(self) -> str:
         """What else is to be said: other types in the call, why nobody answers, on what it depends."""
         prediction = self.prediction
+        if self.bucket == "refused" and prediction.by is None:
+            return "; ".join(answer.reason or answer.what for answer in prediction.asked)
         if self.bucket == "refused":
-            return (
-                prediction.error
-                if prediction.by is not None
-                else "; ".join(answer.reason or answer.what for answer in prediction.asked)
-            )
+            return prediction.error
         return prediction.depends_on_values if self.bucket == UNDECIDED.name else ""
 
 
@@ -241,17 +239,14 @@ class Survey:
         """Return the row of an operation; made inside `measuring`."""
         place = (operation.name, operation.namespace, family(operation))
         calls = [(call, self.sort(call)) for call in dry_calls(operation)]
-        entries = rule_entries(
-            self.protocol, self.cls, operation, [rule for _, verdict in calls for rule in verdict.entered]
-        )
+        entries = self.rule_entries(operation, [rule for _, verdict in calls for rule in verdict.entered])
         if not calls:
             return Row(*place, "no array argument")
         bucket = typical((call.form, not call.keywords, verdict.bucket) for call, verdict in calls)
         deciding = next(verdict for _, verdict in calls if verdict.bucket == bucket)
-        others = dict.fromkeys(
-            type_name(cls) for cls in flatten(deciding.prediction.key) if cls not in (self.cls, type(None))
-        )
-        notes = [f"with {', '.join(others)}"] if others and self.cls in flatten(deciding.prediction.key) else []
+        types = list(flatten(deciding.prediction.key))
+        others = dict.fromkeys(type_name(cls) for cls in types if cls not in (self.cls, type(None)))
+        notes = [f"with {', '.join(others)}"] if others and self.cls in types else []
         notes += [deciding.note] if deciding.note else []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
@@ -262,10 +257,8 @@ class Survey:
         """Return how a sample call ends, inside `measuring`; of several samples the one that ends worst."""
         worst = self.verdicts.get(call)
         if worst is None:
-            each = [
-                Verdict(self._bucket_of(call, prediction), prediction)
-                for prediction in call.predictions(self.cls, self.memory)
-            ]
+            predictions = call.predictions(self.cls, self.memory)
+            each = [Verdict(self._bucket_of(call, prediction), prediction) for prediction in predictions]
             worst = self.verdicts[call] = max(each, key=lambda verdict: (rank(verdict.bucket), not verdict.is_certain))
         return worst
 
@@ -281,32 +274,24 @@ class Survey:
         return UNDECIDED.name if by.verdict == DEPENDS else outcome_of(by, self.cls).bucket
 
     def _bucket_of(self, call: DryCall, prediction: Prediction) -> str:
-        bucket = self._bucket(prediction)
-        promised = call.operation in self.closed and not any(call.form)
-        if promised and bucket not in FAULTS and not self._keeps(bucket, prediction):
-            return "plain result"
-        return bucket
-
-    def _keeps(self, bucket: str, prediction: Prediction) -> bool:
-        """Return whether a call gives the type again, as far as is known."""
-        known = [cls for cls in prediction.results if self.protocol.types.participates(cls)]
+        bucket, results = self._bucket(prediction), prediction.results
+        if call.operation not in self.closed or any(call.form) or bucket in FAULTS:
+            return bucket
+        # As far as is known, the call gives the type again.
+        known = [cls for cls in results if self.protocol.types.participates(cls)]
         related = any(issubclass(self.cls, result) or issubclass(result, self.cls) for result in known)
-        return bucket != "refused" and (not prediction.results or related)
+        return bucket if bucket != "refused" and (related or not results) else "plain result"
 
-
-def rule_entries(
-    protocol: DispatchProtocol, cls: type, operation: Overridable, entered: Iterable[Rule]
-) -> tuple[RuleEntry, ...]:
-    """Return all rules that a type has for an operation and its kinds, with how many calls come to each."""
-    counted = Counter(map(id, entered))
-    rules = [rule for rule in operation.rules_for_calls() if rule.serves(protocol.types.counts_as(cls))]
-    optional = [p for p in operation.parameters.signature.parameters.values() if p.default is not p.empty]
-    entries = []
-    for rule in rules:
-        takes = rule.takes.parameters.values()
-        names = {p.name for p in takes}
-        everything = any(p.kind is p.VAR_KEYWORD for p in takes)
-        keywords = tuple(p.name for p in optional if everything or p.name in names)
-        result = " or ".join(map(type_name, promise_of(rule.handler).classes))
-        entries.append(RuleEntry(rule.types_text, rule.location, keywords, result, counted[id(rule)]))
-    return tuple(entries)
+    def rule_entries(self, operation: Overridable, entered: Iterable[Rule]) -> tuple[RuleEntry, ...]:
+        """Return all rules that the type has for an operation and its kinds, with how many calls come to each."""
+        counted, types = Counter(map(id, entered)), self.protocol.types.counts_as(self.cls)
+        optional = [p for p in operation.parameters.signature.parameters.values() if p.default is not p.empty]
+        entries = []
+        for rule in (rule for rule in operation.rules_for_calls() if rule.serves(types)):
+            takes = rule.takes.parameters.values()
+            names = {p.name for p in takes}
+            everything = any(p.kind is p.VAR_KEYWORD for p in takes)
+            keywords = tuple(p.name for p in optional if everything or p.name in names)
+            result = " or ".join(map(type_name, promise_of(rule.handler).classes))
+            entries.append(RuleEntry(rule.types_text, rule.location, keywords, result, counted[id(rule)]))
+        return tuple(entries)

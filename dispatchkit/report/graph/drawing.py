@@ -19,6 +19,14 @@ from dispatchkit.report.graph.layout import Layout, arrange
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
 
+DOT_STYLES = {
+    "operation": "style=rounded",
+    "leaf": 'style="rounded,filled"',
+    "constant": 'style="rounded,dashed"',
+    "output": "shape=plaintext",
+    "more": "shape=plaintext",
+}
+
 
 @dataclass(frozen=True)
 class Box:
@@ -233,7 +241,16 @@ class Drawing:
     @property
     def dot(self) -> str:
         """The graph in the language of Graphviz."""
-        return _dot(self.picture)
+        lines = ["digraph {", "  node [shape=box, fontname=monospace]"]
+        for number, box in enumerate(self.picture.boxes):
+            label = r"\n".join(_escape(text) for text in (box.title, *box.lines))
+            lines.append(f'  {number} [label="{label}", {DOT_STYLES[box.sort]}]')
+        for arrow in self.picture.arrows:
+            label = f' [label="{_escape(arrow.label)}"]' if arrow.label else ""
+            lines.append(f"  {arrow.source} -> {arrow.target}{label}")
+        if self.picture.note:
+            lines.append(f'  label="{_escape(self.picture.note)}"')
+        return "\n".join([*lines, "}"])
 
     def save(self, path: str | Path) -> None:
         """Write the drawing to a file: SVG to ``.svg``, DOT to ``.dot`` and ``.gv``.
@@ -253,28 +270,6 @@ class Drawing:
     def __repr__(self) -> str:
         counts = {sort: sum(box.sort == sort for box in self.picture.boxes) for sort in ("operation", "leaf")}
         return f"<Drawing: {counts['operation']} operations, {counts['leaf']} leaves>"
-
-
-DOT_STYLES = {
-    "operation": "style=rounded",
-    "leaf": 'style="rounded,filled"',
-    "constant": 'style="rounded,dashed"',
-    "output": "shape=plaintext",
-    "more": "shape=plaintext",
-}
-
-
-def _dot(picture: Picture) -> str:
-    lines = ["digraph {", "  node [shape=box, fontname=monospace]"]
-    for number, box in enumerate(picture.boxes):
-        label = r"\n".join(_escape(text) for text in (box.title, *box.lines))
-        lines.append(f'  {number} [label="{label}", {DOT_STYLES[box.sort]}]')
-    for arrow in picture.arrows:
-        label = f' [label="{_escape(arrow.label)}"]' if arrow.label else ""
-        lines.append(f"  {arrow.source} -> {arrow.target}{label}")
-    if picture.note:
-        lines.append(f'  label="{_escape(picture.note)}"')
-    return "\n".join([*lines, "}"])
 
 
 def _escape(text: str) -> str:

@@ -203,20 +203,14 @@ def _error_text(error: BaseException) -> str:
 
 def _is_unanswered(operation: Overridable, call: CallEvent, error: BaseException) -> bool:
     """Return whether an error says that nobody answered a call."""
-    if isinstance(error, TypeError) and not _is_bound(operation, call):
-        return True
+    if isinstance(error, TypeError):
+        try:
+            operation.parameters.signature.bind(*call.args, **call.kwargs)
+        except TypeError:  # the signature does not allow the call
+            return True
     return (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
         isinstance(error, Undecomposable) and error.operation is operation
     )
-
-
-def _is_bound(operation: Overridable, call: CallEvent) -> bool:
-    """Return whether the signature of an operation allows a call."""
-    try:
-        operation.parameters.signature.bind(*call.args, **call.kwargs)
-    except TypeError:
-        return False
-    return True
 
 
 # How a call is answered, with what it means.
@@ -364,11 +358,10 @@ def _decide(record: TracedCall, call: CallEvent, chain: Chain | None, nobody: bo
 
 def _place_of(call: CallEvent) -> Place:
     """Return the place that led to a call: its own, or that of the nearest call around it."""
-    place: Place | None = call.began[3]
-    while place is None:
+    while call.began[3] is None:
         assert call.outer is not None  # which was noted, too
         call = call.outer
-        place = call.began[3]
+    place: Place = call.began[3]
     return place
 
 

@@ -103,10 +103,9 @@ class Trace(Observer):
         outer = call.outer
         while outer is not None and outer not in self._index:
             outer = outer.outer
-        if outer is None:
-            return trace_call(call, None, 0, self._origin)
-        parent = self._index[outer]
-        return trace_call(call, parent, self._made[parent].depth + 1, self._origin)
+        parent = None if outer is None else self._index[outer]
+        depth = 0 if parent is None else self._made[parent].depth + 1
+        return trace_call(call, parent, depth, self._origin)
 
     def on_start(self, call: CallEvent) -> None:
         """Note a call."""

@@ -128,16 +128,11 @@ def recorded_advice(
     chosen = cls or next((commonest for commonest, _ in counted.most_common(1)), None)
     if chosen is None:
         return Advice("the record", ())
+    known = tensor_protocol.operations
     events = [
-        Event(
-            tensor_protocol.operations[call.function],
-            call.arguments,
-            call.self_densified,
-            call.duration,
-            call.place,
-        )
+        Event(known[call.function], call.arguments, call.self_densified, call.duration, call.place)
         for call in dense
-        if call.asked is chosen and call.function in tensor_protocol.operations
+        if call.asked is chosen and call.function in known
     ]
     survey = Survey(tensor_protocol, chosen)
     with measuring():
@@ -295,8 +290,7 @@ class Summary:
         """Return the table in Markdown."""
         return "\n".join([*self._table().markdown(), "", *self._notes()]) + "\n"
 
-    def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+    _repr_markdown_ = to_markdown
 
 
 def _commonest(counts: Counter[str]) -> str:

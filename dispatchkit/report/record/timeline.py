@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -32,49 +32,6 @@ def lane_text(lane: Lane) -> str:
     """Name the thread, and the task in it."""
     _, thread, task = lane
     return f"{thread}, task {task}" if task else thread
-
-
-def timeline_page(calls: Sequence[TracedCall], dropped: int, details: Callable[[TracedCall], str]) -> str:
-    """Return the page of some calls.
-
-    Parameters
-    ----------
-    calls, dropped : that are shown, and how many are not
-    details : what is said of a call
-    """
-    begin = min((call.start for call in calls), default=0)
-    names: dict[str, int] = {}
-    lanes: dict[Lane, int] = {}
-    texts: dict[str, int] = {}
-    hows = [how for how in HOWS if any((call.how or "plain") == how for call in calls)]
-    rows = [
-        [
-            names.setdefault(call.name, len(names)),
-            call.start - begin,
-            call.duration,
-            call.depth,
-            lanes.setdefault(call.lane, len(lanes)),
-            hows.index(call.how or "plain"),
-            texts.setdefault(details(call), len(texts)),
-            int(bool(call.error)),
-            call.self_time,
-        ]
-        for call in calls
-    ]
-    data = {
-        "names": list(names),
-        "lanes": [lane_text(lane) for lane in lanes],
-        "hows": [[how, css_class(how)] for how in hows],
-        "texts": list(texts),
-        "calls": rows,
-    }
-    chips = "".join(
-        f'<li class="chip"><i class="{css_class(how)}" aria-hidden="true"></i>{escape(f"{how}: {HOWS[how]}")}</li>'
-        for how in hows
-    )
-    note = f"{dropped:,} later calls are not shown." if dropped > 0 else "All calls are shown."
-    title = f"{len(calls):,} call{'' if len(calls) == 1 else 's'}"
-    return filled_page("dispatchkit.report.record", {"title": title, "note": note, "chips": chips}, data, hows)
 
 
 def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
@@ -208,7 +165,39 @@ class Timeline:
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: it zooms, searches, and shows what is known of each call."""
-        return timeline_page(self._calls[:ON_PAGE], len(self._calls) - ON_PAGE, _details)
+        calls, dropped = self._calls[:ON_PAGE], len(self._calls) - ON_PAGE
+        names: dict[str, int] = {}
+        lanes: dict[Lane, int] = {}
+        texts: dict[str, int] = {}
+        hows = [how for how in HOWS if any((call.how or "plain") == how for call in calls)]
+        rows = [
+            [
+                names.setdefault(call.name, len(names)),
+                call.start - self._from,
+                call.duration,
+                call.depth,
+                lanes.setdefault(call.lane, len(lanes)),
+                hows.index(call.how or "plain"),
+                texts.setdefault(_details(call), len(texts)),
+                int(bool(call.error)),
+                call.self_time,
+            ]
+            for call in calls
+        ]
+        data = {
+            "names": list(names),
+            "lanes": [lane_text(lane) for lane in lanes],
+            "hows": [[how, css_class(how)] for how in hows],
+            "texts": list(texts),
+            "calls": rows,
+        }
+        chips = "".join(
+            f'<li class="chip"><i class="{css_class(how)}" aria-hidden="true"></i>{escape(f"{how}: {HOWS[how]}")}</li>'
+            for how in hows
+        )
+        note = f"{dropped:,} later calls are not shown." if dropped > 0 else "All calls are shown."
+        title = f"{len(calls):,} call{'' if len(calls) == 1 else 's'}"
+        return filled_page("dispatchkit.report.record", {"title": title, "note": note, "chips": chips}, data, hows)
 
     def save(self, path: str | Path) -> None:
         """Write the picture or the page to a file.
@@ -272,7 +261,7 @@ class Timeline:
         step = _round_step(self._span * 90 / (self._width - 2 * MARGIN))
         for tick in range(int(self._span // step) + 1):
             x = self._x(self._from + tick * step)
-            text = "0" if tick == 0 else _round_time(tick * step)
+            text = "0" if tick == 0 else format_time(tick * step, "g")
             yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
             if x + CHARACTER * len(text) < self._width:
                 yield f'<text class="faint" x="{x + 2:.1f}" y="{top - 3:.1f}">{text}</text>'
@@ -350,10 +339,3 @@ def _round_step(least: float) -> int:
     """Return the smallest of 1, 2, 5, 10, 20, ... that is not below a number."""
     power = int(10 ** math.floor(math.log10(max(least, 1.0))))
     return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
-
-
-def _round_time(nanoseconds: int) -> str:
-    for unit, size in (("s", 10**9), ("ms", 10**6), ("µs", 10**3)):
-        if nanoseconds >= size:
-            return f"{nanoseconds / size:g} {unit}"
-    return f"{nanoseconds} ns"
