@@ -141,6 +141,8 @@ def check_type(
 ) -> Conformance:
     """Check that a type computes what its dense form computes, by calling every operation in many ways.
 
+    A call that the type refuses is no failure, and dense fallbacks are none: `dk.coverage` reports what a type covers.
+
     Parameters
     ----------
     cls : the type
@@ -173,11 +175,6 @@ def check_type(
     ConformanceError : if a check fails; its text has each faulty handler with a small call and a program to paste
     TypeError : if the type is no array type or has no dense form, or a sample or an operation does not fit
     ValueError : if there are no samples, or `skip` or `checks` names no check
-
-    Notes
-    -----
-    A call that the type refuses is never a failure: `dk.coverage` reports how much a type covers. The calls are the
-    samples that each operation declares, and variations of them. Dense fallbacks are allowed.
 
     Examples
     --------

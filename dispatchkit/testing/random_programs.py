@@ -29,7 +29,7 @@ from dispatchkit.testing.instances import NEGATIVE, SPECIAL, vary
 from dispatchkit.testing.pasting import Writer
 from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, call_text, is_typed
 
-ROUNDS, EXAMPLES, STEPS = 5, 30, 6
+ROUNDS, EXAMPLES, STEPS = 4, 25, 6
 THOROUGH = 20  # times as many programs
 FITTED = 16  # ways to fit a call to an instance, of which one is drawn
 LARGEST = 200  # elements of what becomes an argument
@@ -67,7 +67,7 @@ def _operations(subject: Subject, without: set[Overridable]) -> list[Overridable
         targets = [target for target in (operation, *operation.kind.lineage()) if target in codes]
         own = [codes[target] for target in targets[:1]]
         new = any(code is not None and subject.lines.new_in(code) for code in own)
-        chosen += [operation] * (12 if new else 4 if operation in targets else 2 if targets else 1)
+        chosen += [operation] * (12 if new else 8 if operation in targets else 2 if targets else 1)
     return chosen
 
 
@@ -208,7 +208,7 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
     instances = [value for value in program.values if isinstance(value, subject.cls)]
     if not count or not instances:
         return None
-    instance = data.draw(st.sampled_from(instances))
+    instance = data.draw(st.sampled_from([*instances, *instances[-2:]]))  # rather what calls have given
     shape = tuple(instance.shape)
     seat = data.draw(st.integers(0, count - 1))
     alike = [value for value in program.values if tuple(value.shape) == shape] if data.draw(st.booleans()) else []
@@ -237,9 +237,9 @@ def _companion(described: Any, data: Any) -> Any:
     from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
 
     array = np.asarray(_array(described, data))
-    form = data.draw(st.sampled_from(["tensor", "tensor", "array", "number"]))
-    if form == "number" and array.size and not isinstance(described, np.ndarray):
-        return array.flat[0].item()
+    form = data.draw(st.sampled_from(["tensor", "tensor", "array", "number", "0-D tensor"]))
+    if form in ("number", "0-D tensor") and array.size and not isinstance(described, np.ndarray):
+        return array.flat[0].item() if form == "number" else _tensor(array.flat[0])
     return array if form == "array" else _tensor(array)
 
 
