@@ -21,8 +21,8 @@ from dispatchkit.tree import with_attributes
 Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]] | Any"
 DRAWS = 100  # of a strategy, from which those of new shapes and dtypes are kept
 KEPT = 12
-# Turns in which instances hold nan, infinities and zeros; and negative numbers alone.
-SPECIAL, NEGATIVE = -1, -2
+# Turns in which instances hold nan, infinities and zeros; negative numbers alone; and zeros alone.
+SPECIAL, NEGATIVE, ZERO = -1, -2, -3
 
 
 def anew(value: Any) -> Any:
@@ -67,7 +67,9 @@ def vary(value: Any, turn: int) -> Any:
     """Return an instance like another whose floating-point numbers are others, for each turn different ones."""
     if not turn:
         return value
-    change = {SPECIAL: _special, NEGATIVE: lambda x: -abs(x)}.get(turn, lambda x: x * (1 + turn / 4))
+    change = {SPECIAL: _special, NEGATIVE: lambda x: -abs(x), ZERO: lambda x: x * 0}.get(
+        turn, lambda x: x * (1 + turn / 4)
+    )
     return _reconstruct(with_variables(change, value))
 
 

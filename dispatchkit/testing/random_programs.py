@@ -25,7 +25,7 @@ from dispatchkit.testing.attribution import noting, rules_of
 from dispatchkit.testing.calls import fitted_samples, variations
 from dispatchkit.testing.differences import is_determined
 from dispatchkit.testing.findings import Failure, Subject
-from dispatchkit.testing.instances import NEGATIVE, SPECIAL, vary
+from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
 from dispatchkit.testing.pasting import Writer
 from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, call_text, is_typed
 
@@ -182,7 +182,7 @@ def _begin(subject: Subject, program: Program, data: Any) -> None:
 
     for _ in range(data.draw(st.integers(1, 2))):
         index = data.draw(st.integers(0, len(subject.samples()) - 1))
-        turn = data.draw(st.sampled_from([0, 0, 1, 2, SPECIAL, NEGATIVE]))
+        turn = data.draw(st.sampled_from([0, 0, 1, 2, SPECIAL, NEGATIVE, ZERO]))
         value = subject.sample(index)
         try:
             value = vary(value, turn)

@@ -13,9 +13,9 @@ from tests.testing.faults import six
 from tests.testing.faults.six import FAULTS, Bits, Diagonal, Hankel, Interval, Logs, Money
 
 SAMPLES: dict[type, list[Any]] = {
-    Hankel: [Hankel([1.0, 2.0, 3.0, 4.0, 6.0]), Hankel([0.5, -1.0, 2.0])],
+    Hankel: [Hankel([1.0, 2.0, 3.0, 4.0, 6.0]), Hankel([0.5, 0.0, 2.0])],
     Bits: [Bits.pack([True, False, True, True, True]), Bits.pack([False] * 5)],
-    Logs: [six.logs_of(dk.asarray([1.5, -2.0, 0.5])), six.logs_of(dk.asarray([[0.25]]))],
+    Logs: [six.logs_of(dk.asarray([1.5, -2.0, 0.5])), six.logs_of(dk.asarray([[0.25]])), Logs([0.0, 1.0], [0.0, 0.5])],
     Diagonal: [Diagonal([1.0, 2.0, 3.0]), Diagonal([2.0]), Diagonal([])],
     Interval: [Interval([1.0, -2.0], [1.5, 3.0])],
     Money: [Money([1.0, 2.5], "EUR"), Money([3.0, 0.5], "USD")],

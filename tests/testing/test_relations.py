@@ -244,3 +244,12 @@ def test_digits_are_shown_until_two_numbers_differ() -> None:
 
     problem = dk.coverage(Exact, samples=[Exact([0.0])])["exp"].problem  # type: ignore[attr-defined]
     assert problem.endswith(": 1.0000001999999999 instead of 1 at (0,)")
+
+
+def test_the_simplest_call_of_a_type_with_a_field_that_stays_is_found() -> None:
+    @dk.implements(dk.negative)
+    def negative(x: Signed, /) -> Any:
+        return Signed(x.signs, x.logs)
+
+    with pytest.raises(WrongCallError, match=r"logs=dk\.tensor\(np\.array\(\[1\.0, 2\.0\]"):
+        dk.verify(dk.negative, Signed(dk.asarray([1.0, -1.0]), dk.asarray([0.5, 0.25])))

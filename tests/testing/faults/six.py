@@ -104,11 +104,6 @@ def negative_in_the_memory(x: Hankel, /) -> Any:
     return Hankel(data)
 
 
-@fault(Hankel, dk.positive)
-def positive_shares_memory(x: Hankel, /) -> Any:
-    return Hankel(x.data)
-
-
 @fault(Hankel, dk.matrix_transpose)
 def transpose_changes_data(x: Hankel, /) -> Any:
     return Hankel(x.data[::-1])
@@ -292,11 +287,6 @@ def negative_twice(x: Logs, /) -> Logs:
     return Logs(dk.clone(x.signs), dk.clone(x.logs))
 
 
-@fault(Logs, dk.abs)
-def abs_shares_memory(x: Logs, /) -> Logs:
-    return Logs(dk.abs(x.signs), x.logs)
-
-
 @fault(Logs, dk.multiply)
 def multiply_detaches(x1: Logs, x2: Logs, /) -> Logs:
     return Logs(x1.signs * x2.signs, x1.logs + x2.logs.detach())
@@ -453,14 +443,29 @@ def negative_money(x: Money, /) -> Money:
     return Money(-x.amounts, x.currency)
 
 
+@dk.implements(dk.setitem)
+def assign_money(x: Money, key: Any, value: Any, /) -> None:
+    x.amounts[key] = value
+
+
+@fault(Money, dk.positive)
+def positive_shares_memory(x: Money, /) -> Money:
+    return Money(x.amounts, x.currency)
+
+
+@fault(Money, dk.real)
+def real_shares_memory_of_real_numbers(x: Money, /) -> Any:
+    return Money(x.amounts, x.currency) if x.dtype.kind == "f" else dk.decline("complex")
+
+
 @fault(Money, dk.negative)
 def currency_lost(x: Money, /) -> Money:
     return Money(-x.amounts, "")
 
 
-@fault(Money, dk.negative)
-def money_lost(x: Money, /) -> Any:
-    return -x.amounts
+@fault(Money, dk.flip)
+def flip_does_nothing(x: Money, /, *, axis: Any = None) -> Any:
+    return Money(dk.clone(x.amounts), x.currency)
 
 
 @fault(Money, dk.subtract)
