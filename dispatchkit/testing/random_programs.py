@@ -29,7 +29,7 @@ from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
 from dispatchkit.testing.pasting import Writer
 from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, call_text, is_typed
 
-ROUNDS, EXAMPLES, STEPS = 4, 25, 6
+ROUNDS, EXAMPLES, STEPS = 4, 25, 8
 THOROUGH = 20  # times as many programs
 FITTED = 16  # ways to fit a call to an instance, of which one is drawn
 LARGEST = 200  # elements of what becomes an argument
@@ -140,7 +140,7 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tu
         nonlocal count
         program = Program()
         _begin(subject, program, data)
-        for _ in range(data.draw(st.integers(1, STEPS))):
+        for _ in range(data.draw(st.sampled_from(range(STEPS, 0, -1)))):
             call = _next_call(subject, program, operations, data)
             if call is None:
                 continue
@@ -216,7 +216,7 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
     try:
         ways = list(islice(fitted_samples(operation, sample, shape, seats, unnamed=False), FITTED))
         ways += islice(variations(operation, ways[0], shape), FITTED)
-        sample = data.draw(st.sampled_from(ways))
+        sample = data.draw(st.sampled_from([*ways[:1] * 4, *ways]))
         arrays = [value for _, value in sample.arrays(operation.parameters)]
         others = [data.draw(st.sampled_from(alike)) if alike else _companion(value, data) for value in arrays]
     except (ValueError, TypeError, IndexError):

@@ -481,6 +481,8 @@ def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 @rule_for("tensordot")
 def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Sum over paired axes by a product of matrices, one pair for each element of the batch."""
+    if not (hasattr(x1, "shape") and hasattr(x2, "shape")):
+        return x1 * x2  # a number, which has no axes
     n1, n2 = ndim_of(x1), ndim_of(x2)
     if isinstance(axes, int):
         axes = (range(n1 - axes, n1), range(axes))

@@ -14,6 +14,7 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
 from dispatchkit.types.rules import bind_rule
 
@@ -414,6 +415,9 @@ def average_masked(
     x: Any, /, *, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
     """Average what is there with a weight that is there; missing where these weights sum to 0."""
+    participates = tensor_protocol.types.participates
+    if any(participates(type(one)) and not isinstance(one, (MaskedTensor, Tensor)) for one in (x, weights)):
+        return decline("an average of masked arrays with another type of arrays")
     if weights is None:
         weights = ops.ones_like(x.data)
     shares, known = (fit_weights(ops, part, x.shape, axis) for part in (parts(weights)[0], validity_of(weights)))

@@ -83,6 +83,7 @@ def test_zeros_are_the_product_with_zero_where_the_type_has_a_rule() -> None:
     assert dk.zeros_like(endless).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+@pytest.mark.filterwarnings("ignore::dispatchkit.errors.FieldWarning")
 def test_zeros_of_a_type_that_no_zero_fields_make_are_right() -> None:
     @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
     @dataclass

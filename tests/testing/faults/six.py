@@ -193,8 +193,11 @@ def any_bits(x: Bits, /) -> Any:
 
 
 @dk.implements(dk.count_nonzero)
-def count_bits(x: Bits, /) -> Any:
-    return dk.asarray(int(np.bitwise_count(x.data.numpy()).sum()))
+def count_bits(x: Bits, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis not in (None, 0, -1, (0,)):
+        return dk.decline("no axis of a vector")
+    count = int(np.bitwise_count(x.data.numpy()).sum())
+    return dk.asarray([count] if keepdims else count)
 
 
 @fault(Bits, dk.logical_not)
