@@ -18,7 +18,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
 from dispatchkit.testing.calls import TypeCall, with_arrays, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
-from dispatchkit.testing.pasting import Writer, code_of
+from dispatchkit.testing.pasting import Writer, call_code
 
 
 class Entered(Observer):
@@ -174,23 +174,9 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer)
         text = _check(subject, failure, ", ".join(map(writer.write, instances)), function)
         return writer.text([text, *_comments(failure)])
     names = {id(instance): writer.write(instance) for instance in instances}
-    call_code, dense = (_written_call(function, args, kwargs, writer, names, suffix) for suffix in ("", ".to_dense()"))
-    lines = [f"found = {call_code}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
+    given, dense = (call_code(call.operation, args, kwargs, names, on_dense) for on_dense in (False, True))
+    lines = [f"found = {given}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
     return writer.text(lines)
-
-
-def _written_call(
-    function: str, args: tuple[Any, ...], kwargs: dict[str, Any], writer: Writer, names: dict[int, str], suffix: str
-) -> str:
-    def written(value: Any) -> str:
-        if id(value) in names:
-            return names[id(value)] + suffix
-        if type(value) in (list, tuple) and any(id(member) in names for member in value):
-            inner = ", ".join(map(written, value))
-            return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
-        return code_of(value)
-
-    return f"{function}({', '.join([*map(written, args), *(f'{k}={written(v)}' for k, v in kwargs.items())])})"
 
 
 def _check(subject: Subject, failure: Failure, instances: str, function: str) -> str:

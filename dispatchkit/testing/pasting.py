@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 
 MOST = 60  # elements that a program spells out
@@ -37,6 +39,42 @@ def _elements(array: Any) -> str:
         return text or f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
     order = ", order='F'" if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous else ""
     return f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r}{order})"
+
+
+class TextOf:
+    """Prints as a text, in the place of an array."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def call_code(
+    operation: Overridable,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    names: Mapping[int, str],
+    on_dense: bool = False,
+) -> str:
+    """Return a call as it is written in a program.
+
+    Parameters
+    ----------
+    operation, args, kwargs : the call
+    names : of the values of the program, by identity
+    on_dense : whether it is made on dense forms
+    """
+
+    def text(_: str, value: Any) -> Any:
+        name = names.get(id(value))
+        suffix = ".to_dense()" if on_dense and type(value) is not Tensor else ""
+        return value if name is None else TextOf(f"{name}{suffix}")
+
+    args, kwargs = operation.parameters.replace(args, kwargs, text)
+    arguments = [*map(code_of, args), *(f"{key}={code_of(value)}" for key, value in kwargs.items())]
+    return f"dk.{operation.qualified_name.removeprefix('dispatchkit.')}({', '.join(arguments)})"
 
 
 class Writer:

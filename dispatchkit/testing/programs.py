@@ -45,7 +45,7 @@ from dispatchkit.testing.differences import (
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.instances import anew
-from dispatchkit.testing.pasting import Writer, code_of
+from dispatchkit.testing.pasting import TextOf, Writer, call_code
 
 T = TypeVar("T")
 types = tensor_protocol.types
@@ -264,26 +264,20 @@ class ProgramCall:
         except self.refusals:
             return None
 
+    def code(self, names: Mapping[int, str], on_dense: bool = False) -> str:
+        """Return the call as it is written in a program, as `call_code` writes it."""
+        return call_code(self.operation, self.args, self.kwargs, names, on_dense)
+
     def __str__(self) -> str:
         call = self.replace_arrays(_outline)
         written = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
         return f"{self.operation.qualified_name}({', '.join(written)})"
 
 
-class _Text:
-    """Prints as a text, in the place of an array."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _outline(value: Any) -> _Text:
+def _outline(value: Any) -> TextOf:
     """Return the type, shape and dtype of an array, another value as it is."""
     is_array = hasattr(value, "shape")
-    return _Text(f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if is_array else repr(value))
+    return TextOf(f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if is_array else repr(value))
 
 
 def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()) -> tuple[Any, Exception | None]:
@@ -503,26 +497,7 @@ def _program(call: ProgramCall) -> str:
     """Return a program that makes a call, and the same on dense forms."""
     writer = Writer()
     names = {id(value): writer.write(value) for value in call.arrays() if isinstance(value, Tensor) or is_typed(value)}
-    return writer.text([f"print({call_text(call, names, on_dense)})" for on_dense in (False, True)])
-
-
-def call_text(call: ProgramCall, names: Mapping[int, str], on_dense: bool = False) -> str:
-    """Return a call as it is written in a program.
-
-    Parameters
-    ----------
-    call : to be written
-    names : of the values of the program, by identity
-    on_dense : whether it is made on dense forms
-    """
-
-    def text(value: Any) -> Any:
-        name = names.get(id(value))
-        return value if name is None else _Text(f"{name}.to_dense()" if on_dense and is_typed(value) else name)
-
-    replaced = call.replace_arrays(text)
-    arguments = [*map(code_of, replaced.args), *(f"{key}={code_of(value)}" for key, value in replaced.kwargs.items())]
-    return f"dk.{call.operation.qualified_name.removeprefix('dispatchkit.')}({', '.join(arguments)})"
+    return writer.text([f"print({call.code(names, on_dense)})" for on_dense in (False, True)])
 
 
 def verify(program: Callable[..., T], *args: Any, **kwargs: Any) -> T:

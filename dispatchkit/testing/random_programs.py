@@ -27,7 +27,7 @@ from dispatchkit.testing.differences import is_determined
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
 from dispatchkit.testing.pasting import Writer
-from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, call_text, is_typed
+from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, is_typed
 
 ROUNDS, EXAMPLES, STEPS = 4, 25, 8
 THOROUGH = 20  # times as many programs
@@ -104,9 +104,15 @@ class Program:
             if id(value) not in self.names and (isinstance(value, Tensor) or is_typed(value)):
                 self.add(value, self.writer.write(value))
         name = f"y{len(self.lines) + 1}"
-        self.lines.append(f"{name} = {call_text(call, self.names)}")
+        self.lines.append(f"{name} = {call.code(self.names)}")
         dense, _ = call.on_dense()
-        result = call.make() if dense is None else call.check(dense)
+        try:
+            result = call.make() if dense is None else call.check(dense)
+        except WrongCallError:
+            raise
+        except Exception:
+            self.lines.pop()  # refused: it is no part of the program
+            raise
         for place, part in enumerate(result if isinstance(result, (tuple, list)) else [result]):
             if (is_typed(part) or type(part) is Tensor) and part.size <= LARGEST:
                 self.add(part, f"{name}[{place}]" if isinstance(result, (tuple, list)) else name)

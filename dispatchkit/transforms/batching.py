@@ -481,16 +481,16 @@ def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 @rule_for("tensordot")
 def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Sum over paired axes by a product of matrices, one pair for each element of the batch."""
-    if not (hasattr(x1, "shape") and hasattr(x2, "shape")):
-        return x1 * x2  # a number, which has no axes
     n1, n2 = ndim_of(x1), ndim_of(x2)
     if isinstance(axes, int):
         axes = (range(n1 - axes, n1), range(axes))
     first, second = ([part] if isinstance(part, int) else list(part) for part in axes)
     summed1, summed2 = normal_axes(tuple(first), n1, "tensordot"), normal_axes(tuple(second), n2, "tensordot")
-    shape1, shape2 = x1.shape, x2.shape
+    shape1, shape2 = (getattr(x, "shape", ()) for x in (x1, x2))  # a number has none
     if [shape1[i] for i in summed1] != [shape2[i] for i in summed2]:
         raise ValueError(f"tensordot: the paired axes of shapes {shape1} and {shape2} differ in length")
+    if not (hasattr(x1, "shape") and hasattr(x2, "shape")):
+        return xp.multiply(x1, x2).value
     free1 = [i for i in range(n1) if i not in summed1]
     free2 = [i for i in range(n2) if i not in summed2]
     length = prod(shape1[i] for i in summed1)

@@ -205,3 +205,10 @@ def test_a_batch_has_no_number_whatever_differentiates_it() -> None:
 def test_the_error_is_one_of_the_graph() -> None:
     with pytest.raises(AutogradError):
         func.grad(lambda x: float(x) * x)(X)
+
+
+def test_a_number_may_stand_in_a_tensordot_of_a_batch() -> None:
+    x = dk.asarray([[1.0, 2.0], [3.0, 4.0]], dtype="float32")
+    for function in (lambda x: dk.tensordot(x, 3, axes=0), lambda x: dk.tensordot(3, x, axes=0)):
+        result = dk.func.vmap(function)(x)
+        assert (result.tolist(), result.dtype) == ([[3.0, 6.0], [9.0, 12.0]], dk.float32)

@@ -17,14 +17,14 @@ NEEDS_AXES: list[Any] = [dk.cumulative_sum, dk.cumulative_prod, dk.sort, dk.args
 
 
 def results(function: Callable[..., Any], **axis: Any) -> list[float]:
-    """Return value, gradient, tangent and the value under vmap."""
+    """Return value, gradient, tangent, the value under vmap, and that without a graph."""
     x = dk.tensor(0.5, requires_grad=True)
     y = function(x, **axis)
     y.backward()
     _, tangent = dk.func.jvp(lambda v: function(v, **axis), (dk.tensor(0.5),), (dk.tensor(1.0),))
     (mapped,) = dk.func.vmap(lambda v: function(v, **axis))(dk.tensor([0.5]))
     assert y.shape == mapped.shape == ()
-    return [one.item() for one in (y, dk.asarray(x.grad), tangent, mapped)]
+    return [one.item() for one in (y, dk.asarray(x.grad), tangent, mapped, function(dk.tensor(0.5), **axis))]
 
 
 @pytest.mark.parametrize("function", REDUCTIONS, ids=lambda f: f.__name__)

@@ -198,3 +198,11 @@ def test_what_cannot_be_read_is_an_error(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err == f"drift: {path} is no file that drift --record wrote\n"
     assert main(["drift", "--baseline", str(tmp_path / "none.json")]) == 2
     assert "No such file" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("module")
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "missing" / "drift.json"
+    assert main(["drift", "user_types", "--record", str(path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "No such file or directory" in line

@@ -181,7 +181,7 @@ def test_relations_and_refusals_are_inherited() -> None:
     assert (types.refuses(Same), types.refuses(Other)) == ((), (LookupError,))
 
 
-@pytest.mark.parametrize("declared", ["nearly", -1.0, [1]])
+@pytest.mark.parametrize("declared", ["nearly", -1.0, [1], True, float("nan")])
 def test_a_relation_that_is_none_is_refused(declared: Any) -> None:
     text = r"array_type: relation=.* of .*Wrong is none; write 'equal' or 'unrelated', a tolerance such as 1e-3, a func"
     with pytest.raises(RegistrationError, match=text):

@@ -285,6 +285,8 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
                 return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
             return total(np.abs(x), axis=axis, keepdims=keepdims)
+        if not x.ndim and type(axis) is int and axis in (0, -1):  # which reductions take, and NumPy's norm does not
+            return norm_numpy(x.reshape(1), ord=ord, axis=0)
         # NumPy takes a float for an axis, too.
         if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int):
             return np.linalg.norm(x, ord, axis, keepdims)

@@ -87,7 +87,7 @@ def _checked_relation(declared: Any, name: str, by: str) -> Relation | None:
         return declared
     if isinstance(declared, str) and declared in RELATIONS:
         return RELATIONS[declared]
-    if isinstance(declared, (int, float)) and declared >= 0:
+    if isinstance(declared, (int, float)) and not isinstance(declared, bool) and declared >= 0:
         return Relation(tolerance=float(declared))
     if callable(declared):
         return Relation(declared)
