@@ -47,6 +47,7 @@ def programs(subject: Subject) -> Iterator[Failure | None]:
     if not is_available() or not (subject.relation.compared and usual):
         return
     wrong: set[Overridable] = set()
+    subject.lines.known.clear()  # so that the same programs run whatever was checked before
     for number in range(ROUNDS * (THOROUGH if subject.thorough else 1)):
         operations = _operations(subject, wrong)
         failure, count = _round(subject, operations, number) if operations else (None, 0)

@@ -269,6 +269,8 @@ def _is_basic(part: Any) -> bool:
 def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None = None) -> Any:
     if axis is None or x.axis != axis_of("take", x, axis) - 2:
         return decline("what is taken has no scales of its own")
+    if not ops.isdtype(indices.dtype, "integral"):
+        return decline("rows are chosen by an array of integers")
     scale = ops.take(x.scale, indices)
     return ops.take(x.data, indices, axis=axis) * (scale[..., None] if x.axis == -2 else scale)
 
