@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -246,12 +247,18 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     if not call.is_valid():  # there is nothing to compare with
         return False
     examined.calls.append(call)
-    with noting(subject), entering() as entered, subject.lines.noted() as lines:
+    with noting(subject), entering() as entered, _noted_lines(subject, call.operation) as lines:
         answered, failures = _looked_at(subject, call)
     if answered:
         examined.answered[call] = _novelty(subject, call, tuple(entered.rules), lines)
     examined.failures += failures
     return bool(entered.rules)
+
+
+def _noted_lines(subject: Subject, operation: Overridable) -> AbstractContextManager[set[Line]]:
+    """Note which lines of its own code a type enters where it has a rule for an operation or its kind."""
+    has_rule = any(not {*rule.types}.isdisjoint(subject.cls.__mro__) for rule in operation.rules_for_calls())
+    return subject.lines.noted() if has_rule else nullcontext(set())
 
 
 def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: set[Line]) -> Novelty | None:

@@ -82,12 +82,14 @@ class Program:
     lines : what it is written as
     writer : that has written what it begins with
     names : of the values, by identity
+    regular : the instances of which derivatives are compared: no results, which may be at a corner, as zeros are
     """
 
     values: list[Any] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     writer: Writer = field(default_factory=Writer)
     names: dict[int, str] = field(default_factory=dict)
+    regular: list[Any] = field(default_factory=list)
 
     def add(self, value: Any, name: str) -> None:
         """Take a value that further calls may have as an argument."""
@@ -191,17 +193,20 @@ def _begin(subject: Subject, program: Program, data: Any) -> None:
         index = data.draw(st.integers(0, len(subject.samples()) - 1))
         turn = data.draw(st.sampled_from([0, 0, 1, 2, SPECIAL, NEGATIVE, ZERO]))
         value = subject.sample(index)
+        is_regular = turn not in (SPECIAL, ZERO)
         try:
             value = vary(value, turn)
             if subject.from_dense is not None and data.draw(st.booleans()):
                 shape = data.draw(st.sampled_from([(), (1,), (3,), (2, 2), (2, 3), (0,), (2, 2, 2)]))
-                value = subject.from_dense(xp.asarray(_array(Draw(shape), data)))
+                value, is_regular = subject.from_dense(xp.asarray(_array(Draw(shape), data, ELEMENTS))), False
             subject.right_dense(value)
         except Exception:  # noqa: BLE001  # the type holds no such elements
             value = subject.sample(index)
         if data.draw(st.booleans()):
             value = with_variables(lambda x: xp.asarray(x).detach().requires_grad_(), value)
         program.add(value, program.writer.write(value))
+        if is_regular:
+            program.regular.append(value)
 
 
 def _next_call(subject: Subject, program: Program, operations: Sequence[Overridable], data: Any) -> ProgramCall | None:
@@ -212,20 +217,23 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
     assert isinstance(operation, DeclaredOperation)
     sample: Sample = data.draw(st.sampled_from(operation.samples))
     count = len(sample.arrays(operation.parameters))
-    instances = [value for value in program.values if isinstance(value, subject.cls)]
+    smooth = operation.differentiable and bool(program.regular) and data.draw(st.booleans())
+    values = program.regular if smooth else program.values
+    instances = [value for value in values if isinstance(value, subject.cls)]
     if not count or not instances:
         return None
     instance = data.draw(st.sampled_from([*instances, *instances[-2:]]))  # rather what calls have given
     shape = tuple(instance.shape)
     seat = data.draw(st.integers(0, count - 1))
-    alike = [value for value in program.values if tuple(value.shape) == shape] if data.draw(st.booleans()) else []
+    alike = [value for value in values if tuple(value.shape) == shape] if data.draw(st.booleans()) else []
     seats = None if alike else (seat,)
     try:
         ways = list(islice(fitted_samples(operation, sample, shape, seats, unnamed=False), FITTED))
         ways += islice(variations(operation, ways[0], shape), FITTED)
         sample = data.draw(st.sampled_from([*ways[:1] * 4, *ways]))
         arrays = [value for _, value in sample.arrays(operation.parameters)]
-        others = [data.draw(st.sampled_from(alike)) if alike else _companion(value, data) for value in arrays]
+        kinds = ELEMENTS[:1] if smooth else ELEMENTS
+        others = [data.draw(st.sampled_from(alike)) if alike else _companion(value, data, kinds) for value in arrays]
     except (ValueError, TypeError, IndexError):
         return None
     others[seat] = instance
@@ -235,15 +243,14 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
         return next(remaining) if isinstance(value, (Draw, np.ndarray)) else value
 
     args, kwargs = operation.parameters.replace(sample.args, sample.kwargs, fill)
-    smooth = operation.differentiable and sample.differentiable and data.draw(st.booleans())
-    return ProgramCall(operation, args, kwargs, smooth, (*REFUSALS, *subject.refusals))
+    return ProgramCall(operation, args, kwargs, smooth and sample.differentiable, (*REFUSALS, *subject.refusals))
 
 
-def _companion(described: Any, data: Any) -> Any:
+def _companion(described: Any, data: Any, kinds: Sequence[str]) -> Any:
     """Draw another argument than an instance: a plain tensor of what the call asks for, a NumPy array or a number."""
     from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
 
-    array = np.asarray(_array(described, data))
+    array = np.asarray(_array(described, data, kinds))
     form = data.draw(st.sampled_from(["tensor", "tensor", "array", "number", "0-D tensor"]))
     if form in ("number", "0-D tensor") and array.size and not isinstance(described, np.ndarray):
         return array.flat[0].item() if form == "number" else _tensor(array.flat[0])
@@ -255,14 +262,14 @@ def _tensor(array: Any) -> Any:
     return made.requires_grad_() if is_floating(made) else made
 
 
-def _array(described: Any, data: Any) -> Any:
-    """Return the elements of an array, drawn among some kinds."""
+def _array(described: Any, data: Any, kinds: Sequence[str]) -> Any:
+    """Return the elements of an array, of one of some kinds."""
     from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
 
     if not isinstance(described, Draw):
         return described
     elements = described.make(np.random.default_rng(data.draw(st.integers(0, 3))))
-    kind = data.draw(st.sampled_from(ELEMENTS))
+    kind = data.draw(st.sampled_from(kinds))
     if elements.dtype.kind != "f" or kind == "as declared":
         return elements
     if kind == "zeros and ones":

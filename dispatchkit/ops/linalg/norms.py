@@ -254,7 +254,8 @@ def norm(
     if axes is None or isinstance(axes, int) or len(axes) == 1:
         if isinstance(ord, str):
             raise ValueError(f"{norm.__name__}: ord={ord!r} is of matrices, found shape {tuple(x.shape)}, axis={axis}")
-        return xp.linalg.vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+        along = axes if x.ndim or axes not in (0, -1) else None  # as reductions take them
+        return xp.linalg.vector_norm(x, axis=along, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(
             f"{norm.__name__}: a norm of order {ord} is along one axis or two, found shape {tuple(x.shape)}, "
@@ -285,10 +286,8 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
                 return np.sqrt(total(x * x, axis=axis, keepdims=keepdims))
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
             return total(np.abs(x), axis=axis, keepdims=keepdims)
-        if not x.ndim and type(axis) is int and axis in (0, -1):  # which reductions take, and NumPy's norm does not
-            return norm_numpy(x.reshape(1), ord=ord, axis=0)
-        # NumPy takes a float for an axis, too.
-        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int):
+        # NumPy takes a float for an axis, too, and no axis of an array without axes.
+        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int) and (x.ndim or type(axis) is not int):
             return np.linalg.norm(x, ord, axis, keepdims)
     except REFUSED:
         pass

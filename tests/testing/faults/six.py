@@ -146,8 +146,8 @@ def sum_of_an_axis_by_numpy(x: Hankel, /, *, axis: Any = None, dtype: Any = None
 @fault(Hankel, dk.sum)
 def sum_of_an_axis_asks_values(x: Hankel, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     dense = x.to_dense()
-    if axis == -2 and float(dense[0, 0]) > 1e9:
-        return dk.zeros(x.n)
+    if axis == -2:
+        dense = dense + (float(dense[0, 0]) > 1e9)
     return dk.sum(dense, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
