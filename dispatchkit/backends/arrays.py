@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,6 +13,10 @@ from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 foreign: list[type] = []
+# Called with the name of a library when an array of it is first met.
+arrivals: list[Callable[[str], object]] = []
+# Whose kernels compute NumPy's arrays, the first that has one.
+engines: list[str] = ["numpy"]
 _fixed: dict[type, bool] = {}
 _libraries: dict[type, Any] = {}
 _adapters: dict[tuple[Any, Any], ForeignNamespace] = {}
@@ -253,11 +258,19 @@ def _library_of(array: Any) -> Any:
     return _libraries.setdefault(type(array), library)
 
 
+def kernels_of(xp: Any) -> Sequence[str]:
+    """Return the names by which kernels for the arrays of a namespace are declared, the first to be asked first."""
+    return engines if xp is numpy_namespace else (xp.__name__.partition(".")[0],)
+
+
 def _adapter(library: Any, device: Any) -> ForeignNamespace:
     try:
         return _adapters[library, device]
     except KeyError:
-        return _adapters.setdefault((library, device), ForeignNamespace(library, device))
+        adapter = _adapters.setdefault((library, device), ForeignNamespace(library, device))
+        for load in arrivals:
+            load(kernels_of(adapter)[0])
+        return adapter
 
 
 def _check_sharding(sharding: Any) -> None:

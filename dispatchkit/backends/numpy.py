@@ -1,40 +1,16 @@
-"""NumPy's functions in the form of the standard, without NumPy's Python layers; an engine may replace kernels."""
+"""NumPy's functions in the form of the standard, without NumPy's Python layers."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, wraps
+from collections.abc import Callable, Sequence
+from functools import cache
 from math import prod
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
-
-_replacements: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-
-def replaceable(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Let the table decide who computes a kernel; the kernel itself where a replacement returns `NotImplemented`."""
-
-    @wraps(kernel)
-    def chosen(*args: Any) -> Any:
-        replacement = _replacements.get(chosen)
-        if replacement is not None:
-            result = replacement(*args)
-            if result is not NotImplemented:
-                return result
-        return kernel(*args)
-
-    return chosen
-
-
-def replace_kernels(replacements: Mapping[Callable[..., Any], Callable[..., Any]]) -> None:
-    """Let other functions, of the same parameters, compute kernels in all threads; all other kernels compute again."""
-    global _replacements  # noqa: PLW0603  # one setting for all threads
-    _replacements = dict(replacements)
-
 
 # The stub of the reduction does not know its positional form.
 _sum: Callable[..., Any] = np.add.reduce
@@ -131,7 +107,6 @@ def add_at(out: Any, key: Any, value: Any) -> None:
     np.add.at(out, key, value)
 
 
-@replaceable
 def add_rows(out: Any, rows: Any, value: Any) -> bool:
     """Add rows to those of numbers from 0 on; return whether SciPy is installed, else nothing is done."""
     matrix_of = _sparse()

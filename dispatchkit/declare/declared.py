@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.backends.arrays import foreign, making_with, may_share_memory
+from dispatchkit.backends.arrays import foreign, kernels_of, making_with, may_share_memory
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
 from dispatchkit.declare.derivative import Derivative
 from dispatchkit.declare.docs import Facts
 from dispatchkit.declare.libraries import library_like, making_for
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.rules import Rules
 from dispatchkit.declare.samples import Sample
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.storage import Storage
@@ -75,6 +76,21 @@ class Axes(NamedTuple):
 Function = Callable[..., Any]
 
 
+class Kernel(NamedTuple):
+    """What computes an operation on the arrays of one library.
+
+    Attributes
+    ----------
+    forward : takes what the body takes, without the namespace; gives `NotImplemented` for a call that it leaves
+    rules : what gives the cotangents of the arguments; None where the operation's own rules do, or the library itself
+    gradients : the rules as they were declared
+    """
+
+    forward: Function
+    rules: Rules | None
+    gradients: Any
+
+
 class Implementation:
     """What computes an operation on raw arrays.
 
@@ -89,7 +105,7 @@ class Implementation:
     ----------
     arrays_only : whether the operation is of one or two arrays and nothing else; then its results have new memory
     by_library : what `on` has returned, by namespace
-    fast_path : whether a function that `def_numpy` declared computes NumPy arrays in place of the body
+    kernels : what computes the arrays of a library in place of the body, by its name
     """
 
     def __init__(
@@ -100,30 +116,53 @@ class Implementation:
         self.trusted = trusted
         self._copies = parameters.unary and kind.family is kinds.elementwise
         self.arrays_only = parameters.binary or self._copies
-        self.fast_path = False
         self.by_library: dict[Any, Function] = {}
+        self.kernels: dict[str, Kernel] = {}
         self._signature = parameters.signature
         # Name of the namespace's function that is the body on NumPy arrays.
         self._own = name if passthrough else None
 
     @cached_property
     def on_numpy(self) -> Function:
-        """What computes NumPy arrays: the namespace's own function where it takes the arguments of the body."""
+        """What computes NumPy arrays: a kernel, or the namespace's own function where it takes what the body takes."""
         function: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
-        if function is not None and _arguments_of(inspect.signature(function)) == _arguments_of(self._signature):
-            return function
-        return partial(self.body, numpy_namespace)
+        if function is None or _arguments_of(inspect.signature(function)) != _arguments_of(self._signature):
+            function = partial(self.body, numpy_namespace)
+        return self._over(numpy_namespace, function)
 
     @cached_property
     def kernel(self) -> Function:
-        """What computes NumPy arrays with every parameter left out."""
-        function = None if self._own is None else getattr(numpy_namespace, self._own, None)
-        return self._kernel(partial(self.body, numpy_namespace) if function is None else function)
+        """What computes NumPy arrays with every parameter left out.
 
-    def compute_on_numpy_by(self, fast: Function) -> None:
-        """Compute NumPy arrays by a function of the same parameters in place of the body."""
-        self.on_numpy, self.fast_path = fast, True
-        self.kernel = self._kernel(fast)
+        Whoever calls the kernel of one or two arrays takes the result to be new, so that a change of it reaches no
+        argument unseen. The bodies of this library are tested for it; what others return is copied.
+        """
+        function = None if self._own is None else getattr(numpy_namespace, self._own, None)
+        if not self.arrays_only:
+            whole: Function | None = None if self._own is None else numpy_namespace.whole.get(self._own)
+            return self.on_numpy if whole is None else self._over(numpy_namespace, whole)
+        compute = self._over(numpy_namespace, function or partial(self.body, numpy_namespace))
+        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copy_shared, compute)
+
+    def add_kernel(self, library: str, kernel: Kernel) -> None:
+        """Compute the arrays of a library by a kernel from now on."""
+        self.kernels[library] = kernel
+        self.choose_again()
+
+    def choose_again(self) -> None:
+        """Decide anew who computes."""
+        self.by_library.clear()
+        for name in ("on_numpy", "kernel"):
+            self.__dict__.pop(name, None)
+
+    def _over(self, xp: Any, compute: Function) -> Function:
+        """Return what computes arrays of a namespace by kernels, and by a function where none is for a call."""
+        for library in reversed(kernels_of(xp)):
+            if library in self.kernels:
+                forward = self.kernels[library].forward
+                # Those of this library for NumPy leave no call.
+                compute = forward if self.trusted and library == "numpy" else partial(_or_else, forward, compute)
+        return compute
 
     def on(self, xp: Any) -> Function:
         """Return what computes arrays of a namespace."""
@@ -131,7 +170,7 @@ class Implementation:
             return self.on_numpy
         compute = self.by_library.get(xp)
         if compute is None:
-            compute = self._passed_to(xp) or partial(self.body, xp)
+            compute = self._over(xp, self._passed_to(xp) or partial(self.body, xp))
             if self._copies and getattr(xp, "mutable", True):  # what cannot be changed may be one array
                 compute = partial(_in_new_memory, xp, compute)
             self.by_library[xp] = compute
@@ -142,16 +181,10 @@ class Implementation:
         function: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
         return function if function is not None and (self.arrays_only or _takes(function, self._signature)) else None
 
-    def _kernel(self, compute: Function) -> Function:
-        """Return the kernel where a function computes NumPy arrays.
 
-        Whoever calls the kernel of one or two arrays takes the result to be new, so that a change of it reaches no
-        argument unseen. The bodies of this library are tested for it; what others return is copied.
-        """
-        if not self.arrays_only:
-            whole: Function | None = None if self._own is None else numpy_namespace.whole.get(self._own)
-            return whole or self.on_numpy
-        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copy_shared, compute)
+def _or_else(forward: Function, otherwise: Function, /, *args: Any, **kwargs: Any) -> Any:
+    r = forward(*args, **kwargs)
+    return otherwise(*args, **kwargs) if r is NotImplemented else r
 
 
 def _arguments_of(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
@@ -245,19 +278,31 @@ class Declared(Overridable):
 
     @override
     def packed_state(self) -> dict[str, Any]:
-        fast = self.implementation.on_numpy if self.implementation.fast_path else None
+        kernels = self.implementation.kernels.items()
         return {
             **super().packed_state(),
             "forms": {array.name: array.form for array in self.parameters.arrays},
             "several": self.several,
             "rules": self.derivative.rules.declarations(),
-            "numpy": fast,
+            "kernels": {library: (kernel.forward, kernel.gradients) for library, kernel in kernels},
         }
 
     @property
     @override
     def source(self) -> Callable[..., Any]:
         return self.implementation.body
+
+    @override
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what a kernel or the body gives of a namespace and raw arrays of it."""
+        xp, *arguments = args
+        return self.implementation.on(xp)(*arguments, **kwargs)
+
+    @property
+    def base(self) -> type:
+        """The class of plain tensors."""
+        assert self.types.base is not None
+        return self.types.base
 
     @property
     def composite(self) -> bool:

@@ -25,8 +25,9 @@ from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, over
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Axes
 from dispatchkit.declare.docs import HELD, Facts, Gives, compose_docstring
+from dispatchkit.declare.kernels import define_kernel
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DeclaredOperation, define, define_numpy, store
+from dispatchkit.declare.operation import DeclaredOperation, define, store
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Operation
 from dispatchkit.errors import RegistrationError
@@ -288,8 +289,8 @@ def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
                 store(entry, kind, of, rule)
             else:
                 entry.derivative.rules.partials[of[0]] = rule
-    if state["numpy"] is not None:
-        define_numpy(entry, state["numpy"])
+    for library, (forward, gradients) in state["kernels"].items():
+        define_kernel(entry, library, forward, gradients)
     entry.rules_changed()
     entry.changed = changed
 
@@ -348,7 +349,7 @@ def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, e
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
     for kind in ("partial", "transpose", "vjp", "jvp"):
         setattr(call, f"def_{kind}", partial(define, entry, kind))
-    call.def_numpy = partial(define_numpy, entry)
+    call.def_kernel = partial(define_kernel, entry)
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

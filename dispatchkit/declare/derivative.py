@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, is_inexact, making_with, namespace_of
+from dispatchkit.backends.arrays import foreign, is_inexact, kernels_of, making_with, namespace_of
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rule, Rules
@@ -40,15 +41,25 @@ class VjpPlan:
     saves_specs : whether a rule reads shape and dtype of an argument alone
     """
 
-    def __init__(self, name: str, parameters: Parameters, derivatives: Rules, several: bool) -> None:
+    def __init__(
+        self, name: str, parameters: Parameters, derivatives: Rules, several: bool, others: Sequence[Rules] = ()
+    ) -> None:
+        """Read rules.
+
+        Parameters
+        ----------
+        name, parameters, several : of the operation
+        derivatives : its rules
+        others : further rules for the same calls, those of its kernels, for which a call is saved as well
+        """
         names = [p.name for p in parameters.arrays]
         rules = [derivatives.for_argument(parameter) for parameter in names]
-        read = frozenset[str]().union(*(rule.reads for rule in rules if rule is not None))
-        specs = frozenset[str]().union(*(rule.specs for rule in rules if rule is not None))
+        every = [[each.for_argument(parameter) for each in (derivatives, *others)] for parameter in names]
+        of_each = [frozenset[str]().union(*(rule.reads for rule in row if rule is not None)) for row in every]
+        read = frozenset[str]().union(*of_each)
+        specs = frozenset[str]().union(*(rule.specs for row in every for rule in row if rule is not None))
         self.keeps = tuple(parameter in read for parameter in names)
-        self.reads = tuple(
-            tuple(parameter in rule.reads if rule is not None else False for parameter in names) for rule in rules
-        )
+        self.reads = tuple(tuple(parameter in reads for parameter in names) for reads in of_each)
         self.keeps_output = "y" in read
         self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
@@ -116,7 +127,10 @@ class VjpPlan:
         """
         arrays = self._parameters.arrays
         if self._of_all is not None:
-            by_name = dict(zip(self._of_all.of, self._of_all.pull(xp, g, y, *saved, **kwargs), strict=True))
+            of_all = self._of_all.pull(xp, g, y, *saved, **kwargs)
+            if of_all is NotImplemented:
+                return [of_all]
+            by_name = dict(zip(self._of_all.of, of_all, strict=True))
             return [by_name[p.name] for p in arrays]
         cotangents: list[Any] = []
         for p, pull in zip(arrays, self.pulls, strict=True):
@@ -241,14 +255,14 @@ def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -
     return pull_raw
 
 
-def raw_values(value: Any) -> Any:
-    """Return a saved argument with raw arrays for its tensors."""
+def raw_values(value: Any, others: Mapping[int, Any] = MappingProxyType({})) -> Any:
+    """Return an argument with raw arrays for its tensors: their own, or others by what tells the tensors apart."""
     if isinstance(value, Storage):
-        return value.array
+        return others.get(id(value), value.array)
     if type(value) is list:
-        return [raw_values(member) for member in value]
+        return [raw_values(member, others) for member in value]
     if type(value) is tuple:
-        return tuple([raw_values(member) for member in value])
+        return tuple([raw_values(member, others) for member in value])
     return value
 
 
@@ -286,6 +300,7 @@ class Derivative:
     Attributes
     ----------
     rules : as they were declared
+    kernels : those of kernels, by the library whose raw arrays they are for
     trusted : whether the rules are of this library, which tests that they keep no gradient, and that what they give is
         new or shows the cotangent's memory
     pull_raw : computes the raw cotangents of a recorded call's inputs
@@ -299,26 +314,51 @@ class Derivative:
         self.parameters = parameters
         self.several = several
         self.rules = Rules()
+        self.kernels: dict[str, Rules] = {}
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
         self._plan: VjpPlan | None = None
+        self._kernel_plans: dict[str, VjpPlan] = {}
         self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
 
     def forget_plan(self) -> None:
         """Read the rules anew for the calls to come."""
         self._plan = None
+        self._kernel_plans = {}
         self.pull_raw = self._first_pull
 
     def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
         """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
-        self.pull_raw = self.plan.pull_raw
+        self.pull_raw = self._pull_by_kernel if self.kernels else self.plan.pull_raw
         return self.pull_raw(node, g)
+
+    def _pull_by_kernel(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents by the rules of a kernel, by those of the operation where it leaves a call."""
+        cotangents = self.kernel_cotangents(node, g)
+        return self.plan.pull_raw(node, g) if cotangents is None else cotangents
+
+    def kernel_cotangents(self, node: Any, g: Any) -> Sequence[Any] | None:
+        """Return the raw cotangents by the rules of a kernel, None where none is for this call."""
+        for library in kernels_of(namespace_of(_first_of(g))):
+            if library in self.kernels:
+                plan = self._kernel_plans.get(library)
+                if plan is None:
+                    rules = self.kernels[library].over(self.rules)
+                    plan = self._kernel_plans[library] = self._read(rules)
+                cotangents = plan.pull_raw(node, g)
+                if not any(cotangent is NotImplemented for cotangent in cotangents):
+                    return cotangents
+        return None
 
     @property
     def plan(self) -> VjpPlan:
         """What follows from the rules, read once."""
         if self._plan is None:
-            self._plan = VjpPlan(self.qualified_name, self.parameters, self.rules, self.several)
+            self._plan = self._read(self.rules)
         return self._plan
+
+    def _read(self, rules: Rules) -> VjpPlan:
+        every = [self.rules, *self.kernels.values()]
+        return VjpPlan(self.qualified_name, self.parameters, rules, self.several, every)
 
     @property
     def keeps_output(self) -> bool:
@@ -328,7 +368,9 @@ class Derivative:
     def save_call(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tracked: Sequence[bool]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a call as the rules of the tracked parameters need them."""
+        """Return the arguments of a call as the rules of the tracked parameters need them; all where there is none."""
+        if not self.rules:
+            return args, dict(kwargs)
         saved, keywords = list(args), dict(kwargs)
         for p, keep in zip(self.parameters.arrays, self.plan.needs(tracked), strict=True):
             if keep:

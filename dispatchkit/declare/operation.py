@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from typing_extensions import override
 
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
-from dispatchkit.declare.declared import AROUND, Declared
+from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.rules import Rule, RuleKind
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
@@ -23,7 +22,7 @@ from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Layout, flatten, signature_of
+from dispatchkit.protocol.parameters import Form, Key, Layout, flatten
 
 # Axes that are longer stand as one of these lengths, of which no sum and no product is another one.
 LONGEST = 16
@@ -217,17 +216,3 @@ def store_numbers(entry: Declared, kind: RuleKind, numbers: tuple[Any, ...]) -> 
         )
     entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
     entry.rules_changed()
-
-
-def define_numpy(entry: Declared, fast: Callable[..., Any], /) -> Callable[..., Any]:
-    """Compute NumPy arrays by a function that takes what the body takes, without the namespace."""
-    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
-    actual = signature_of(fast, "def_numpy").parameters.values()
-    if [(p.name, p.kind, p.default) for p in actual] != [(p.name, p.kind, p.default) for p in wanted]:
-        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
-        raise RegistrationError(
-            f"{fast.__name__} cannot compute {entry.qualified_name} on NumPy arrays: write def {fast.__name__}{right}"
-        )
-    entry.implementation.compute_on_numpy_by(fast)
-    entry.rules_changed()
-    return fast

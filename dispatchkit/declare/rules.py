@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from types import CodeType
 from typing import Any, Literal, TypeAlias
@@ -257,6 +257,10 @@ class Rules:
         for name in rule.of:
             table.pop(name, None)  # so that the rules stay in the order of their declaration
             table[name] = rule
+
+    def over(self, others: Rules) -> Rules:
+        """Return these rules, and others for the arguments that these are not for."""
+        return replace(others, vjps={**others.vjps, **self.vjps})
 
     def of_all(self) -> Rule | None:
         """Return the rule that gives the cotangents of all arguments, None where each has its own."""

@@ -83,10 +83,18 @@ class Operation(Protocol[P, R_co]):
         rule : of the only array parameter, or the name of the parameter that the decorated rule is for
         """
 
-    def def_numpy(self, fast: Callable[..., Any], /) -> Callable[..., Any]:
-        """Declare what computes NumPy arrays in place of the body: the same results by a fast path.
+    def def_kernel(
+        self, library: str, forward: Callable[..., Any] | None = None, /, gradients: Any = None
+    ) -> Callable[..., Any]:
+        """Declare what computes the arrays of one library in place of the body.
 
         Parameters
         ----------
-        fast : takes the parameters of the operation
+        library : ``"numpy"``, ``"torch"``, ``"jax"``, ``"cupy"``, ...; ``"numba"`` for NumPy's arrays where
+            `dispatchkit.nn.set_engine` asks for it
+        forward : takes the parameters of the operation, arrays of the library among them; `NotImplemented` leaves a
+            call to the body. Without it, a decorator is returned
+        gradients : gives the cotangents of the array arguments, as the rule of `def_vjp` that names all of them; or a
+            rule for each argument, by its name. `NotImplemented` leaves a call to the operation's rules. By default
+            PyTorch, and JAX in `jax.jit`, differentiate `forward` themselves; with other libraries the rules hold
         """

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Literal
 
-from dispatchkit.backends.numpy import replace_kernels
+from dispatchkit.declare.kernels import use_engine
 
 Engine = Literal["numpy", "numba"]
 # One setting for all threads, as the default dtype.
 _engine: Engine = "numpy"
-
-# Loads Numba, which is optional.
-COMPILED = "dispatchkit.nn.functional.compiled"
 
 
 def get_engine() -> Engine:
@@ -57,11 +53,9 @@ def set_engine(engine: Engine, /) -> None:
     'numpy'
     """
     global _engine  # noqa: PLW0603  # one setting for all threads
-    kernels = {}
     if engine == "numba":
         try:
-            import_module("numba")
-            kernels = import_module(COMPILED).KERNELS
+            import numba  # noqa: F401, PLC0415  # optional dependency
         except ImportError as error:
             raise ImportError(
                 "set_engine: the engine 'numba' needs a library of that name, which is not installed: "
@@ -69,5 +63,5 @@ def set_engine(engine: Engine, /) -> None:
             ) from error
     elif engine != "numpy":
         raise ValueError(f"set_engine: engine must be 'numpy' or 'numba', found {engine!r}")
-    replace_kernels(kernels)
+    use_engine(engine)
     _engine = engine

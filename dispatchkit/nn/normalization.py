@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm
+from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
@@ -320,14 +320,7 @@ class RMSNorm(LastAxes):
         Array
             Array of the shape of `x`.
         """
-        count = len(self.normalized_shape)
-        if tuple(x.shape[len(x.shape) - count :]) != self.normalized_shape:
-            wanted = ", ".join(map(str, self.normalized_shape))
-            raise ValueError(f"RMSNorm: x must have shape (..., {wanted}), found {tuple(x.shape)}")
-        eps = tensor_namespace.finfo(x.dtype).eps if self.eps is None else self.eps
-        squares = tensor_namespace.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True)
-        y = x * tensor_namespace.rsqrt(squares + eps)
-        return y if self.weight is None else y * self.weight
+        return rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
 
 class GroupNorm(Affine):

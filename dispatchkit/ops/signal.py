@@ -74,7 +74,7 @@ def _size(x: Any) -> float:
     return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
 
 
-@convolve.def_numpy
+@convolve.def_kernel("numpy")
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function; products of complex infinities are those of the body."""
     if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
@@ -239,7 +239,7 @@ def interp(
     return xp.reshape(y, shape)
 
 
-@interp.def_numpy
+@interp.def_kernel("numpy")
 def interp_numpy(
     x: Any,
     points: Any,

@@ -160,7 +160,10 @@ def test_dropout_between_layers_is_for_training_alone() -> None:
         (lambda: nn.LSTM(2, 3, dropout=2.0), "LSTM: dropout must be from 0 to 1, found 2.0"),
         (lambda: nn.GRU(0, 3), "GRU: input_size must be at least 1, found 0"),
         (lambda: nn.MultiheadAttention(5, 2), "embed_dim=5 must be divisible by num_heads=2"),
-        (lambda: nn.RMSNorm(3)(dk.ones((3, 2))), r"RMSNorm: x must have shape \(\.\.\., 3\), found \(3, 2\)"),
+        (
+            lambda: nn.RMSNorm(3)(dk.ones((3, 2))),
+            r"rms_norm: argument 'x' has shape \(3, 2\), expected \(\.\.\., 3\) for normalized_shape=\(3,\)",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(call: Any, message: str) -> None:

@@ -1,4 +1,4 @@
-"""Fast paths for NumPy arrays: declared by `def_numpy`, taken, and with the results of the body."""
+"""Fast paths for NumPy arrays: declared by `def_kernel`, taken, and with the results of the body."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ PRODUCTS = ("einsum", "tensordot")
 
 def fast_paths() -> Iterator[Any]:
     for name, entry in OPERATIONS.items():
-        if entry.implementation.fast_path:
+        if "numpy" in entry.implementation.kernels:
             further = [*FURTHER.get(entry.name, ()), *APART.get(entry.name, ()), *UNUSUAL.get(entry.name, ())]
             further += REDUCED if entry.kind.family is kinds.reduction else ()
             for index, call in enumerate([*entry.samples, *further]):
@@ -225,7 +225,7 @@ def same(entry: DeclaredOperation, args: list[Any], kwargs: dict[str, Any], said
         npt.assert_allclose(one, other, rtol=close, atol=least, equal_nan=True, strict=True, err_msg=said)
 
 
-FIRST = [pytest.param(entry, id=name) for name, entry in OPERATIONS.items() if entry.implementation.fast_path]
+FIRST = [pytest.param(entry, id=name) for name, entry in OPERATIONS.items() if "numpy" in entry.implementation.kernels]
 
 
 @pytest.mark.parametrize("entry", FIRST)
@@ -252,7 +252,7 @@ def test_a_fast_path_is_taken(entry: DeclaredOperation) -> None:
 
 def test_an_operation_has_one_fast_path() -> None:
     """It is declared, or the method of the namespace; a declared one may leave rare calls to that method."""
-    declared = {entry.name for entry in OPERATIONS.values() if entry.implementation.fast_path}
+    declared = {entry.name for entry in OPERATIONS.values() if "numpy" in entry.implementation.kernels}
     assert declared & set(vars(NumpyNamespace)) == {"floor_divide"}
     assert declared >= {*APART, *UNUSUAL}
 
@@ -301,7 +301,7 @@ def test_a_fast_path_computes_plain_tensors_alone() -> None:
         taken.append("body")
         return x / 2**times
 
-    @halved.def_numpy
+    @halved.def_kernel("numpy")
     def halved_numpy(x: Any, /, *, times: int = 1) -> Any:
         taken.append("NumPy")
         return x / 2**times
@@ -322,7 +322,7 @@ def test_a_fast_path_declared_after_a_call_counts_from_the_next() -> None:
         return x + 1
 
     assert marked(dk.zeros(1)).tolist() == [1.0]
-    marked.def_numpy(lambda x, /: x + 2)
+    marked.def_kernel("numpy", lambda x, /: x + 2)
     assert marked(dk.zeros(1)).tolist() == [2.0]
 
 
@@ -332,7 +332,7 @@ def test_the_result_of_a_users_fast_path_shares_no_memory_unseen() -> None:
         return x + 0
 
     same.def_partial(lambda xp, y, x: 1)
-    same.def_numpy(lambda x, /: x)
+    same.def_kernel("numpy", lambda x, /: x)
     x = dk.zeros(2)
     y = same(x)
     y += 1
@@ -348,9 +348,10 @@ def test_a_fast_path_takes_the_parameters_of_the_operation() -> None:
         return x + by
 
     with pytest.raises(RegistrationError) as info:
-        shifted.def_numpy(without_default)
+        shifted.def_kernel("numpy", without_default)
     assert str(info.value) == (
-        "without_default cannot compute tests.shifted on NumPy arrays: write def without_default(x, /, *, by=1.0)"
+        "def_kernel: without_default cannot compute tests.shifted on the arrays of numpy: write "
+        "def without_default(x, /, *, by=1.0)"
     )
     assert shifted(dk.zeros(1)).tolist() == [1.0]
 

@@ -24,6 +24,7 @@ from dispatchkit.declare.compiled.template import (
     unpack_lines,
 )
 from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Declared
+from dispatchkit.declare.kernels import has_own_flow, through_kernels
 from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
 from dispatchkit.declare.random_state import overseen
@@ -109,6 +110,8 @@ def default_implementation(operation: Declared, key: Key, cls: type) -> Function
     elif parameters.positional > 1 and "tensor" in places and not making:
         last = max(i for i, place in enumerate(places) if place != "scalar")
         implementation = _by_place(operation, cls, general, places[: last + 1])
+    if has_own_flow(operation):
+        implementation = through_kernels(operation, cls, implementation)
     if operation.kind is kinds.random:
         implementation = overseen(operation, implementation)
     return numbers_only(operation, implementation, key)

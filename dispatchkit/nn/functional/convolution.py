@@ -45,19 +45,19 @@ class Product:
 
     def convolve(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Return the product of images and a weight, and a bias of shape (O,) added."""
-        rows, columns, groups, images = self.rows, self.columns, self.groups, _as_images(x)
+        rows, columns, groups, images = self.rows, self.columns, self.groups, as_images(x)
         if xp is numpy_namespace:
-            return _like(x, convolved(images, weight, bias, rows, columns, groups))
+            return like(x, convolved(images, weight, bias, rows, columns, groups))
         o = weight.shape[0]
         k = weight.shape[1] * rows.kernel * columns.kernel
         matrices = xp.reshape(weight, (groups, o // groups, k))
         y = xp.matmul(matrices, self._side_by_side(xp, images))
         y = xp.reshape(y, (images.shape[0], o, rows.count, columns.count))
-        return _like(x, y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))))
+        return like(x, y if bias is None else xp.add(y, xp.reshape(bias, (o, 1, 1))))
 
     def spread(self, xp: Any, g: Any, weight: Any, bias: Any = None) -> Any:
         """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias (C,) added."""
-        rows, columns, groups, cotangents = self.rows, self.columns, self.groups, _as_images(g)
+        rows, columns, groups, cotangents = self.rows, self.columns, self.groups, as_images(g)
         n, o = cotangents.shape[:2]
         shape = (n, weight.shape[1] * groups, rows.length, columns.length)
         if xp is numpy_namespace:
@@ -69,11 +69,11 @@ class Product:
             windows = xp.reshape(windows, (n, shape[1], rows.kernel * columns.kernel, rows.count, columns.count))
             parts = [windows[:, :, index, ...] for index in range(windows.shape[2])]
             y = summed_windows(xp, parts, shape, windows.dtype, rows, columns)
-        return _like(g, y if bias is None else xp.add(y, xp.reshape(bias, (shape[1], 1, 1))))
+        return like(g, y if bias is None else xp.add(y, xp.reshape(bias, (shape[1], 1, 1))))
 
     def gradient_of_weight(self, xp: Any, g: Any, x: Any) -> Any:
         """Return a weight: the sum, over the windows of images, of each times what `g` has there."""
-        rows, columns, groups, cotangents, images = self.rows, self.columns, self.groups, _as_images(g), _as_images(x)
+        rows, columns, groups, cotangents, images = self.rows, self.columns, self.groups, as_images(g), as_images(x)
         n, o = cotangents.shape[:2]
         shape = (o, images.shape[1] // groups, rows.kernel, columns.kernel)
         if xp is numpy_namespace:
@@ -92,12 +92,12 @@ class Product:
         return xp.reshape(elements, (n, self.groups, k, rows.count * columns.count))
 
 
-def _as_images(x: Any) -> Any:
+def as_images(x: Any) -> Any:
     """Return images of shape (N, C, H, W), of a single one as well."""
     return x if x.ndim == 4 else x[None, ...]
 
 
-def _like(x: Any, y: Any) -> Any:
+def like(x: Any, y: Any) -> Any:
     """Return images (N, C, H, W) as a single one where `x` is one."""
     return y if x.ndim == 4 else y[0, ...]
 
@@ -160,10 +160,10 @@ def conv2d(
     >>> dk.nn.functional.conv2d(x, dk.ones((1, 1, 2, 2)), dk.asarray([0.5]))
     tensor([[[12.5000, 16.5000]]])
     """
-    return _product(x, weight, bias, stride, padding, dilation, groups).convolve(xp, x, weight, bias)
+    return product_of(x, weight, bias, stride, padding, dilation, groups).convolve(xp, x, weight, bias)
 
 
-def _product(x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Product:
+def product_of(x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Product:
     """Return the product that a call computes, once its arguments fit.
 
     Raises
@@ -249,24 +249,24 @@ def padding_of(
 
 @conv2d.def_vjp("x")
 def conv2d_vjp_x(xp, g, x, weight, stride, padding, dilation, groups):
-    product = _product(x, weight, None, stride, padding, dilation, groups)
+    product = product_of(x, weight, None, stride, padding, dilation, groups)
     return product.spread(xp, g, conjugate(xp, weight))
 
 
 @conv2d.def_vjp("weight")
 def conv2d_vjp_weight(xp, g, x, weight, stride, padding, dilation, groups):
-    product = _product(x, weight, None, stride, padding, dilation, groups)
+    product = product_of(x, weight, None, stride, padding, dilation, groups)
     return product.gradient_of_weight(xp, g, conjugate(xp, x))
 
 
 @conv2d.def_jvp("x")
 def conv2d_jvp_x(xp, t, weight, stride, padding, dilation, groups):
-    return _product(t, weight, None, stride, padding, dilation, groups).convolve(xp, t, weight)
+    return product_of(t, weight, None, stride, padding, dilation, groups).convolve(xp, t, weight)
 
 
 @conv2d.def_jvp("weight")
 def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
-    return _product(x, t, None, stride, padding, dilation, groups).convolve(xp, x, t)
+    return product_of(x, t, None, stride, padding, dilation, groups).convolve(xp, x, t)
 
 
 @function(
@@ -396,11 +396,11 @@ def conv_transpose2d(
     >>> dk.nn.functional.conv_transpose2d(x, dk.asarray([[[[1.0, 10.0, 100.0]]]]), stride=(1, 2))
     tensor([[[  1.,  10., 102.,  20., 200.]]])
     """
-    product = _transposed_product(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    product = transposed_product_of(x, weight, bias, stride, padding, output_padding, groups, dilation)
     return product.spread(xp, x, weight, bias)
 
 
-def _transposed_product(
+def transposed_product_of(
     x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, output_padding: Pair, groups: int, dilation: Pair
 ) -> Product:
     """Return the product whose transpose a call computes, once its arguments fit.
@@ -472,32 +472,32 @@ def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, mo
 
 @conv_transpose2d.def_vjp("x")
 def conv_transpose2d_vjp_x(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
-    product = _transposed_product(x, weight, None, stride, padding, output_padding, groups, dilation)
+    product = transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation)
     return product.convolve(xp, g, conjugate(xp, weight))
 
 
 @conv_transpose2d.def_vjp("weight")
 def conv_transpose2d_vjp_weight(xp, g, x, weight, stride, padding, output_padding, groups, dilation):
-    product = _transposed_product(x, weight, None, stride, padding, output_padding, groups, dilation)
+    product = transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation)
     return product.gradient_of_weight(xp, conjugate(xp, x), g)
 
 
 @conv_transpose2d.def_jvp("x")
 def conv_transpose2d_jvp_x(xp, t, weight, stride, padding, output_padding, groups, dilation):
-    product = _transposed_product(t, weight, None, stride, padding, output_padding, groups, dilation)
+    product = transposed_product_of(t, weight, None, stride, padding, output_padding, groups, dilation)
     return product.spread(xp, t, weight)
 
 
 @conv_transpose2d.def_jvp("weight")
 def conv_transpose2d_jvp_weight(xp, t, x, stride, padding, output_padding, groups, dilation):
-    product = _transposed_product(x, t, None, stride, padding, output_padding, groups, dilation)
+    product = transposed_product_of(x, t, None, stride, padding, output_padding, groups, dilation)
     return product.spread(xp, x, t)
 
 
 @conv_transpose2d.def_vjp("bias")
 @conv2d.def_vjp("bias")
 def vjp_bias(xp, g):
-    return xp.sum(xp.sum(_as_images(g), axis=(2, 3)), axis=0)
+    return xp.sum(xp.sum(as_images(g), axis=(2, 3)), axis=0)
 
 
 @conv_transpose2d.def_jvp("bias")

@@ -8,13 +8,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from dispatchkit.backends.numpy import replaceable
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.shared import broadcasts, called, expect, function, real_numbers
 from dispatchkit.ops.shared import Axis, Named, floating, integer, normal_axes, shape_of
 from dispatchkit.tensor import Tensor
 
-__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "standardize"]
+__all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm", "standardize"]
 
 
 @function(
@@ -122,7 +121,6 @@ class Rows(NamedTuple):
     shared: tuple[int, ...]
     columns: bool
 
-    @replaceable
     def standardized(self, x: Any, weight: Any, bias: Any, eps: float) -> Any:
         """Return rows less their means, divided by their standard deviations, then multiplied and moved."""
         y = np.empty(x.shape, x.dtype)
@@ -142,7 +140,6 @@ class Rows(NamedTuple):
                 out += _spread(mean[block], 1, both, scratch)
         return y
 
-    @replaceable
     def cotangents(self, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> list[Any]:
         """Return what the cotangent of standardized rows makes of the array, of the weight and of the bias."""
         of_x = np.empty(x.shape, x.dtype)
@@ -428,18 +425,70 @@ def layer_norm(
     tensor([[-1.0000,  1.0000],
             [ 0.0000,  0.0000]])
     """
-    lengths = _lengths(normalized_shape)
-    shape = shape_of(x)
-    right = bool(lengths) and shape[-len(lengths) :] == lengths
-    expect(layer_norm, "x", shape, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
-    _check_parameters(layer_norm, {"x": x, "weight": weight, "bias": bias}, lengths)
-    axes = tuple(range(len(shape) - len(lengths), len(shape)))
+    axes = _last_axes(layer_norm, x, normalized_shape, weight=weight, bias=bias)
     return called(xp, standardize, x, weight, bias, axis=axes, eps=eps)
 
 
-def _lengths(normalized_shape: Lengths) -> tuple[int, ...]:
+def _last_axes(op: Named, x: Any, normalized_shape: Lengths, **parameters: Any) -> tuple[int, ...]:
+    """Return the axes at the end that have given lengths.
+
+    Raises
+    ------
+    TypeError : for complex numbers, or lengths that are no ints
+    ValueError : if shapes do not fit
+    """
     lengths = normalized_shape if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-    return tuple(integer(layer_norm, "normalized_shape", length, least=0) for length in lengths)
+    lengths = tuple(integer(op, "normalized_shape", length, least=0) for length in lengths)
+    shape = shape_of(x)
+    right = bool(lengths) and shape[-len(lengths) :] == lengths
+    expect(op, "x", shape, right, f"(..., {', '.join(map(str, lengths))}) for normalized_shape={lengths}")
+    _check_parameters(op, {"x": x, **parameters}, lengths)
+    return tuple(range(len(shape) - len(lengths), len(shape)))
+
+
+@function(
+    samples=[
+        sample(draw(2, 3, low=0.5), 3),
+        sample(draw(2, 3, low=0.5), (3,), draw(3)),
+        sample(draw(2, 2, 3, low=0.5), (2, 3), draw(2, 3), eps=0.1),
+        sample(draw(0, 3), 3),
+    ],
+    real=True,
+)
+def rms_norm(
+    xp: Any, x: Tensor, /, normalized_shape: Lengths, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide the last axes of an array by their root mean square, then scale each of their elements.
+
+    Parameters
+    ----------
+    x : array of shape (..., *normalized_shape), of real numbers
+    normalized_shape : lengths of the axes that are one sample
+    weight : array of the normalized shape that the result is multiplied by; none if None
+    eps : added to the mean square; that of the dtype if None
+
+    Returns
+    -------
+    floating-point array of the shape of `x`
+
+    Raises
+    ------
+    ValueError : if shapes do not fit
+
+    Notes
+    -----
+    Source: Zhang and Sennrich, 2019; PyTorch, `torch.nn.functional.rms_norm`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.rms_norm(dk.asarray([[1.0, 7.0]]), 2)
+    tensor([[0.2000, 1.4000]])
+    """
+    axes = _last_axes(rms_norm, x, normalized_shape, weight=weight)
+    x = floating(xp, x)
+    eps = xp.finfo(x.dtype).eps if eps is None else eps
+    y = x / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    return y if weight is None else y * weight
 
 
 def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...]) -> None:

@@ -107,7 +107,7 @@ def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Call an operation that the namespace of a body may not have.
 
     On tensors this is one call, which types can answer and which has one node in the graph, with the operation's own
-    derivative; on raw arrays it is the operation's body.
+    derivative; on raw arrays it is the operation's kernel or body.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """
     if xp is tensor_namespace:
         return op(*args, **kwargs)
-    return tensor_protocol.operation(op).source(xp, *args, **kwargs)
+    return tensor_protocol.operation(op).compute(xp, *args, **kwargs)
 
 
 def real_floats(xp: Any, op: Named, x: Any, parameter: str = "x") -> Any:

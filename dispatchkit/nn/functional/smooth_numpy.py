@@ -14,8 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.numpy import replaceable
-
 __all__ = ["gelu", "silu"]
 
 BLOCK = 1 << 15
@@ -100,7 +98,6 @@ def _density(a: Any, y: Any) -> None:
     np.exp(y, out=y)
 
 
-@replaceable
 def gelu(x: Any) -> Any:
     """Return ``x * ndtr(x)``: the positive part of `x`, less what lies beyond times the distance."""
 
@@ -118,7 +115,6 @@ def gelu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
-@replaceable
 def gelu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `gelu`, whose distance from a half changes its sign with `x`."""
 
@@ -139,7 +135,6 @@ def gelu_slope(g: Any, x: Any) -> Any:
     return _in_blocks(compute, g, x)
 
 
-@replaceable
 def silu(x: Any) -> Any:
     """Return ``x / (1 + exp(-x))``."""
 
@@ -152,7 +147,6 @@ def silu(x: Any) -> Any:
     return _in_blocks(compute, x)
 
 
-@replaceable
 def silu_slope(g: Any, x: Any) -> Any:
     """Return `g` times the derivative of `silu`."""
 

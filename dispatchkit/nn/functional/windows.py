@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from dispatchkit.backends.numpy import numpy_namespace, replaceable
+from dispatchkit.backends.numpy import numpy_namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,6 @@ def gradient_of_weight_by_shifts(
 BLOCK = 3 << 16
 
 
-@replaceable
 def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
     if is_depthwise(weight.shape, groups, rows, columns):
@@ -247,7 +246,6 @@ def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, g
     return y.reshape(n, o, rows.count, columns.count)
 
 
-@replaceable
 def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
     """Return the cotangent of a weight of this shape."""
     if is_depthwise(shape, groups, rows, columns):
@@ -261,7 +259,6 @@ def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, co
     return np.ascontiguousarray(total.swapaxes(-1, -2)).reshape(shape)
 
 
-@replaceable
 def gradient_of_images(
     g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
 ) -> Any:

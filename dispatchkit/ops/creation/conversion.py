@@ -252,7 +252,7 @@ def asarray(
     return to_raw("asarray", "obj", obj, dtype, copy, device, xp)
 
 
-@asarray.def_numpy
+@asarray.def_kernel("numpy")
 def asarray_numpy(obj: ArrayLike, /, *, dtype: DType = None, device: Any = None, copy: bool | None = None) -> Any:
     if device is None:
         if type(obj) is ndarray and obj.dtype.kind in NUMBERS:

@@ -66,7 +66,7 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
                 pass
         return body(shape, dtype=dtype, device=device)
 
-    operation.def_numpy(fast)
+    operation.def_kernel("numpy", fast)
 
 
 def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
@@ -81,7 +81,7 @@ def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
                 pass
         return body(x, dtype=dtype, device=device)
 
-    operation.def_numpy(fast)
+    operation.def_kernel("numpy", fast)
 
 
 @creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
@@ -221,7 +221,7 @@ def _full_of_number(shape: Any, value: Any, dtype: Any) -> Any:
     return y
 
 
-@full.def_numpy
+@full.def_kernel("numpy")
 def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _full_of_number(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
     return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
@@ -302,7 +302,7 @@ def arange(
 _arange: Callable[..., Any] = np.arange
 
 
-@arange.def_numpy
+@arange.def_kernel("numpy")
 def arange_numpy(
     start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None
 ) -> Any:
@@ -431,7 +431,7 @@ def linspace(
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
-@linspace.def_numpy
+@linspace.def_kernel("numpy")
 def linspace_numpy(
     start: complex,
     stop: complex,
@@ -489,7 +489,7 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
-@eye.def_numpy
+@eye.def_kernel("numpy")
 def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
     """Put ones into the flat array by one slice."""
     columns = n_rows if n_cols is None else n_cols
@@ -592,7 +592,7 @@ def full_like(
     return full_array(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
 
 
-@full_like.def_numpy
+@full_like.def_kernel("numpy")
 def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
     y = _full_of_number(x.shape, fill_value, dtype or x.dtype) if device is None else None
     return body_on_numpy(full_like)(x, fill_value, dtype=dtype, device=device) if y is None else y

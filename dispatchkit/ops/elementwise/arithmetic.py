@@ -132,7 +132,7 @@ _floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
 MANY = 4096
 
 
-@floor_divide.def_numpy
+@floor_divide.def_kernel("numpy")
 def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
     """Divide by NumPy's function, which departs from the standard where an operand is infinite.
 

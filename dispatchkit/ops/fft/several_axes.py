@@ -260,7 +260,7 @@ def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, de
     return xp.where(2 * numbers < count, numbers, numbers - count) / scale
 
 
-@fftfreq.def_numpy
+@fftfreq.def_kernel("numpy")
 def fftfreq_numpy(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
     """Make the frequencies in one array."""
     if type(n) is not int or n < 1 or type(d) not in (float, int) or not d or dtype is not None or device is not None:

@@ -368,7 +368,7 @@ def _reshape(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
 SMALL = 8192
 
 
-@einsum.def_numpy
+@einsum.def_kernel("numpy")
 def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> Any:
     """Compute by one call of NumPy where there is one for these subscripts, shapes and dtypes."""
     compute = None

@@ -61,7 +61,7 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
     return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
-@trace.def_numpy
+@trace.def_kernel("numpy")
 def trace_numpy(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     try:
         return x.trace(offset, -2, -1, dtype)
@@ -111,7 +111,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     return xp.linalg.diagonal(x, offset=offset)
 
 
-@diagonal.def_numpy
+@diagonal.def_kernel("numpy")
 def diagonal_numpy(x: Any, /, *, offset: int = 0) -> Any:
     try:
         return x.diagonal(offset, -2, -1)
@@ -169,7 +169,7 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     return xp.linalg.cross(x1, x2, axis=axis)
 
 
-@cross.def_numpy
+@cross.def_kernel("numpy")
 def cross_numpy(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """Multiply few vectors by their elements in turned order, which takes copies of them but half the calls."""
     try:
@@ -226,7 +226,7 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
 
 
-@outer.def_numpy
+@outer.def_kernel("numpy")
 def outer_numpy(x1: Any, x2: Any, /) -> Any:
     if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0):
         return x1[:, None] * x2

@@ -186,7 +186,7 @@ SUMS: dict[Any, tuple[int, int, Any]] = {
 ENTRYWISE = ("fro", None)
 
 
-@matrix_norm.def_numpy
+@matrix_norm.def_kernel("numpy")
 def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Leave the norms by singular values to the body, which takes as long."""
     try:
@@ -274,7 +274,7 @@ def norm(
 AXES = (type(None), int, tuple)
 
 
-@norm.def_numpy
+@norm.def_kernel("numpy")
 def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Leave out NumPy's own choice of an algorithm where all elements or one axis of real numbers are asked for."""
     try:

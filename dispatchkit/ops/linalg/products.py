@@ -157,7 +157,7 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     return xp.tensordot(x1, x2, axes=axes) if shape1 and shape2 else x1 * x2
 
 
-@tensordot.def_numpy
+@tensordot.def_kernel("numpy")
 def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """Multiply matrices of the axes that are left and those that are summed over."""
     try:
@@ -379,7 +379,7 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.matmul(x1, x2)
 
 
-@dot.def_numpy
+@dot.def_kernel("numpy")
 def dot_numpy(x1: Any, x2: Any, /) -> Any:
     return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else body_on_numpy(dot)(x1, x2)
 

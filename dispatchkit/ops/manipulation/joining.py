@@ -297,7 +297,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-@broadcast_arrays.def_numpy
+@broadcast_arrays.def_kernel("numpy")
 def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
     try:
         shape = np.broadcast(*arrays).shape

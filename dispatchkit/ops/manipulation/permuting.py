@@ -165,7 +165,7 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
     return xp.permute_dims(x, tuple(axes))
 
 
-@transpose.def_numpy
+@transpose.def_kernel("numpy")
 def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
     if axes is None and not more:
         return x.transpose()
@@ -202,7 +202,7 @@ def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     return xp.permute_dims(x, _swap(x.ndim, axis1, axis2, "swapaxes"))
 
 
-@swapaxes.def_numpy
+@swapaxes.def_kernel("numpy")
 def swapaxes_numpy(x: Any, axis1: int, axis2: int, /) -> Any:
     try:
         return x.swapaxes(axis1, axis2)
@@ -323,7 +323,7 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
     return xp.roll(x, shift, axis=axis)
 
 
-@roll.def_numpy
+@roll.def_kernel("numpy")
 def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Any:
     if type(x) is not np.ndarray or type(shift) is not int:
         return body_on_numpy(roll)(x, shift, axis=axis)

@@ -148,7 +148,7 @@ def ravel(xp: Namespace, x: Array, /) -> Array:
     return xp.reshape(x, (-1,))
 
 
-ravel.def_numpy(lambda x, /: x.reshape(-1))
+ravel.def_kernel("numpy", lambda x, /: x.reshape(-1))
 
 
 @manipulation(

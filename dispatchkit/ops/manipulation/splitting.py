@@ -319,4 +319,4 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
     return rows if x.ndim else rows[:, :0]
 
 
-argwhere.def_numpy(lambda x, /: np.array(x.nonzero()).T if x.ndim else np.argwhere(x))
+argwhere.def_kernel("numpy", lambda x, /: np.array(x.nonzero()).T if x.ndim else np.argwhere(x))

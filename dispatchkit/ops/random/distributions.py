@@ -124,7 +124,7 @@ def normal(
     return numbers * float(std) + float(mean)
 
 
-@normal.def_numpy
+@normal.def_kernel("numpy")
 def normal_numpy(
     mean: float = 0.0,
     std: float = 1.0,

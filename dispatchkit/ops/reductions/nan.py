@@ -291,7 +291,7 @@ def _declare_sum(operation: Any, reduce: Callable[..., Any]) -> None:
         y = reduce(x, axis=axis, keepdims=keepdims) if dtype is None and x.size > 1 else math.nan
         return body(x, axis=axis, dtype=dtype, keepdims=keepdims) if _holds_nan(y) else y
 
-    operation.def_numpy(compute)
+    operation.def_kernel("numpy", compute)
 
 
 _declare_sum(nansum, numpy_namespace.sum)
@@ -320,7 +320,7 @@ def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
                 return y
         return body(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
 
-    operation.def_numpy(compute)
+    operation.def_kernel("numpy", compute)
 
 
 _declare_spread(nanvar, lambda variance: variance)
@@ -328,5 +328,5 @@ _declare_spread(nanstd, np.sqrt)
 
 
 # The reductions of NumPy's functions of pairs leave out NaN in one pass.
-nanmax.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmax.reduce(x, axis, keepdims=keepdims))
-nanmin.def_numpy(lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))
+nanmax.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmax.reduce(x, axis, keepdims=keepdims))
+nanmin.def_kernel("numpy", lambda x, /, *, axis=None, keepdims=False: np.fmin.reduce(x, axis, keepdims=keepdims))

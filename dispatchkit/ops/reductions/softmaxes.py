@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.backends.numpy import replaceable
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -15,7 +14,6 @@ from dispatchkit.ops.shared import Axis, floating, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
 
-@replaceable
 def shares(xp: Namespace, x: Any, axis: Axis) -> Any:
     """Return softmax of an array, in one other one."""
     e = x - xp.max(x, axis=axis, keepdims=True)
@@ -24,7 +22,6 @@ def shares(xp: Namespace, x: Any, axis: Axis) -> Any:
     return e
 
 
-@replaceable
 def centred_rows(v: Any, y: Any) -> Any:
     """Return the product with the derivative of softmax along the last axis."""
     d = v - np.vecdot(v, y)[..., None]

@@ -167,7 +167,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     return xp.unique_counts(x).values
 
 
-@unique_values.def_numpy
+@unique_values.def_kernel("numpy")
 def unique_values_numpy(x: Any, /) -> Any:
     """Tell values apart: integers that lie close by a table of them, others by their order."""
     x = np.asarray(x)
@@ -223,7 +223,7 @@ FEW = 1000
 _any_of: Any = np.logical_or.reduce
 
 
-@isin.def_numpy
+@isin.def_kernel("numpy")
 def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Compare few elements with each other; NumPy's function puts them in order."""
     if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:

@@ -69,5 +69,5 @@ def test_any_shape_and_layout_is_computed_in_blocks(
 
     monkeypatch.setattr(smooth_numpy, compute.__name__, noted)
     found = function(dk.asarray(x))
-    assert taken == [x.shape]
+    assert taken == ([x.shape] if dk.nn.get_engine() == "numpy" else [])  # Numba has a loop of its own
     np.testing.assert_allclose(found.numpy(), function(dk.asarray(x.astype("float64"))).numpy(), rtol=1e-5, atol=1e-6)

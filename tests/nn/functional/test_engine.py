@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy.testing as npt
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.backends import numpy as replaceable
+from dispatchkit.declare.kernels import define_kernel
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
 from tests.nn.functional.support import drawn, gradients
 
@@ -161,18 +162,27 @@ def compiled(name: str) -> int:
     taken = []
 
     def noted(kernel: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            found = kernel(*args)
-            if found is not NotImplemented:
+        @wraps(kernel)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = kernel(*args, **kwargs)
+            if result is not NotImplemented:
                 taken.append(kernel)
-            return found
+            return result
 
         return call
 
-    table = replaceable._replacements
-    replaceable.replace_kernels({name: noted(kernel) for name, kernel in table.items()})
-    function, arrays = CALLS[name]
-    gradients(lambda *a: function(*a).astype("float32"), [x.astype("float32") for x in arrays])
+    entries = [entry for entry in dk.tensor_protocol.operations.values() if isinstance(entry, DeclaredOperation)]
+    kernels = {entry: kernel for entry in entries if (kernel := entry.implementation.kernels.get("numba"))}
+    try:
+        for entry, (forward, _, given) in kernels.items():
+            of_each = isinstance(given, dict)
+            rules = {argument: noted(rule) for argument, rule in given.items()} if of_each else noted(given)
+            define_kernel(entry, "numba", noted(forward), rules)
+        function, arrays = CALLS[name]
+        gradients(lambda *a: function(*a).astype("float32"), [x.astype("float32") for x in arrays])
+    finally:
+        for entry, (forward, _, given) in kernels.items():
+            define_kernel(entry, "numba", forward, given)
     return len(taken)
 
 

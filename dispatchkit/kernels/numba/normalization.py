@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.nn.functional.compiled.rows import summing_loop
-from dispatchkit.nn.functional.normalization import Rows
+from dispatchkit.kernels.numba.rows import summing_loop
+from dispatchkit.nn.functional.normalization import Rows, rows_of, standardize
+from dispatchkit.ops.shared import normal_axes
 
 
 @summing_loop
@@ -133,20 +133,10 @@ def _parameter(rows: Rows, shape: tuple[int, ...], parameter: Any, default: floa
     return parameter.reshape(shape) if rows.columns else rows.of_rows(parameter).reshape(shape)
 
 
-def _standardized(rows: Rows, x: Any, weight: Any, bias: Any, eps: float) -> Any:
-    shape = _shape(rows)
-    if shape is None:
-        return NotImplemented
-    y = np.empty(x.shape, x.dtype)
-    weight, bias = _parameter(rows, shape, weight, 1, x), _parameter(rows, shape, bias, 0, x)
-    standardize = _standardize_columns if rows.columns else _standardize
-    standardize(x.reshape(shape), weight, bias, eps, y.reshape(shape))
-    return y
-
-
-def _cotangents(rows: Rows, g: Any, x: Any, weight: Any, bias: Any, eps: float) -> Any:
-    shape = _shape(rows)
-    if shape is None:
+def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, eps: float) -> Any:
+    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias, g)
+    shape = rows and _shape(rows)
+    if rows is None or shape is None:
         return NotImplemented
     of_x = np.empty(x.shape, x.dtype)
     weight = _parameter(rows, shape, weight, 1, x)
@@ -157,7 +147,16 @@ def _cotangents(rows: Rows, g: Any, x: Any, weight: Any, bias: Any, eps: float) 
     return [of_x, of_weight.reshape(of_parameters), of_bias.reshape(of_parameters)]
 
 
-KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
-    Rows.standardized: _standardized,
-    Rows.cotangents: _cotangents,
-}
+@standardize.def_kernel("numba", gradients=_standardized_gradients)
+def standardized_rows(x, /, weight=None, bias=None, *, axis=-1, eps=1e-5):
+    if type(x) is not np.ndarray:
+        return NotImplemented
+    rows = rows_of(normal_axes(axis, x.ndim), x, weight, bias)
+    shape = rows and _shape(rows)
+    if rows is None or shape is None:
+        return NotImplemented
+    y = np.empty(x.shape, x.dtype)
+    weight, bias = _parameter(rows, shape, weight, 1, x), _parameter(rows, shape, bias, 0, x)
+    compute = _standardize_columns if rows.columns else _standardize
+    compute(x.reshape(shape), weight, bias, eps, y.reshape(shape))
+    return y

@@ -8,13 +8,21 @@ the last window of a line is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dispatchkit.nn.functional import windows
-from dispatchkit.nn.functional.compiled.rows import loop, summing_loop
+from dispatchkit.kernels.numba.rows import loop, summing_loop
+from dispatchkit.nn.functional.convolution import (
+    Product,
+    as_images,
+    conv2d,
+    conv_transpose2d,
+    like,
+    product_of,
+    transposed_product_of,
+)
 from dispatchkit.nn.functional.normalization import DTYPES
 from dispatchkit.nn.functional.windows import Windows
 
@@ -273,17 +281,24 @@ def _share(windows: Windows) -> float:
     return windows.count / (windows.count + (windows.reach - 1) // windows.stride)
 
 
-def _convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
+def convolve(product: Product, x: Any, weight: Any, bias: Any = None) -> Any:
+    """Return the product of images and a weight, and a bias added; NotImplemented where NumPy takes less time."""
+    rows, columns, groups = product.rows, product.columns, product.groups
     if not _takes(weight.shape, x, weight, *([] if bias is None else [bias])):
         return NotImplemented
     if weight.shape[1] >= LARGE and _share(rows) * _share(columns) < SHARE:
         return NotImplemented
-    y = np.empty((len(x), len(weight), rows.count, columns.count), x.dtype)
-    _write(x, weight, bias, (rows, columns), groups, y, (0, 0), (1, 1))
-    return y
+    images = as_images(x)
+    y = np.empty((len(images), len(weight), rows.count, columns.count), x.dtype)
+    _write(images, weight, bias, (rows, columns), groups, y, (0, 0), (1, 1))
+    return like(x, y)
 
 
-def _gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
+def gradient_of_weight(product: Product, g: Any, x: Any) -> Any:
+    """Return the sum, over the windows of images, of each times what `g` has there."""
+    rows, columns, groups = product.rows, product.columns, product.groups
+    g, x = as_images(g), as_images(x)
+    shape = (g.shape[1], x.shape[1] // groups, rows.kernel, columns.kernel)
     if not _takes(shape, g, x):
         return NotImplemented
     plan = _plan(len(x), rows, columns, (0, 0), (1, 1))
@@ -314,24 +329,54 @@ def _phases(windows: Windows) -> Iterator[tuple[int, slice, Windows]]:
         yield first, slice(taps[0], taps[-1] + 1, step), Windows(w.count, len(taps), 1, gap, before, after, count)
 
 
-def _gradient_of_images(
-    g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
-) -> Any:
-    adjacent = rows.reversible and columns.reversible  # which is a convolution
-    if adjacent or not _takes(weight.shape, g, weight) or 0 in shape:
+def spread(product: Product, g: Any, weight: Any, bias: Any = None) -> Any:
+    """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias added."""
+    rows, columns, groups = product.rows, product.columns, product.groups
+    cotangents = as_images(g)
+    shape = (len(cotangents), weight.shape[1] * groups, rows.length, columns.length)
+    if not _takes(weight.shape, g, weight, *([] if bias is None else [bias])) or 0 in shape:
         return NotImplemented
     turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(shape[1], -1, *weight.shape[2:])
+    if rows.reversible and columns.reversible:  # which is a convolution
+        back = Product(rows.reversed(), columns.reversed(), groups)
+        return convolve(back, g, np.ascontiguousarray(turned[..., ::-1, ::-1]), bias)
     y = np.zeros(shape, g.dtype)
     for row, down, vertical in _phases(rows):
         for column, right, horizontal in _phases(columns):
             part = np.ascontiguousarray(turned[:, :, down, right][..., ::-1, ::-1])
             at = (row, column), (rows.stride, columns.stride)
-            _write(g, part, None, (vertical, horizontal), groups, y, *at)
-    return y
+            _write(cotangents, part, None, (vertical, horizontal), groups, y, *at)
+    if bias is not None:
+        y += bias.reshape(-1, 1, 1)
+    return like(g, y)
 
 
-KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
-    windows.convolved: _convolved,
-    windows.gradient_of_images: _gradient_of_images,
-    windows.gradient_of_weight: _gradient_of_weight,
+OF_CONVOLUTION = {
+    "x": lambda g, x, weight, stride, padding, dilation, groups: spread(
+        product_of(x, weight, None, stride, padding, dilation, groups), g, weight
+    ),
+    "weight": lambda g, x, weight, stride, padding, dilation, groups: gradient_of_weight(
+        product_of(x, weight, None, stride, padding, dilation, groups), g, x
+    ),
 }
+
+
+@conv2d.def_kernel("numba", gradients=OF_CONVOLUTION)
+def convolution(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+    return convolve(product_of(x, weight, bias, stride, padding, dilation, groups), x, weight, bias)
+
+
+OF_TRANSPOSED = {
+    "x": lambda g, x, weight, stride, padding, output_padding, groups, dilation: convolve(
+        transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation), g, weight
+    ),
+    "weight": lambda g, x, weight, stride, padding, output_padding, groups, dilation: gradient_of_weight(
+        transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation), x, g
+    ),
+}
+
+
+@conv_transpose2d.def_kernel("numba", gradients=OF_TRANSPOSED)
+def transposed_convolution(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    product = transposed_product_of(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    return spread(product, x, weight, bias)

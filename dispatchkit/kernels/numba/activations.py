@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.kernels.numba.rows import LARGEST, exp, loop
 from dispatchkit.nn.functional import smooth_numpy
-from dispatchkit.nn.functional.compiled.rows import LARGEST, exp, loop
+from dispatchkit.nn.functional.smooth import gelu, silu
 
 ZERO, HALF, ONE = np.float32(0), np.float32(0.5), np.float32(1)
 OF_VALUE, OF_DERIVATIVE = ((first, *factors) for first, factors in (smooth_numpy.OF_VALUE, smooth_numpy.OF_DERIVATIVE))
@@ -61,20 +62,22 @@ def _silu_slope(g: Any, x: Any, y: Any) -> None:
         y[i] = ((ONE - s) * x[i] + ONE) * s * g[i]
 
 
-def _elementwise(compute: Callable[..., None]) -> Callable[..., Any]:
-    """Return what gives the array that a loop writes for arrays of one shape."""
-
-    def computed(*arrays: Any) -> Any:
-        y = np.empty(arrays[0].shape, np.float32)
-        compute(*[x.reshape(-1) for x in arrays], y.reshape(-1))
-        return y
-
-    return computed
+def _elementwise(compute: Callable[..., None], *arrays: Any) -> Any:
+    """Return the array that a loop writes for arrays of one shape."""
+    if not smooth_numpy.is_single(*arrays):
+        return NotImplemented
+    y = np.empty(arrays[0].shape, np.float32)
+    compute(*[x.reshape(-1) for x in arrays], y.reshape(-1))
+    return y
 
 
-KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
-    smooth_numpy.gelu: _elementwise(_gelu),
-    smooth_numpy.gelu_slope: _elementwise(_gelu_slope),
-    smooth_numpy.silu: _elementwise(_silu),
-    smooth_numpy.silu_slope: _elementwise(_silu_slope),
-}
+def _exact_slope(g: Any, x: Any, approximate: str) -> Any:
+    return _elementwise(_gelu_slope, g, x) if approximate == "none" else NotImplemented
+
+
+@gelu.def_kernel("numba", gradients=_exact_slope)
+def exact_gelu(x, /, *, approximate="none"):
+    return _elementwise(_gelu, x) if approximate == "none" else NotImplemented
+
+
+silu.def_kernel("numba", lambda x, /: _elementwise(_silu, x), lambda g, x: _elementwise(_silu_slope, g, x))

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from dispatchkit.backends.numpy import add_rows
+from dispatchkit.nn.functional.affine import embedding
 from dispatchkit.nn.functional.normalization import DTYPES
-from dispatchkit.ops.reductions.softmaxes import centred_rows, shares
+from dispatchkit.ops.reductions.softmaxes import softmax
 
 F = TypeVar("F", bound=Callable[..., Any])
 # A division by 0 gives an infinity, as in NumPy.
@@ -100,31 +100,33 @@ def _add(out: Any, rows: Any, value: Any) -> None:
             out[k, j] += value[i, j]
 
 
-def _shares(_: Any, x: Any, axis: Any) -> Any:
-    if x.dtype is not SINGLE or not x.size or axis not in (-1, x.ndim - 1):
+def _centred_rows(g: Any, y: Any, axis: Any) -> Any:
+    """Return the product with the derivative of softmax along the last axis."""
+    if axis not in (-1, y.ndim - 1) or y.dtype not in DTYPES or g.dtype != y.dtype or not y.size:
+        return NotImplemented
+    d, shape = np.empty(y.shape, y.dtype), (-1, y.shape[-1])
+    _centred(g.reshape(shape), y.reshape(shape), d.reshape(shape))
+    return d
+
+
+@softmax.def_kernel("numba", gradients=_centred_rows)
+def softmax_of_rows(x, /, *, axis=-1):
+    if type(x) is not np.ndarray or x.dtype is not SINGLE or not x.size or axis not in (-1, x.ndim - 1):
         return NotImplemented
     y = np.empty(x.shape, x.dtype)
     _softmax(x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1]))
     return y
 
 
-def _centred_rows(v: Any, y: Any) -> Any:
-    if y.dtype not in DTYPES or v.dtype != y.dtype or v.shape != y.shape or not y.size:
+def _summed_rows(g: Any, x: Any, weight: Any, padding_idx: Any) -> Any:
+    """Return the cotangent of a table: for each row the sum of those of its copies."""
+    if g.dtype not in DTYPES or padding_idx is not None:
         return NotImplemented
-    d, shape = np.empty(y.shape, y.dtype), (-1, y.shape[-1])
-    _centred(v.reshape(shape), y.reshape(shape), d.reshape(shape))
-    return d
+    total = np.zeros(weight.shape, g.dtype)
+    _add(total, x.reshape(-1).astype(np.intp, copy=False), g.reshape(x.size, -1))
+    return total
 
 
-def _add_rows(out: Any, rows: Any, value: Any) -> Any:
-    if out.dtype not in DTYPES or not out.flags.c_contiguous:
-        return NotImplemented
-    _add(out.reshape(len(out), -1), rows.astype(np.intp, copy=False), value.reshape(rows.size, -1))
-    return True
-
-
-KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
-    shares: _shares,
-    centred_rows: _centred_rows,
-    add_rows: _add_rows,
-}
+@embedding.def_kernel("numba", gradients={"weight": _summed_rows})
+def embedding_rows(x, weight, /, *, padding_idx=None):
+    return NotImplemented

@@ -1,0 +1,352 @@
+"""Kernels: what computes an operation on the arrays of one library in place of its body, and how gradients flow."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from dispatchkit.backends.arrays import arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
+from dispatchkit.backends.foreign import is_traced
+from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
+from dispatchkit.declare.declared import AROUND, Declared, Kernel
+from dispatchkit.declare.derivative import Derivative, all_cotangents, raw_values
+from dispatchkit.declare.libraries import library_of_call
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing, several_results
+from dispatchkit.declare.rules import Rule, Rules
+from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.errors import RegistrationError
+from dispatchkit.graph.node import NodeWrapper, Output
+from dispatchkit.graph.recording import enable_grad, is_grad_enabled
+from dispatchkit.graph.storage import Storage, vertex_of
+from dispatchkit.graph.sweep import sweep
+from dispatchkit.protocol.fallbacks.base import map_members
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.parameters import Form, signature_of
+
+Function: TypeAlias = Callable[..., Any]
+Gradients: TypeAlias = Function | Mapping[str, Function]
+# Gives cotangents of the arrays, of those of the results.
+Pull: TypeAlias = Callable[[list[Any]], Sequence[Any]]
+
+# Who has kernels for the library's own operations; each is loaded when an array of the library is first met.
+SHIPPED = {"torch": "dispatchkit.kernels.torch", "jax": "dispatchkit.kernels.jax", "numba": "dispatchkit.kernels.numba"}
+
+# Who computes NumPy's arrays in its place, where that is asked for.
+ENGINES = ("numba",)
+
+
+def define_kernel(
+    entry: Declared, library: str, forward: Function | None = None, /, gradients: Gradients | None = None
+) -> Any:
+    """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
+    if forward is None:
+        return lambda function: define_kernel(entry, library, function, gradients)
+    wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
+    actual = signature_of(forward, "def_kernel").parameters.values()
+    if [(p.name, p.kind, p.default) for p in actual] != [(p.name, p.kind, p.default) for p in wanted]:
+        right = str(inspect.Signature([p.replace(annotation=p.empty) for p in wanted]))
+        raise RegistrationError(
+            f"def_kernel: {forward.__name__} cannot compute {entry.qualified_name} on the arrays of {library}: write "
+            f"def {forward.__name__}{right}"
+        )
+    rules = _rules(entry, gradients)
+    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))
+    entry.derivative.kernels.pop(library, None)
+    if rules is not None:
+        entry.derivative.kernels[library] = rules
+    entry.rules_changed()
+    return forward
+
+
+def _rules(entry: Declared, gradients: Gradients | None) -> Rules | None:
+    """Return the rules that a kernel's gradients are, None where it has none of its own.
+
+    Raises
+    ------
+    RegistrationError : for a name that no array parameter has, or a rule that can never be called
+    """
+    if gradients is None:
+        return None
+    names = tuple(p.name for p in entry.parameters.arrays if p.form is not Form.INDEX)
+    declared: Any = {names: gradients}
+    if isinstance(gradients, Mapping):
+        declared = {(name,): rule for name, rule in gradients.items()}
+    rules = Rules()
+    for of, function in declared.items():
+        if not set(of) <= set(names):
+            raise RegistrationError(
+                f"def_kernel: {entry.qualified_name} has no array parameter {of[0]!r}; it has {', '.join(names)}"
+            )
+        rule = Rule("vjp", of, function, entry.qualified_name, entry.parameters)
+        rule.check()
+        rules.add(rule)
+    return rules
+
+
+def load_kernels(library: str) -> None:
+    """Load the kernels for the arrays of another library that come with this one."""
+    if library in SHIPPED:
+        import_module(SHIPPED[library])
+
+
+arrivals.append(load_kernels)
+
+
+def use_engine(engine: str) -> None:
+    """Have the kernels of an engine compute NumPy's arrays, where it has some, in all threads."""
+    load_kernels(engine)
+    engines[:] = dict.fromkeys([engine, "numpy"])
+    for entry in tensor_protocol.operations.values():
+        if isinstance(entry, Declared) and not entry.implementation.kernels.keys().isdisjoint(ENGINES):
+            entry.implementation.choose_again()
+            entry.rules_changed()
+
+
+def by_torch(function: Function, arrays: Sequence[Any]) -> tuple[Any, Pull]:
+    """Return what a function gives of PyTorch's arrays, and what takes cotangents back by PyTorch's own graph."""
+    import torch  # noqa: PLC0415  # optional dependency
+
+    fresh = [x.detach().requires_grad_() for x in arrays]
+    with torch.enable_grad():
+        y = function(*fresh)
+    if y is NotImplemented:
+        return y, list
+    if not isinstance(y, (tuple, list)):
+        return y.detach(), partial(_pull_through, y, fresh)
+    flowing = [i for i, r in enumerate(y) if r.requires_grad]
+
+    def pull(g: list[Any]) -> Sequence[Any]:
+        outputs, cotangents = [y[i] for i in flowing], [g[i] for i in flowing]
+        grads: Sequence[Any] = torch.autograd.grad(outputs, fresh, cotangents, retain_graph=True, allow_unused=True)
+        return grads
+
+    return _of_form(y, [r.detach() for r in y]), pull
+
+
+def _of_form(y: Any, members: list[Any]) -> Any:
+    """Return a list or tuple of a class, which may have named fields, with other members."""
+    return tuple.__new__(type(y), members) if hasattr(y, "_fields") else type(y)(members)
+
+
+def _pull_through(y: Any, fresh: Sequence[Any], g: Sequence[Any]) -> Sequence[Any]:
+    """Return what PyTorch's graph makes of the cotangent of one result.
+
+    Where the graph is a line of nodes they are called one after another, in half the time of PyTorch's own pass.
+    """
+    import torch  # noqa: PLC0415  # optional dependency
+
+    ahead: Any = ((y.grad_fn, 0),)
+    flowing = g
+    try:
+        with torch.no_grad():
+            while len(ahead) == 1 and ahead[0][1] == 0 and not hasattr(ahead[0][0], "variable"):
+                node = ahead[0][0]
+                passed, ahead = node(*flowing), node.next_functions
+                flowing = passed if isinstance(passed, tuple) else (passed,)
+        by_leaf = {id(node.variable): part for (node, _), part in zip(ahead, flowing, strict=True) if node is not None}
+        if len(by_leaf) == sum(node is not None for node, _ in ahead):
+            return [by_leaf.get(id(x)) for x in fresh]
+    except (TypeError, AttributeError):  # of a node with several results, or before which there are others
+        pass
+    grads: Sequence[Any] = torch.autograd.grad([y], fresh, g, retain_graph=True, allow_unused=True)
+    return grads
+
+
+class _Declined(Exception):  # noqa: N818  # is caught at once
+    """A kernel leaves a call to the body."""
+
+
+def by_jax(function: Function, arrays: Sequence[Any]) -> tuple[Any, Pull]:
+    """Return what a function gives of JAX's arrays, and what takes cotangents back by JAX's own derivative.
+
+    Calls outside of a trace are left, since JAX would trace the function at each.
+    """
+    import jax  # noqa: PLC0415  # optional dependency
+
+    def computed(*arrays: Any) -> Any:
+        y = function(*arrays)
+        if y is NotImplemented:
+            raise _Declined
+        return y
+
+    if not any(map(is_traced, arrays)):
+        return NotImplemented, list
+    try:
+        y, pull = jax.vjp(computed, *arrays)
+    except _Declined:
+        return NotImplemented, list
+
+    def pull_conjugated(g: list[Any]) -> Sequence[Any]:
+        # JAX's cotangents of complex numbers are the conjugates of PyTorch's.
+        g = [jax.numpy.conj(part) for part in g]
+        grads = pull(_of_form(y, g) if isinstance(y, (tuple, list)) else g[0])
+        return [jax.numpy.conj(part) for part in grads]
+
+    return y, pull_conjugated
+
+
+# How a library differentiates a function itself.
+DIFFERENTIATED = {"torch": by_torch, "jax": by_jax}
+
+
+def through_kernels(operation: Declared, cls: type, otherwise: Function) -> Function:
+    """Return what computes the calls through which gradients flow by kernels that say themselves how they flow.
+
+    Parameters
+    ----------
+    operation, cls : to compute, and the class of the result
+    otherwise : computes all other calls
+    """
+    kernels = operation.implementation.kernels
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if is_grad_enabled():
+            leaves = _leaves(operation, args, kwargs)
+            first = next((x for x in leaves if isinstance(x, Storage) and x._node is not None), None)
+            for library in () if first is None else kernels_of(namespace_of(first.array)):
+                if library in kernels:
+                    y = _recorded(operation, cls, library, leaves, args, kwargs)
+                    if y is not NotImplemented:
+                        return y
+        return otherwise(*args, **kwargs)
+
+    return call
+
+
+def has_own_flow(operation: Declared) -> bool:
+    """Return whether gradients flow through calls of an operation by a kernel rather than by the operation's rules."""
+    kernels = operation.implementation.kernels.items()
+    return operation.differentiable and any(
+        operation.composite if kernel.rules else library in DIFFERENTIATED for library, kernel in kernels
+    )
+
+
+def _leaves(operation: Declared, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Return the array arguments of a call, in the order of its edges."""
+    parameters = [p for p in operation.parameters.arrays if p.form is not Form.INDEX]
+    values = [(p, p.find(args, kwargs)) for p in parameters]
+    return [x for p, value in values for x in ((value,) if p.form is Form.ONE else p.members(value))]
+
+
+def _recorded(
+    operation: Declared, cls: type, library: str, leaves: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Return the result of a call by a kernel, with its node; NotImplemented where the kernel leaves the call."""
+    kernel = operation.implementation.kernels[library]
+    _, moved, named = library_of_call(operation, args, kwargs)
+    if moved is not args or named is not kwargs:
+        leaves, args, kwargs = _leaves(operation, moved, named), moved, named
+    tensors = [x for x in leaves if isinstance(x, Storage)]
+    flowing = {id(x): x.array for x in tensors if x._node is not None and is_inexact(x.array.dtype)}
+
+    def forward(*arrays: Any) -> Any:
+        raw = dict(zip(flowing, arrays, strict=True))
+        named = {name: raw_values(value, raw) for name, value in kwargs.items()}
+        return kernel.forward(*raw_values(args, raw), **named)
+
+    pull: Pull | None = None
+    try:
+        if kernel.rules is None:
+            r, pull = DIFFERENTIATED[library](forward, list(flowing.values()))
+        else:
+            r = forward(*flowing.values()) if operation.composite else NotImplemented
+    except BACKEND_ERRORS as error:
+        raise_with_context(operation, error, args, kwargs)
+    if r is NotImplemented:
+        return NotImplemented
+    node: Any = None
+    if isinstance(r, (tuple, list)):
+        y = several_results(operation, cls, r, tensors, args, kwargs, True)
+        node = next((part._node.main for part in y if isinstance(part._node, Output)), None)
+    else:
+        y = wrap_array(cls, raw_array(r))
+        if is_inexact(y.array.dtype):
+            node = y._node = node_of_call(operation, args, kwargs, y.array)
+        note_sharing(y, tensors, operation.gives_views)
+        finalize_all(operation, cls, y, tensors)
+    if node is not None:
+        if pull is not None:
+            node.saved = SavedCall(node.saved)
+            node.saved.pull = partial(_by_edges, pull, [id(x) for x in leaves], list(flowing))
+        node.operation = ByKernel(operation.derivative, operation)
+    return y
+
+
+def _by_edges(pull: Pull, leaves: Sequence[int], flowing: Sequence[int], g: list[Any]) -> list[Any]:
+    """Return a cotangent for each argument, for one that is given twice in the first place alone."""
+    cotangents = dict(zip(flowing, pull(g), strict=True))
+    return [cotangents.pop(leaf, None) for leaf in leaves]
+
+
+class SavedCall(tuple[Any, ...]):  # noqa: SLOT001  # a tuple has no slots of its own
+    """The saved arguments of a call, and what takes cotangents back, which goes when they go."""
+
+    pull: Callable[[list[Any]], list[Any]] | None = None
+
+
+class ByKernel(NodeWrapper):
+    """The derivative of a call that a kernel computed, which may have no other rule.
+
+    Parameters
+    ----------
+    inner : the operation's own derivative
+    declared : the operation
+    """
+
+    __slots__ = ("declared",)
+    inner: Derivative
+
+    def __init__(self, inner: Derivative, declared: Declared) -> None:
+        super().__init__(inner)
+        self.declared = declared
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs: by the kernel, else by the operation's rules, or its body."""
+        pull = getattr(node.saved, "pull", None)
+        if pull is not None:
+            node.check_versions()
+            if type(g) is list:
+                xp = namespace_of(next(part for part in g if part is not None))
+                g = all_cotangents(xp, node, g)
+            by_itself: list[Any] = pull(g if type(g) is list else [g])
+            return by_itself
+        node.saved = tuple(node.saved)  # values that were packed come without the kernel's own
+        if self.inner.rules:
+            return self.inner.pull_raw(node, g)
+        by_rules = self.inner.kernel_cotangents(node, g)
+        if by_rules is not None:
+            return by_rules
+        live = map_members(g, lambda part: part if part is None else wrap_array(self.declared.base, part))
+        cotangents = self._through_body(node, live)
+        return [cotangent if cotangent is None else cotangent.array for cotangent in cotangents]
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, by the operation's rules or its body."""
+        return self.inner.pull_live(node, g) if self.inner.rules else self._through_body(node, g)
+
+    def _through_body(self, node: Any, g: Any) -> list[Any]:
+        """Return the cotangents of a call that is made again, by way of the operations that the body calls."""
+        node.check_versions()
+        twins: dict[int, Any] = {}
+
+        def twin(value: Any) -> Any:
+            # Apart from the argument, which may be computed from another one.
+            if not isinstance(value, Storage) or value._node is None:
+                return value
+            return twins.setdefault(id(value), tensor_namespace.positive(value))
+
+        with enable_grad():
+            args, kwargs = map_members(tuple(node.saved), twin), map_members(dict(node.keywords), twin)
+            y = self.declared.decompose(*args, **kwargs)
+        ys, gs = (y, g) if isinstance(y, (tuple, list)) else ([y], [g])
+        pairs = [(vertex_of(part), cotangent) for part, cotangent in zip(ys, gs, strict=True)]
+        roots = [(vertex, cotangent) for vertex, cotangent in pairs if vertex is not None and cotangent is not None]
+        vertices = {key: vertex for key, tensor in twins.items() if (vertex := vertex_of(tensor)) is not None}
+        inputs = list(vertices.values())
+        grads = sweep(roots, None, inputs=inputs, retain_graph=True, create_graph=True, accumulate=False)
+        leaves = _leaves(self.declared, node.saved, node.keywords)
+        return [grads.pop(vertices[id(x)], None) if id(x) in vertices else None for x in leaves]

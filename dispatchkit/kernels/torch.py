@@ -1,0 +1,191 @@
+"""PyTorch's own layers for tensors that hold its arrays; gradients flow by its own graph.
+
+A call that PyTorch refuses is left to the body, which computes it or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+import torch.nn.functional as theirs
+
+from dispatchkit.nn import functional as ours
+from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
+from dispatchkit.ops.searching.searching import TopKResult, sort, topk
+
+Function = Callable[..., Any]
+DTYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
+
+
+def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Function]:
+    """Declare a kernel for calls whose arrays are of one floating-point dtype, but for integers, and not empty."""
+
+    def declare(forward: Function) -> Function:
+        @wraps(forward)
+        def compute(*args: Any, **kwargs: Any) -> Any:
+            arrays = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
+            dtypes = {x.dtype for x in arrays if x.is_floating_point() or x.is_complex()}
+            if len(dtypes) != 1 or not dtypes <= DTYPES or not all(x.numel() for x in arrays):
+                return NotImplemented
+            try:
+                return forward(*args, **kwargs)
+            except torch.OutOfMemoryError:
+                raise
+            except (RuntimeError, ValueError, TypeError, IndexError):
+                return NotImplemented
+
+        operation.def_kernel("torch", compute, gradients)
+        return forward
+
+    return declare
+
+
+def below(x: Any, count: int) -> bool:
+    """Return whether integers count something; in main memory PyTorch looks itself, on a device it cannot go on."""
+    return not x.is_cuda or bool(((x >= 0) & (x < count)).all())
+
+
+def uneven(padding: Any, weight: Any) -> bool:
+    """Return whether images are padded by more on one side, of which PyTorch warns."""
+    return padding == "same" and any(n % 2 == 0 for n in weight.shape[2:])
+
+
+@kernel(ours.conv2d)
+def conv2d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+    if uneven(padding, weight):
+        return NotImplemented
+    return theirs.conv2d(x, weight, bias, stride, padding, dilation, groups)
+
+
+@kernel(ours.conv1d)
+def conv1d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+    if uneven(padding, weight):
+        return NotImplemented
+    return theirs.conv1d(x, weight, bias, stride, padding, dilation, groups)
+
+
+@kernel(ours.conv_transpose2d)
+def conv_transpose2d(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return theirs.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@kernel(ours.max_pool2d)
+def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    if x.ndim not in (3, 4):
+        return NotImplemented
+    return theirs.max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode)
+
+
+@kernel(ours.avg_pool2d)
+def avg_pool2d(
+    x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
+    if x.ndim not in (3, 4):
+        return NotImplemented
+    return theirs.avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+@kernel(ours.scaled_dot_product_attention)
+def scaled_dot_product_attention(
+    query, key, value, /, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, generator=None
+):
+    # Where weights are replaced, the library's own generators draw.
+    if dropout_p or (attn_mask is not None and (is_causal or attn_mask.ndim < 2)):
+        return NotImplemented
+    return theirs.scaled_dot_product_attention(query, key, value, attn_mask, is_causal=is_causal, scale=scale)
+
+
+@kernel(ours.layer_norm)
+def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
+    lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    return theirs.layer_norm(x, lengths, weight, bias, eps)
+
+
+@kernel(ours.rms_norm)
+def rms_norm(x, /, normalized_shape, weight=None, eps=None):
+    lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    return theirs.rms_norm(x, lengths, weight, eps)
+
+
+@kernel(ours.group_norm)
+def group_norm(x, /, num_groups, weight=None, bias=None, eps=1e-5):
+    return theirs.group_norm(x, num_groups, weight, bias, eps)
+
+
+@kernel(ours.batch_norm)
+def batch_norm(x, /, running_mean=None, running_var=None, weight=None, bias=None, *, training=False, eps=1e-5):
+    if training:
+        running_mean = running_var = None
+    return theirs.batch_norm(x, running_mean, running_var, weight, bias, training, 0.0, eps)
+
+
+@kernel(ours.cross_entropy)
+def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    if not target.is_floating_point():
+        if target.is_cuda and not below(torch.where(target == ignore_index, 0, target), x.shape[min(1, x.ndim - 1)]):
+            return NotImplemented
+        if target.dtype is not torch.int64:
+            target = NotImplemented if target.dtype is torch.bool else target.long()
+    return theirs.cross_entropy(
+        x, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
+    )
+
+
+def embedding_gradients(g, x, weight, padding_idx):
+    count = weight.shape[0]
+    padding = -1 if padding_idx is None else padding_idx % count
+    return torch.ops.aten.embedding_dense_backward(g, x, count, padding, False)
+
+
+@kernel(ours.embedding, {"weight": embedding_gradients})
+def embedding(x, weight, /, *, padding_idx=None):
+    return theirs.embedding(x, weight, padding_idx) if below(x, len(weight)) else NotImplemented
+
+
+def softmax_gradient(g, y, axis):
+    return torch._softmax_backward_data(g, y, axis, y.dtype) if isinstance(axis, int) else NotImplemented
+
+
+def log_softmax_gradient(g, y, axis):
+    return torch._log_softmax_backward_data(g, y, axis, y.dtype) if isinstance(axis, int) else NotImplemented
+
+
+@kernel(softmax, softmax_gradient)
+def softmax_along(x, /, *, axis=-1):
+    return torch.softmax(x, axis) if isinstance(axis, int) else NotImplemented
+
+
+@kernel(log_softmax, log_softmax_gradient)
+def log_softmax_along(x, /, *, axis=-1):
+    return torch.log_softmax(x, axis) if isinstance(axis, int) else NotImplemented
+
+
+@kernel(ours.gelu, lambda g, x, approximate: torch.ops.aten.gelu_backward(g, x, approximate=approximate))
+def gelu(x, /, *, approximate="none"):
+    return theirs.gelu(x, approximate=approximate)
+
+
+@kernel(ours.silu, lambda g, x: torch.ops.aten.silu_backward(g, x))  # noqa: PLW0108  # a rule has names
+def silu(x, /):
+    return theirs.silu(x)
+
+
+@kernel(sort)
+def sort_along(x, /, *, axis=-1, descending=False, stable=True):
+    return torch.sort(x, dim=axis, descending=descending, stable=stable).values
+
+
+@kernel(topk)
+def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's name
+    values, indices = torch.topk(x, k, axis, largest, sorted=True)
+    if not k:
+        return NotImplemented
+    least = values.narrow(axis, k - 1, 1)
+    reached = (x >= least) if largest else (x <= least)
+    # PyTorch leaves open which of equal elements come, and in which order.
+    if bool((reached.sum(axis) != k).any() | (values.diff(dim=axis) == 0).any()):
+        return NotImplemented
+    return TopKResult(values, indices)
