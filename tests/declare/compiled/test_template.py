@@ -12,7 +12,6 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.declare.compiled.template import text_of
-from dispatchkit.declare.kernels import has_own_flow
 from dispatchkit.declare.operation import DeclaredOperation
 from tests.declared import OPERATIONS
 
