@@ -237,7 +237,9 @@ def _recorded(
 ) -> Any:
     """Return the result of a call by a kernel, with its node; NotImplemented where the kernel leaves the call."""
     kernel = operation.implementation.kernels[library]
-    _, moved, named = library_of_call(operation, args, kwargs)
+    xp, moved, named = library_of_call(operation, args, kwargs)
+    if library not in kernels_of(xp):
+        return NotImplemented
     if moved is not args or named is not kwargs:
         leaves, args, kwargs = _leaves(operation, moved, named), moved, named
     tensors = [x for x in leaves if isinstance(x, Storage)]
