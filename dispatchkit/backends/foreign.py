@@ -297,6 +297,8 @@ class ForeignNamespace:
         self.__name__: str = library.__name__.removeprefix("array_api_compat.")
         self.library = library
         self.device = device
+        # Whether its functions take NumPy's arrays together with its own.
+        self.takes_numpy = self.__name__ in ("jax.numpy", "dask.array")
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.library, name)
