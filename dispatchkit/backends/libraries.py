@@ -18,7 +18,7 @@ from dispatchkit.backends.arrays import (
     raw_array,
     without_graph,
 )
-from dispatchkit.backends.foreign import UnsaidDevice
+from dispatchkit.backends.foreign import UnsaidDevice, is_traced
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.protocol.blocks import Block
 
@@ -130,6 +130,9 @@ def brought_to(xp: Any, array: Any) -> Any:
     try:
         numbers = as_numpy("asarray", without_graph(array))
     except TypeError as error:
+        if is_traced(array):
+            text = f"NumPy cannot read an array of {namespace_of(array)!r}, which has no elements while it traces"
+            raise TypeError(f"{text}; bring what is NumPy's to it first, with x.to(like=y)") from error
         raise TypeError(
             f"NumPy cannot read {array.dtype} of {namespace_of(array)!r}; convert it with its own library to a dtype "
             f"of NumPy's in main memory"

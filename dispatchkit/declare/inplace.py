@@ -13,6 +13,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.declare.declared import Declared
+from dispatchkit.declare.libraries import in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
@@ -366,6 +367,9 @@ def write_back(name: str, x: Storage, result: Any) -> None:
         _assign(name, x, result)
         return
     r = result.array
+    if (type(r) is np.ndarray) is not (type(x.array) is np.ndarray):
+        result = in_library(result, namespace_of(x.array))
+        r = result.array
     if r.shape != x.array.shape:
         raise ValueError(f"{name}: the result has shape {r.shape}, the tensor changed in place {x.array.shape}")
     if not np.can_cast(numpy_dtype(r.dtype), numpy_dtype(x.array.dtype), casting="same_kind"):

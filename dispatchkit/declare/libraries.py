@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ import numpy as np
 from dispatchkit.backends.arrays import PLAIN, foreign, is_raw, making_with, namespace_of, namespace_of_device
 from dispatchkit.backends.libraries import brought_to
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.errors import MixedArraysError, RegistrationError
-from dispatchkit.graph.storage import Storage
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.errors import AutogradError, MixedArraysError, RegistrationError
+from dispatchkit.graph.node import Node, make_node
+from dispatchkit.graph.recording import is_grad_enabled
+from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.densify import surroundings
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
@@ -43,9 +48,10 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
         if common is None:
             common = xp
         elif xp is not common:
-            if not _mixes(common, xp):
+            computing = _computing(common, xp)
+            if computing is None:
                 raise MixedArraysError(name, _describe(common), _describe(xp))
-            common = xp if xp.device is None else common
+            common = computing
     return common
 
 
@@ -60,10 +66,57 @@ def same_library(first: Any, *others: Any) -> Any:
     return xp
 
 
-def _mixes(first: Any, second: Any) -> bool:
-    """Return whether two namespaces are of one library, of which one does not say where its arrays are."""
-    same = getattr(first, "library", None) is getattr(second, "library", None)
-    return same and (first.device is None or second.device is None)
+def _computing(first: Any, second: Any) -> Any:
+    """Return which of two namespaces computes on arrays of both, None where these do not mix.
+
+    They mix where they are of one library, of which one does not say where its arrays are, and where one is NumPy's and
+    the other library takes NumPy's arrays.
+    """
+    if getattr(first, "library", None) is getattr(second, "library", None):
+        return second if second.device is None else first if first.device is None else None
+    other = second if first is numpy_namespace else first
+    return other if numpy_namespace in (first, second) and other.takes_numpy else None
+
+
+class Moving:
+    """The operation of a tensor that was brought to another library; a node of it saves the namespace before."""
+
+    node_name = "ToBackward"
+    keeps_output = False
+    trusted = True
+
+    def pull_raw(self, node: Any, g: Any) -> tuple[Any]:
+        """Return the raw cotangent in the library of the tensor before."""
+        array = brought_to(node.saved[0], g)
+        return (array.copy() if type(array) is np.ndarray else array,)  # what the other library lends is read-only
+
+    def pull_live(self, node: Any, g: Any) -> tuple[Any]:
+        """Return it as a tensor."""
+        return (in_library(g, node.saved[0]),)
+
+
+MOVING = Moving()
+
+
+def in_library(x: Any, xp: Any) -> Any:
+    """Return a tensor of the library of a namespace: itself, or another whose gradient comes back to its own library.
+
+    Raises
+    ------
+    AutogradError : for a tensor that requires a gradient, where arrays of the two libraries do not mix
+    """
+    if x.is_tracer:
+        return x.map_values(partial(in_library, xp=xp))
+    before = namespace_of(x.array)
+    if before is xp or (before.__name__ == xp.__name__ and xp.device is None):
+        return x
+    array, vertex = brought_to(xp, x.array), None
+    if x._node is not None and is_grad_enabled():
+        if _computing(before, xp) is None:
+            text = f"to: a gradient does not flow from {xp.__name__} to {before.__name__}; give x.detach()"
+            raise AutogradError(text)
+        vertex = make_node(Node, MOVING, (vertex_of(x),), (before,), tuple(array.shape), array.dtype)
+    return wrap_array(type(x), array, vertex)
 
 
 def _describe(xp: Any) -> str:
@@ -116,17 +169,28 @@ def library_of_call(
     arguments = (*args, *kwargs.values()) if kwargs else args
     arrays = [value for value in arguments if isinstance(value, Storage)]
     if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in arguments):
-        return common_library(operation.qualified_name, arrays), args, kwargs
-    parameters = operation.parameters
-    values = parameters.values(args, kwargs)
-    # NumPy's arrays are indices of the arrays of any library.
-    others = [value for p, value in values if p.form is not Form.INDEX or type(value) is not np.ndarray]
-    xp = common_library(operation.qualified_name, others)
+        xp = common_library(operation.qualified_name, arrays)
+        if xp is numpy_namespace or not any(type(x._innermost().array) is np.ndarray for x in arrays):
+            return xp, args, kwargs
+    else:
+        # NumPy's arrays are indices of the arrays of any library.
+        values = operation.parameters.values(args, kwargs)
+        others = [value for p, value in values if p.form is not Form.INDEX or type(value) is not np.ndarray]
+        xp = common_library(operation.qualified_name, others)
     if xp is None:
         return namespace_of_device(kwargs.get("device")), args, kwargs
     if xp is not numpy_namespace:
-        args, kwargs = parameters.replace(args, kwargs, lambda name, value: own_index(xp, as_python(value)))
+        args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: _taken(xp, value))
     return xp, args, kwargs
+
+
+def _taken(xp: Any, value: Any) -> Any:
+    """Return an argument as functions of a library take it."""
+    if isinstance(value, Storage):
+        return in_library(value, xp) if xp.takes_numpy else value
+    array = own_index(xp, as_python(value))
+    # A body that calls operations takes tensors alone.
+    return wrap_array(tensor_namespace.Tensor, array) if xp.takes_numpy and type(value) is np.ndarray else array
 
 
 def own_index(xp: Any, key: Any) -> Any:

@@ -419,15 +419,13 @@ class Handlers:
         known = [cls for cls in named if records.find(cls) is not None] or named
         owned = records.make(max(known, key=lambda cls: records.make(cls).serial)).owned
         replaced = self.replaced_by(rule)
-        before = [] if replaced is None else self._owned_with(replaced)
+        before = {} if replaced is None else self._owned_with(replaced)
         undos: list[Undo] = []
 
         def undo() -> None:
-            if rule in owned:
-                owned.remove(rule)
+            owned.pop(rule, None)
             if replaced is not None:
-                if replaced not in before:
-                    before.append(replaced)
+                before[replaced] = None
                 rules[rule.signature] = replaced
             elif rules.get(rule.signature) is rule:
                 del rules[rule.signature]
@@ -436,17 +434,17 @@ class Handlers:
 
         try:
             undos.extend(records.declare(cls, Declaration()) for cls in named if not self._types.participates(cls))
-            owned.append(rule)
+            owned[rule] = None
             # In one assignment: a call in another thread finds the old rule or the new one.
             rules[rule.signature] = rule
             if replaced is not None:
-                before.remove(replaced)
+                before.pop(replaced, None)
             return undo
         except BaseException:
             undo()
             raise
 
-    def _owned_with(self, rule: Rule) -> list[Any]:
+    def _owned_with(self, rule: Rule) -> dict[Any, None]:
         """Return what the type owns that owns a rule."""
         records = [record for record in map(self._types.records.find, rule.types) if record is not None]
         return next(record.owned for record in records if rule in record.owned)

@@ -18,11 +18,11 @@ from dispatchkit.backends.arrays import (
     numpy_dtype,
     without_graph,
 )
-from dispatchkit.backends.libraries import brought_to, is_device, namespace_for_device, namespace_named
+from dispatchkit.backends.libraries import is_device, namespace_for_device, namespace_named
 from dispatchkit.declare.call_errors import NUMBERS
+from dispatchkit.declare.libraries import in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
-from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError, LostDerivativeError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, vertex_of
@@ -103,16 +103,6 @@ def parse_to(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, Any
         else:
             dtype = arg
     return dtype, device, copy
-
-
-def _in_library(x: Any, xp: Any) -> Any:
-    """Return a tensor of the library of a namespace: itself, or one outside the graph."""
-    library = namespace_of(x.array)
-    if library is xp or (library.__name__ == xp.__name__ and xp.device is None):
-        return x
-    if x._node is not None and is_grad_enabled():
-        raise AutogradError(f"to: a gradient does not flow from {xp.__name__} to {library.__name__}; give x.detach()")
-    return wrap_array(type(x), brought_to(xp, x.array))
 
 
 def number_for(called: str, x: Any) -> Any:
@@ -244,11 +234,12 @@ class ConversionMethods(Storage):
         Raises
         ------
         ValueError : for a device this array library does not have
-        AutogradError : for a tensor that requires a gradient, which does not flow from one library to another
+        AutogradError : for a tensor that requires a gradient, which flows to another library only where arrays of the
+            two mix: between NumPy and JAX, and between NumPy and Dask
         """
         dtype, device, copy = parse_to(args, kwargs)
         like = kwargs.get("like")
-        moved: Tensor = self if like is None else _in_library(self, namespace_named(like))
+        moved: Tensor = self if like is None else in_library(self, namespace_named(like))
         moved = moved if device is None else moved.to_device(device)
         if dtype is not None or copy:
             moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
@@ -266,7 +257,7 @@ class ConversionMethods(Storage):
         ------
         ValueError : for a device that the library of its array does not have
         """
-        moved: Any = _in_library(self, namespace_for_device(device, namespace_of(self.array)))
+        moved: Any = in_library(self, namespace_for_device(device, namespace_of(self.array)))
         present = device_of(moved.array)
         try:
             if str(device) != str(present):

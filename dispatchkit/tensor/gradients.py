@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
-from dispatchkit.declare.libraries import common_library
+from dispatchkit.declare.libraries import common_library, in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.variables import is_floating, variables_in, variables_of
@@ -492,6 +492,7 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
         gradient = wrap_array(tensor_namespace.Tensor, namespace_of(array).ones(shape, dtype=array.dtype))
     if foreign:
         common_library("backward", (output, gradient))
+        gradient = in_library(gradient, namespace_of(array)) if isinstance(gradient, Storage) else gradient
     raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)
     if tuple(raw.shape) != shape:
         raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")

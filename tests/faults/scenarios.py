@@ -262,7 +262,7 @@ def declared(*classes: type) -> dict[str, Any]:
         "registered": (
             rules_of(*classes),
             [record and record.declaration for record in records],
-            [[str(each) for each in record.owned] if record else [] for record in records],
+            [[*map(str, (*record.owned, *record.conversions.values()))] if record else [] for record in records],
             [frozenset(vars(cls)) - {ATTRIBUTE} for cls in classes],
             [tensor_protocol.surface.names_kept_by(cls) for cls in classes],
         )
@@ -328,7 +328,7 @@ def new_rules(*targets: Any) -> Callable[[], Scene]:
 
 def owned(cls: type) -> list[Any]:
     record = tensor_protocol.types.records.find(cls)
-    return [] if record is None else record.owned
+    return [] if record is None else list(record.owned)
 
 
 def replaced_rule() -> Scene:

@@ -27,7 +27,7 @@ def test_an_error_at_some_line_leaves_nothing_half_changed(name: str) -> None:
 def test_a_rule_that_is_half_registered_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def add(self: Handlers, rule: Rule) -> object:
         owned = self._types.records.make(rule.types[0]).owned
-        owned.append(rule)
+        owned[rule] = None
         self._rules[rule.target][rule.signature] = rule
         return lambda: None
 

@@ -19,7 +19,7 @@ from dispatchkit.backends.arrays import (
     numpy_dtype,
     raw_array,
 )
-from dispatchkit.backends.libraries import namespace_for_device
+from dispatchkit.backends.libraries import brought_to, namespace_for_device
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import (
     BACKEND_ERRORS,
@@ -132,7 +132,9 @@ def _leaves(data: Any) -> Iterator[Any]:
 def _stack_nested(name: str, parameter: str, data: Any, library: Any) -> Any:
     """Return nested sequences of numbers and of arrays of one library as one array of it."""
     if not isinstance(data, (list, tuple)):
-        return _array_of(name, parameter, data.array if isinstance(data, Storage) else data, None, None, None, library)
+        data = data.array if isinstance(data, Storage) else data
+        array = _array_of(name, parameter, data, None, None, None, library)
+        return brought_to(library, array) if type(array) is np.ndarray else array
     members = [_stack_nested(name, parameter, member, library) for member in data]
     dtype = np.result_type(*map(numpy_dtype, members))
     return library.stack([library.astype(member, dtype, copy=False) for member in members])

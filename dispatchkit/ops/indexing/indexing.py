@@ -307,6 +307,8 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
         new = as_python(new)
         parts = key if isinstance(key, tuple) else (key,)
         xp = common_library("dispatchkit.setitem", (x, value, *(part for part in parts if type(part) is not ndarray)))
+        # NumPy takes the values of other libraries itself.
+        xp = numpy_namespace if type(a) is ndarray else xp
         raw = own_index(xp, raw)
     counter = memory_of(x).version
     try:

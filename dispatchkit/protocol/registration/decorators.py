@@ -585,7 +585,8 @@ def pack(protocol: Registering, cls: type) -> dict[str, Any]:
     record = protocol.types.records.find(cls)
     assert record is not None
     kept = protocol.surface.names_kept_by(cls)
-    return {"declaration": record.declaration, "version": record.version, "owned": list(record.owned), "kept": kept}
+    owned = [*record.owned, *record.conversions.values()]
+    return {"declaration": record.declaration, "version": record.version, "owned": owned, "kept": kept}
 
 
 def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:

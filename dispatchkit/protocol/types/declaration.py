@@ -289,13 +289,15 @@ class Record:
     Attributes
     ----------
     declaration : what the type declares, None where it takes part by its method alone, or not at all
-    owned : rules and conversions that live as long as the type
+    owned : rules that live as long as the type, in the order of registration, as keys
+    conversions : from the type, by their targets
     serial : grows from record to record
     version : of the declaration
     """
 
     declaration: Declaration | None = None
-    owned: list[Any] = dataclasses.field(default_factory=list)
+    owned: dict[Any, None] = dataclasses.field(default_factory=dict)
+    conversions: dict[type, Conversion] = dataclasses.field(default_factory=dict)
     serial: int = dataclasses.field(default_factory=lambda: next(_keys))
     version: Version | None = None
 
@@ -433,21 +435,24 @@ class Conversions:
 
     def add(self, edge: Conversion) -> Undo:
         """Store a conversion in place of one between the same types; return what restores the state before."""
-        owned = self._records.make(edge.source).owned
-        replaced = [entry for entry in owned if isinstance(entry, Conversion) and entry.target is edge.target]
-        others = [entry for entry in owned if entry not in replaced]
+        conversions, target = self._records.make(edge.source).conversions, edge.target
+        replaced = conversions.get(target)
 
         def undo() -> None:
-            owned[:] = [*(entry for entry in owned if entry is not edge and entry not in replaced), *replaced]
+            if conversions.get(target) is not edge:
+                return
+            if replaced is None:
+                del conversions[target]
+            else:
+                conversions[target] = replaced
 
-        owned[:] = *others, edge
+        conversions[target] = edge
         return undo
 
     def version_of(self, edge: Conversion) -> Version | None:
         """Return the version of the conversion between the same types as a new one, None where there is none."""
-        owned = self._records.make(edge.source).owned
-        same = (other for other in owned if isinstance(other, Conversion) and other.target is edge.target)
-        return next((other.version for other in same), None)
+        known = self._records.make(edge.source).conversions.get(edge.target)
+        return None if known is None else known.version
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.
@@ -473,4 +478,5 @@ class Conversions:
     def of(self, cls: type) -> list[Conversion]:
         """Return the conversions that start at a type or a superclass."""
         records = [record for record in map(self._records.find, cls.__mro__) if record is not None]
-        return [edge for record in records for edge in record.owned if isinstance(edge, Conversion)]
+        # Each dictionary is listed in one step: another thread may register a conversion meanwhile.
+        return [edge for record in records for edge in list(record.conversions.values())]
