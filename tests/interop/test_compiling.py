@@ -99,6 +99,7 @@ def test_twenty_compiled_steps_equal_those_as_written(name: str, backend: str, m
     if make is np.array and name != "AdamW":
         pytest.skip("one optimiser shows how arrays go in and out")
     losses, values, weight = trained(make, name, None)
+    np.testing.assert_allclose(losses, trained(np.array, name, None)[0], rtol=1e-8)
     found, others, other = trained(make, name, backend)
     np.testing.assert_allclose(found, losses, rtol=1e-10)
     assert losses[-1] < losses[0]
