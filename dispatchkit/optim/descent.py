@@ -66,6 +66,7 @@ class SGD(Optimizer):
 
     _buffers = ("momentum_buffer",)
     _not_negative = ("lr", "momentum", "weight_decay")
+    _first_differs = ("dampening",)
     _formula = staticmethod(descend)
 
     def __init__(
@@ -245,7 +246,7 @@ class Adam(Optimizer):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    _counts_steps = True
+    _counters = ("step",)
     _not_negative = ("lr", "eps", "weight_decay")
     _formula = staticmethod(adapt)
 
