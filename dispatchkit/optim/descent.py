@@ -15,11 +15,13 @@ from dispatchkit.optim.optimizer import Optimizer, Options, Params, downhill, fa
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
     """Go a step along the gradient, or along what has gathered in a buffer."""
     g = downhill(p, g, options.weight_decay, options.maximize)
-    for buffer in buffers:
+    if buffers:
+        (buffer,) = buffers
         weight = 1.0 if options.is_first else 1.0 - options.dampening
         buffer *= options.momentum
         buffer += g if weight == 1 else weight * g
         g = g + options.momentum * buffer if options.nesterov else buffer
+        buffers = (buffer,)  # another one where arrays cannot be changed, as JAX's
     p -= factor(xp, options.lr, p) * g
     return p, *buffers
 
@@ -64,6 +66,7 @@ class SGD(Optimizer):
 
     _buffers = ("momentum_buffer",)
     _not_negative = ("lr", "momentum", "weight_decay")
+    _first_differs = ("dampening",)
     _formula = staticmethod(descend)
 
     def __init__(
@@ -99,19 +102,17 @@ def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: 
     g = downhill(p, g, options.weight_decay, options.maximize)
     square *= options.alpha
     square += (1 - options.alpha) * g * g
-    spread = square
+    spread, buffers = square, list(others)
     if options.centered:
-        mean = others[-1]
-        mean += (1 - options.alpha) * (g - mean)
-        spread = square - mean * mean
+        buffers[-1] += (1 - options.alpha) * (g - buffers[-1])
+        spread = square - buffers[-1] * buffers[-1]
     change = g / (xp.sqrt(spread) + options.eps)
     if options.momentum:
-        buffer = others[0]
-        buffer *= options.momentum
-        buffer += change
-        change = buffer
+        buffers[0] *= options.momentum
+        buffers[0] += change
+        change = buffers[0]
     p -= factor(xp, options.lr, p) * change
-    return (p, square, *others)
+    return (p, square, *buffers)
 
 
 class RMSprop(Optimizer):
@@ -245,7 +246,7 @@ class Adam(Optimizer):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    _counts_steps = True
+    _counters = ("step",)
     _not_negative = ("lr", "eps", "weight_decay")
     _formula = staticmethod(adapt)
 

@@ -221,8 +221,9 @@ class Optimizer:
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
     _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
-    _counts_steps: ClassVar[bool] = False  # whether the state holds their number
+    _counters: ClassVar[tuple[str, ...]] = ()  # names of the number of steps in it, where it is there
     _not_negative: ClassVar[tuple[str, ...]] = ()  # options that are numbers from 0 on
+    _first_differs: ClassVar[tuple[str, ...]] = ()  # options with which the formula reads whether a step is the first
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -254,6 +255,7 @@ class Optimizer:
     def _reset_hooks(self) -> None:
         self._step_pre_hooks: dict[int, Hook] = {}
         self._step_post_hooks: dict[int, Hook] = {}
+        self._begun: list[Tensor] = []
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -467,19 +469,28 @@ class Optimizer:
     def _buffers_of(self, p: Tensor, names: Sequence[str], options: Options) -> list[Tensor]:
         """Return the buffers of a parameter, zeros in its first step, and tell the formula where it is that."""
         state = self.state[p]
-        if self._counts_steps:
-            if "step" not in state:
-                state["step"] = tensor_namespace.tensor(0.0)
-            step = state["step"]
+        lacking = [name for name in (*self._counters, *names) if state.get(name) is None]
+        options.is_first = bool(lacking)
+        for name in lacking:
+            self._begin(p, name)
+        if lacking and is_traced(p.array) and not any(getattr(options, name) for name in self._first_differs):
+            self._begun += [state[name] for name in lacking]
+        for name in self._counters:
+            step = state[name]
             step.array += 1
             touch(step)
             options.step = number(step)
-        options.is_first = False
-        for name in names:
-            if state.get(name) is None:
-                state[name] = tensor_namespace.zeros_like(p)
-                options.is_first = True
         return [state[name] for name in names]
+
+    def _begin(self, p: Tensor, name: str) -> None:
+        """Give the state of a parameter what it has under a name before the first step, which is zeros."""
+        is_counter = name in self._counters
+        self.state[p][name] = tensor_namespace.tensor(0.0) if is_counter else tensor_namespace.zeros_like(p)
+
+    def _take_begun(self) -> list[Tensor]:
+        """Return the zeros that traced steps since the last call of this began with, where later steps may as well."""
+        begun, self._begun = self._begun, []
+        return begun
 
     def _buffers_for(self, options: Options) -> Sequence[str]:
         """Return the names of the buffers that the formula takes, which options may leave out."""

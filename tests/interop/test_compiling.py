@@ -10,6 +10,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
+from dispatchkit.backends.foreign import is_traced
+from dispatchkit.interop.compiling.backends import BACKENDS
 from tests.interop.structured import Diagonal
 
 F = dk.nn.functional
@@ -53,6 +55,8 @@ def make(request: pytest.FixtureRequest, backend: str, monkeypatch: pytest.Monke
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "SGD": lambda p: dk.optim.SGD(p, lr=0.1),
     "momentum": lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
+    "dampening": lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5),
+    "RMSprop": lambda p: dk.optim.RMSprop(p, lr=0.01, momentum=0.9, centered=True),
     "AdamW": lambda p: dk.optim.AdamW(p, lr=0.01, amsgrad=True),
 }
 
@@ -99,6 +103,7 @@ def test_twenty_compiled_steps_equal_those_as_written(name: str, backend: str, m
     if make is np.array and name != "AdamW":
         pytest.skip("one optimiser shows how arrays go in and out")
     losses, values, weight = trained(make, name, None)
+    np.testing.assert_allclose(losses, trained(np.array, name, None)[0], rtol=1e-8)
     found, others, other = trained(make, name, backend)
     np.testing.assert_allclose(found, losses, rtol=1e-10)
     assert losses[-1] < losses[0]
@@ -305,24 +310,34 @@ BETWEEN: dict[str, Callable[[Any, Any], Any]] = {
     "a new array": lambda w, optimizer: setattr(w, "array", -w.array),
     "a change in place": lambda w, optimizer: dk.no_grad()(w.mul_)(2.0),
     "a gradient": lambda w, optimizer: setattr(w, "grad", dk.ones_like(w)),
+    "a gradient of NumPy's": lambda w, optimizer: setattr(w, "grad", dk.Tensor(np.ones((6, 3)))),
+    "a change of the gradient": lambda w, optimizer: None if w.grad is None else w.grad.mul_(2.0),
+    "no gradient": lambda w, optimizer: setattr(w, "grad", None),
+    "zeros for gradients": lambda w, optimizer: optimizer.zero_grad(set_to_none=False),
+    "a frozen tensor": lambda w, optimizer: optimizer.param_groups[1]["params"][0].requires_grad_(False),
+    "another dtype": lambda w, optimizer: setattr(w, "array", w.array.astype(np.float32)),
     "a learning rate": lambda w, optimizer: optimizer.param_groups[0].update(lr=0.01),
     "an option": lambda w, optimizer: optimizer.param_groups[0].update(weight_decay=0.5),
+    "no state": lambda w, optimizer: optimizer.state.clear(),
 }
 
 
 @pytest.mark.parametrize("between", BETWEEN)
-def test_a_step_that_ends_without_gradients_sees_what_changes_between_its_calls(between: str) -> None:
-    make = jax()
-
-    def losses(backend: str | None) -> list[float]:
+@pytest.mark.parametrize("forgets", ["first", "last", "zeros", "never"])
+def test_a_step_sees_what_changes_between_its_calls(between: str, forgets: str) -> None:
+    def losses(backend: str | None, make: Make) -> list[float]:
         w = dk.Tensor(make(np.ones((6, 3))), requires_grad=True)
-        optimizer = dk.optim.SGD([w], lr=0.1)
+        b = dk.Tensor(make(np.ones(3)), requires_grad=True)
+        optimizer = dk.optim.SGD([{"params": [w]}, {"params": [b], "lr": 0.05}], lr=0.01, momentum=0.5)
 
         def step(x: Any) -> Any:
-            loss = dk.sum((x @ w - 1.0) ** 2)
+            if forgets in ("first", "zeros"):
+                optimizer.zero_grad(set_to_none=forgets == "first")
+            loss = dk.sum((x @ w + b - 1.0) ** 2)
             loss.backward()
             optimizer.step()
-            optimizer.zero_grad()
+            if forgets == "last":
+                optimizer.zero_grad()
             return loss
 
         run = step if backend is None else dk.compile(step, state=[optimizer], backend=backend)
@@ -332,9 +347,152 @@ def test_a_step_that_ends_without_gradients_sees_what_changes_between_its_calls(
                 BETWEEN[between](w, optimizer)
             x = dk.Tensor(make(X if turn < 6 else X[:5].astype(np.float32) / 8))
             found.append(float(run(x / 8).item()))
+            found += [0.0 if p.grad is None else float(p.grad.sum().item()) for p in (w, b)]
+            found += [float(optimizer.state[p]["momentum_buffer"].sum().item()) for p in (w, b) if p in optimizer.state]
         return found
 
-    np.testing.assert_allclose(losses("jax"), losses(None), rtol=1e-9)
+    rtol = 1e-6 if between == "another dtype" else 1e-9
+    np.testing.assert_allclose(losses("jax", jax()), losses(None, np.array), rtol=rtol)
+
+
+def test_gradients_of_calls_are_tensors_of_their_own() -> None:
+    make = jax()
+    w = dk.Tensor(make(np.ones(3)), requires_grad=True)
+
+    def step(x: Any) -> None:
+        w.grad = None
+        dk.sum(w * x).backward()
+
+    run = dk.compile(step, state=[w])
+    gradients = []
+    for turn in range(4):
+        run(dk.Tensor(make(np.full(3, float(turn)))))
+        gradients.append(w.grad)
+    assert [g.tolist() for g in gradients if g is not None] == [[float(turn)] * 3 for turn in range(4)]
+
+
+class Custom(dk.optim.Adam):
+    """Begins with something else than zeros."""
+
+    def step(self, closure: Any = None) -> Any:
+        for p in self.param_groups[0]["params"]:
+            if p.grad is not None and not self.state[p]:
+                names = ("exp_avg", "exp_avg_sq")
+                self.state[p].update(step=dk.tensor(0.0), **{name: dk.ones_like(p) for name in names})
+        return super().step(closure)
+
+
+BEGINNINGS: dict[str, tuple[Callable[[Any], Any], bool]] = {
+    "SGD": (lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9), True),
+    "RMSprop": (lambda p: dk.optim.RMSprop(p, lr=0.01, momentum=0.9, centered=True), True),
+    "Adam": (lambda p: dk.optim.Adam(p, lr=0.01), True),
+    "dampening": (lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5), False),
+    "custom": (lambda p: Custom(p, lr=0.01), False),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_a_first_step_is_compiled_where_the_state_begins_with_zeros(
+    name: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = jax() if backend == "jax" else torch(monkeypatch)
+    create, is_compiled = BEGINNINGS[name]
+    traced = []
+
+    def trained(backend: str | None) -> tuple[Any, Any]:
+        w, unused = (dk.Tensor(make(np.ones(3)), requires_grad=True) for _ in range(2))
+        optimizer = create([w, unused])
+
+        def step(x: Any) -> None:
+            traced.append(is_traced(w.array))
+            optimizer.zero_grad()
+            dk.sum(w * w * x).backward()
+            optimizer.step()
+
+        run = step if backend is None else dk.compile(step, state=optimizer, backend=backend)
+        for _ in range(3):
+            run(dk.Tensor(make(np.arange(3.0))))
+        assert list(optimizer.state) == [w]
+        return [w.tolist(), *(x.tolist() for x in optimizer.state[w].values())], list(optimizer.state[w])
+
+    (values, names), (expected, others) = trained(backend), trained(None)
+    for one, other in zip(values, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+    assert names == others
+    assert all(traced[:-3]) is is_compiled
+
+
+def test_a_state_that_the_step_itself_begins_is_left_to_it(backend: str, make: Make) -> None:
+    w = dk.Tensor(make(np.ones(3)), requires_grad=True)
+    optimizer = dk.optim.SGD([w], lr=0.1, momentum=0.5)
+
+    def step(x: Any) -> None:
+        if w not in optimizer.state:
+            optimizer.state[w]["momentum_buffer"] = dk.ones_like(w)
+        optimizer.zero_grad()
+        dk.sum(w * x).backward()
+        optimizer.step()
+
+    dk.compile(step, state=optimizer, backend=backend)(dk.Tensor(make(np.ones(3))))
+    np.testing.assert_allclose(optimizer.state[w]["momentum_buffer"].numpy(), np.full(3, 1.5))
+
+
+def test_a_failure_to_compile_leaves_no_state(backend: str, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = dk.Tensor(make(np.ones(3)), requires_grad=True)
+    optimizer = dk.optim.Adam([w], lr=0.1)
+
+    def step(x: Any) -> None:
+        dk.sum(w * x).backward()
+        optimizer.step()
+
+    def fail(*args: Any) -> None:
+        raise MemoryError("full")
+
+    run = dk.compile(step, state=optimizer, backend=backend)
+    monkeypatch.setattr(BACKENDS[backend], "compile", fail)
+    with pytest.raises(MemoryError, match="full"):
+        run(dk.Tensor(make(np.ones(3))))
+    assert not optimizer.state
+    assert w.grad is None
+    assert w.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(("reads", "programs"), [(False, 1), (True, 2)])
+def test_a_step_that_forgets_its_gradients_first_is_compiled_once(
+    reads: bool, programs: int, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = jax() if backend == "jax" else torch(monkeypatch)
+    w = dk.Tensor(make(np.ones(3)), requires_grad=True)
+
+    def step(x: Any) -> None:
+        if not reads:
+            w.grad = None
+        dk.sum(w * x).backward()
+
+    run = dk.compile(step, state=w, backend=backend)
+    for turn in range(1, 4):
+        run(dk.Tensor(make(np.full(3, 2.0))))
+        assert w.grad is not None
+        assert w.grad.tolist() == [2.0 * (turn if reads else 1)] * 3
+    assert len(run._backend._programs) == programs
+
+
+def test_programs_that_differ_in_what_their_text_does_not_say_are_two() -> None:
+    make = jax()
+    library = pytest.importorskip("jax")
+
+    def inner(x: Any, count: int) -> Any:
+        table = np.arange(3.0) * count
+        return library.jit(lambda array: array + table)(x.array)
+
+    def called(x: Any, count: int) -> Any:
+        shape = library.ShapeDtypeStruct((3,), np.dtype(float))
+        return library.pure_callback(lambda array: np.asarray(array) * count, shape, x.array)
+
+    x = dk.Tensor(make(np.ones(3)))
+    run, other = dk.compile(inner), dk.compile(called)
+    assert [run(x, count).tolist() for count in (1, 2)] == [[1.0, 2.0, 3.0], [1.0, 3.0, 5.0]]
+    assert [other(x, count).tolist() for count in (1, 2)] == [[1.0] * 3, [2.0] * 3]
 
 
 def test_a_repeated_call_is_counted_as_a_change_and_observed() -> None:

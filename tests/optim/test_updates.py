@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,27 @@ def test_dtypes_stay(make: Any, options: Any, dtype: str) -> None:
     assert str(p.dtype) == dtype
     buffers = {name: str(kept.dtype) for name, kept in optimizer.state[p].items() if name != "step"}
     assert set(buffers.values()) <= {dtype}
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [
+        *MAKERS,
+        (dk.optim.RMSprop, {"lr": 0.1, "momentum": 0.9, "centered": True, "weight_decay": 0.1}),
+        (dk.optim.RMSprop, {"lr": 0.1, "centered": True}),
+        (dk.optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3}),
+    ],
+    ids=str,
+)
+def test_a_formula_returns_all_that_it_changes_for_arrays_that_cannot_be_changed(make: Any, options: Any) -> None:
+    p, g = dk.tensor([1.0]), dk.tensor([0.5])
+    optimizer = make([p], **options)
+    names = optimizer._buffers_for(SimpleNamespace(**optimizer.param_groups[0]))
+    numbers: Any = [np.float64(1.0), *(np.float64(0.0) for _ in names)]  # which, as JAX's arrays, stay what they are
+    for step in range(1, 4):
+        p.grad = g
+        optimizer.step()
+        given = SimpleNamespace(**optimizer.param_groups[0], is_first=step == 1, step=float(step))
+        numbers = make._formula(np, given, numbers[0], np.float64(0.5), *numbers[1:])
+        buffers = [optimizer.state[p][name] for name in names]
+        np.testing.assert_allclose(numbers, [tensor.item() for tensor in (p, *buffers)], rtol=1e-12)

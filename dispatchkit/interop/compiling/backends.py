@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from dispatchkit.declare.inplace import touch
 from dispatchkit.errors import CompileError
 
 Pure = Callable[..., list[Any]]
+# Where the text of a program of JAX does not say which constants or functions it has.
+UNSAID = re.compile(r"\{ lambda [^;]|\[\.\.\.\]|0x")
 
 
 class Backend:
@@ -24,6 +28,7 @@ class Backend:
     package : that has to be installed
     writes : whether new elements are written to the memory of arrays, rather than new arrays taken over
     known : types of what goes in as it is
+    _programs : by what they compute, for a step that finds gradients often computes what it computes without
     """
 
     name: str
@@ -32,6 +37,7 @@ class Backend:
 
     def __init__(self) -> None:
         self.known: set[type] = set()
+        self._programs: dict[Any, Callable[..., Sequence[Any]]] = {}
 
     def own(self, array: Any) -> Any:
         """Return a raw array as the library's own, those of NumPy converted.
@@ -84,8 +90,8 @@ class Backend:
         """Return an array that a program gives as it is to be."""
         return array
 
-    def trace(self, pure: Pure, inputs: Sequence[Any]) -> None:
-        """Call a function with arrays that stand for others."""
+    def trace(self, pure: Pure, inputs: Sequence[Any]) -> list[bool]:
+        """Call a function with arrays that stand for others, and return which of them it reads."""
         raise NotImplementedError
 
     def compile(self, pure: Pure, inputs: Sequence[Any]) -> Callable[..., Sequence[Any]]:
@@ -149,12 +155,17 @@ class Jax(Backend):
     def result(self, array: Any) -> Any:
         return self.jax.numpy.asarray(array, dtype=array.dtype)  # of that dtype for good, unlike a Python number
 
-    def trace(self, pure: Pure, inputs: Sequence[Any]) -> None:
-        self.jax.eval_shape(pure, *inputs)
+    def trace(self, pure: Pure, inputs: Sequence[Any]) -> list[bool]:
+        traced = self.jax.make_jaxpr(pure)(*inputs).jaxpr
+        read = set(map(id, chain(traced.outvars, *(equation.invars for equation in traced.eqns))))
+        return [id(variable) in read for variable in traced.invars]
 
     def compile(self, pure: Pure, inputs: Sequence[Any]) -> Callable[..., Sequence[Any]]:
         compiled: Callable[..., Sequence[Any]] = self.jax.jit(pure)
-        compiled(*inputs)  # traced now, so that what is wrong is said here
+        text = str(compiled.trace(*inputs).jaxpr)  # type: ignore[attr-defined]  # of JAX's
+        if not UNSAID.search(text):
+            compiled = self._programs.setdefault(text, compiled)
+        compiled(*inputs)  # compiled now, so that what is wrong is said here
         return compiled
 
     def asks_for_values(self, error: Exception) -> bool:
@@ -183,16 +194,20 @@ class Torch(Backend):
     def rate(self, value: float) -> Any:
         return self.torch.tensor(value, dtype=self.torch.float64)
 
-    def trace(self, pure: Pure, inputs: Sequence[Any]) -> None:
+    def trace(self, pure: Pure, inputs: Sequence[Any]) -> list[bool]:
         # Constants would be baked in silently with real tensors.
-        self.make_fx(pure, tracing_mode="fake")(*inputs)
+        graph = self.make_fx(pure, tracing_mode="fake")(*inputs).graph
+        graph.eliminate_dead_code()  # such as the copies that a step may change
+        return [bool(node.users) for node in graph.nodes if node.op == "placeholder"]
 
     def compile(self, pure: Pure, inputs: Sequence[Any]) -> Callable[..., Sequence[Any]]:
         import torch._inductor  # noqa: PLC0415  # optional dependency
 
         graph = self.make_fx(pure, tracing_mode="fake")(*inputs)
-        compiled: Callable[..., Sequence[Any]] = torch._inductor.compile(graph, list(inputs))
-        return compiled
+        key = graph.code, *((x.shape, x.stride(), x.dtype, x.device) for x in inputs)
+        if key not in self._programs or any(node.op == "get_attr" for node in graph.graph.nodes):
+            self._programs[key] = torch._inductor.compile(graph, list(inputs))
+        return self._programs[key]
 
     def asks_for_values(self, error: Exception) -> bool:
         from torch._subclasses import fake_tensor  # noqa: PLC0415  # optional dependency

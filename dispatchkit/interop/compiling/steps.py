@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of, raw_array
-from dispatchkit.declare.inplace import touch
 from dispatchkit.declare.variables import is_array, items_of
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import CompileError
@@ -176,19 +175,27 @@ class State:
         return self._places == after._places and before == now
 
     @contextmanager
-    def restored(self) -> Iterator[None]:
-        """Have everything as it was after a `with` block: arrays, gradients, attributes and what optimisers keep."""
+    def restored(self, *, always: bool = True) -> Iterator[None]:
+        """Have everything as it was after a `with` block: arrays, gradients, attributes and what optimisers keep.
+
+        Parameters
+        ----------
+        always : whether also without an error
+        """
         held = [(holder, dict(holder)) for holder in self._changing]
         tensors = [(one, one.array, one._node, gradient_of(one)) for one in self.tensors]
+        completed = False
         try:
             yield
+            completed = True
         finally:
-            for holder, entries in held:
-                holder.clear()
-                holder.update(entries)
-            for one, array, node, grad in tensors:
-                one.array, one._node = array, node
-                one.grad = grad
+            if always or not completed:
+                for holder, entries in held:
+                    holder.clear()
+                    holder.update(entries)
+                for one, array, node, grad in tensors:
+                    one.array, one._node = array, node
+                    one.grad = grad
 
 
 def layout(tensor: Any) -> Any:
@@ -237,7 +244,7 @@ class Program:
     Attributes
     ----------
     keeps_layout : whether the step leaves its state with the tensors that it found; else nothing is compiled
-    repeats : whether it leaves its state so that its next call needs to look nothing up
+    begun : the places of tensors that it adds to the state, where all of them are zeros that optimisers begin with
     """
 
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
@@ -248,31 +255,25 @@ class Program:
         self.numpy = not any(
             not isinstance(one, np.ndarray) and one.ndim for one in (*map(raw, state.tensors), *arrays)
         )
-        self.keeps_layout = True
+        self._reads_gradients = self.keeps_layout = True
+        self.begun: list[Any] = []
         self._changed: list[int] = []
         self._after: list[int] = []
         self._template: Any = None
         inputs = self._inputs(state, state.arrays(), arrays)
-        self._traced(lambda: backend.trace(self._pure, inputs))
+        read = self._traced(lambda: backend.trace(self._pure, inputs))
         if self.keeps_layout:
+            self._reads_gradients = any(read[len(state.tensors) :][: len(self._with_grad)])
             for one in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
                 if not isinstance(one.array, np.ndarray) or not (self.numpy or one.array.ndim):
                     one.array = backend.placed(backend.own(one.array), state.tensors[0].array)
             inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
             self._run = self._traced(lambda: backend.compile(self._pure, inputs))
-        self._layout = [(one.shape, one.dtype) for one in arrays]
-        self._recording = bool(is_grad_enabled())
-        self.repeats = (
-            self.keeps_layout
-            and not (self.numpy or backend.writes or self._draws or self._with_grad or self._after)
-            and backend.known.issuperset(map(type, state.arrays()))
-            and state.shapes == self._shapes
-        )
 
     def _inputs(self, state: State, held: list[Any], arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
         """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
         backend, tensors = self._backend, state.tensors
-        grads = [tensors[i].grad.array for i in self._with_grad]
+        grads = [gradient_of(tensors[i]).array for i in self._with_grad] if self._reads_gradients else []
         rates = map(backend.rate, state.rates)
         given = [*held, *grads, *rates, *map(backend.from_numpy, drawn), *arrays]
         return given if backend.known.issuperset(map(type, given)) else list(map(backend.own, given))
@@ -290,8 +291,9 @@ class Program:
             for one, array in zip(state.tensors, before, strict=True):
                 one.array = array
                 one.grad = None
-            for i, array in zip(self._with_grad, take(len(self._with_grad)), strict=True):
-                state.tensors[i].grad = wrap_array(Tensor, backend.mutable(array))
+            for i in self._with_grad:  # what stands for those that are not read is of their shape
+                array = backend.mutable(*take(1)) if self._reads_gradients else before[i]
+                state.tensors[i].grad = wrap_array(Tensor, array)
             state.set_rates([wrap_array(Tensor, rate) for rate in take(len(state.rates))])
             draws = replaying(take(len(self._draws)) if self._draws else None)
             arguments = iter(take(self._count))
@@ -316,6 +318,11 @@ class Program:
         after = State(state.owners)
         self.keeps_layout = state.continued_by(after)
         if not self.keeps_layout:
+            optimizers = [owner for owner in state.owners if isinstance(owner, Optimizer)]
+            begun = {id(x) for optimizer in optimizers for x in optimizer._take_begun()}
+            new = zip(after._places, after.tensors, strict=True)
+            places = {id(x): place for place, x in new if id(x) not in state._known}
+            self.begun = [*places.values()] if places.keys() == begun else []
             return []
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
@@ -348,30 +355,6 @@ class Program:
                 advice = "name in state= every module, optimiser and tensor that the step changes"
             raise CompileError(f"{problem}; {advice}") from None
 
-    def again(self, state: State, arrays: list[Any]) -> Any:
-        """Run the program on the state as its last call left it; NotImplemented where anything is not as it was.
-
-        Only the elements differ from those of the last call, so that nothing is looked up or converted.
-        """
-        tensors = state.tensors
-        held = [x.array for x in tensors]
-        if (
-            state.shapes is not self._shapes
-            or not state.holds(held)
-            or [(x.shape, x.dtype) for x in arrays] != self._layout
-            or not self._backend.known.issuperset(map(type, arrays))
-            or any(gradient_of(x) is not None for x in tensors)
-            or bool(is_grad_enabled()) is not self._recording
-            or not state.is_current()
-        ):
-            return NotImplemented
-        outputs = self._run(*held, *map(self._backend.rate, state.rates), *arrays)
-        for i, array in zip(self._changed, outputs[self._results :], strict=True):
-            held[i] = tensors[i].array = array
-        touch(*[tensors[i] for i in self._changed])
-        state.note(held, self._shapes)
-        return self._result(outputs)
-
     def __call__(self, state: State, held: list[Any], arrays: Sequence[Any]) -> Any:
         """Run the program on the arrays of the state and the arguments, and take over what it gives."""
         backend, tensors = self._backend, state.tensors
@@ -380,13 +363,13 @@ class Program:
         grads = first + len(self._changed)
         backend.put([tensors[i] for i in self._changed], made[first:grads], self.numpy)
         state.note([one.array for one in tensors], self._shapes)
-        # To the library of the state and the arguments.
-        found = list(map(backend.to_numpy, made)) if self.numpy else made
+        if self.numpy:  # to the library of the state and the arguments
+            made = list(map(backend.to_numpy, made))
         for i in self._lost:
             keep_gradient(tensors[i], None)
-        for i, array in zip(self._after, found[grads:], strict=True):
+        for i, array in zip(self._after, made[grads:], strict=True):
             keep_gradient(tensors[i], wrap_array(Tensor, array))
-        return self._result(found)
+        return self._result(made)
 
     def _result(self, made: Sequence[Any]) -> Any:
         """Return what the step returns, with arrays that the program gave."""
@@ -453,8 +436,6 @@ class CompiledStep:
         # By the key of the state, then by that of the call.
         self._programs: dict[Any, dict[Any, Program]] = {}
         self._state: State | None = None
-        # The program of the last call, where the next one may find the state as that left it.
-        self._last: Program | None = None
 
     def __repr__(self) -> str:
         return f"<{getattr(self._step, '__qualname__', self._step)} compiled by {self._backend.name}>"
@@ -464,25 +445,29 @@ class CompiledStep:
         if live and (current() is not None or is_observed() is not None):
             return self._step(*args, **kwargs)
         plain = not kwargs and all(type(one) is Tensor and one._node is None for one in args)
-        if plain and self._last is not None and self._state is not None:
-            made = self._last.again(self._state, [one.array for one in args])
-            if made is not NotImplemented:
-                return made
         found = args if plain else list(leaves(items_of, (args, kwargs)))
         if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in found):
             return self._step(*args, **kwargs)
         arrays = [one.array for one in args] if plain else self._arrays(found)
-        state = self._current(() if plain else found)
+        state = self._state
+        if not plain or state is None or not state.is_current():
+            state = self._current(() if plain else found)
         outline = None if plain else outline_of((args, kwargs))
         given = [(one.shape, one.dtype) for one in arrays]
         held, without = state.arrays(), [gradient_of(one) is None for one in state.tensors]
-        key = (outline, *given, state.shapes, *without, bool(is_grad_enabled()))
+        frozen = [one._node is None for one in state.tensors]
+        key = (outline, *given, state.shapes, *without, *frozen, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
             program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
             held = state.arrays()
-        self._last = program if plain and program.repeats else None
-        return program(state, held, arrays) if program.keeps_layout else self._step(*args, **kwargs)
+        if program.keeps_layout:
+            return program(state, held, arrays)
+        with state.restored(always=False):
+            for number, group, place, name in program.begun:
+                optimizer = state.owners[number]
+                optimizer._begin(optimizer.param_groups[group]["params"][place], name)
+            return (self if program.begun else self._step)(*args, **kwargs)
 
     def _arrays(self, found: Sequence[Any]) -> list[Any]:
         """Return the arrays among the arguments.
@@ -542,7 +527,7 @@ def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledSte
     rates are arguments of the program, and random numbers are drawn outside of it, by the generators that the step
     names, in the order in which it draws. Everything else that is no array is a constant: another value compiles
     another program.
-    A call that gives the state new tensors, as the first step of most optimisers does, runs as written.
+    A call that gives the state new tensors runs as written, unless they are zeros that an optimiser begins with.
 
     Examples
     --------
