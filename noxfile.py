@@ -190,12 +190,21 @@ the array API standard's conformance suite is not in {found}. Get it, with the s
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the array API standard's conformance suite, whose checkout ARRAY_API_TESTS_DIR names."""
+    """Run the array API standard's conformance suite, whose checkout ARRAY_API_TESTS_DIR names.
+
+    `-- --arrays torch`, `jax` or `dask` runs it over that library and over tensors that hold its arrays, and lists what
+    fails over the tensors alone.
+    """
     named = os.environ.get("ARRAY_API_TESTS_DIR", "")
     suite = Path(named).absolute()
     needed = (suite / "array_api_tests", suite / "requirements.txt", suite / "array-api" / "src" / "array_api_stubs")
     if not named or not all(path.exists() for path in needed):
         session.error(GET_CONFORMANCE_SUITE.format(found=named or "ARRAY_API_TESTS_DIR, which is not set"))
+    if "--arrays" in session.posargs:
+        install(session, "test", "peers")
+        session.install("dask[array]", "-r", str(suite / "requirements.txt"))
+        session.run("python", "-m", "tests.conformance", str(suite), *PARALLEL, *session.posargs)
+        return
     install(session, "test")
     session.install("-r", str(suite / "requirements.txt"))
     environment = {"ARRAY_API_TESTS_MODULE": "dispatchkit", "ARRAY_API_TESTS_VERSION": "2025.12"}

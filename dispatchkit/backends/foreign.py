@@ -322,6 +322,10 @@ class ForeignNamespace:
             given = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
             if isinstance(given.get("device"), UnsaidDevice):
                 del given["device"]
+            elif isinstance(given.get("device"), str) and self.__name__ == "jax.numpy":
+                from jax import devices  # noqa: PLC0415  # optional dependency
+
+                given["device"] = devices(given["device"])[0]
             return function(*map(self.own_dtype, args), **{**defaults, **given})
 
         return call
@@ -450,6 +454,8 @@ class ForeignNamespace:
 
     def index_put(self, x: Any, key: Any, value: Any, /, *, accumulate: bool = False) -> Any:
         """Return a copy of an array with other elements at `key`, or with `value` added there."""
+        if self.lazy and not accumulate and _is_mask(key) and key.shape == x.shape and getattr(value, "ndim", 0) == 0:
+            return self.where(key, self.asarray(value, dtype=x.dtype), x)
         parts = self._parts(x.shape, key)
         if not (self.assignable and is_basic(parts) and None not in parts):
             return self._put(x, parts, value, accumulate=accumulate)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.backends.arrays import device_of, namespace_of_device
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import enter
 from dispatchkit.ops.creation import dtypes as known
 from dispatchkit.ops.creation.dtypes import get_default_dtype, isdtype
@@ -30,13 +32,14 @@ class ArrayNamespaceInfo:
         """Return what the library can do: index by booleans, and shapes that depend on data."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
-    def default_device(self) -> str:
-        """Return where arrays are made."""
-        return CPU
+    def default_device(self) -> Any:
+        """Return where arrays are made: ``"cpu"``, or inside `arrays_of` a device of its library."""
+        xp = namespace_of_device(None)
+        return CPU if xp is numpy_namespace else device_of(xp.empty((0,)))
 
-    def devices(self) -> tuple[str, ...]:
-        """Return where arrays can be."""
-        return (CPU,)
+    def devices(self) -> tuple[Any, ...]:
+        """Return where arrays can be: where they are made."""
+        return (self.default_device(),)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Return the dtypes of arrays for which none is given, by kind.
@@ -45,7 +48,7 @@ class ArrayNamespaceInfo:
         ------
         ValueError : for a device there is not
         """
-        _check_device(device)
+        self._check_device(device)
         floating = get_default_dtype()
         complex_floating = known.complex64 if floating == known.float32 else known.complex128
         return {
@@ -62,14 +65,15 @@ class ArrayNamespaceInfo:
         ------
         ValueError : for a device there is not, or a kind the standard does not know
         """
-        _check_device(device)
+        self._check_device(device)
         dtypes = {name: getattr(known, name) for name in known.NAMES}
         return dtypes if kind is None else {name: dtype for name, dtype in dtypes.items() if isdtype(dtype, kind)}
 
-
-def _check_device(device: Any) -> None:
-    if device not in (None, CPU):
-        raise ValueError(f"__array_namespace_info__: there is no device {device!r}; there is {CPU!r}")
+    def _check_device(self, device: Any) -> None:
+        known_devices = (*self.devices(), CPU)
+        if device is not None and device not in known_devices:
+            there = " and ".join(map(repr, dict.fromkeys(known_devices)))
+            raise ValueError(f"__array_namespace_info__: there is no device {device!r}; there is {there}")
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:  # noqa: N807  # the standard's name

@@ -125,6 +125,22 @@ def test_arrays_as_indices_are_refused_instead_of_computed() -> None:
             y.sum().backward()
 
 
+def test_a_mask_of_the_whole_array_assigns_one_value_and_computes_nothing() -> None:
+    for value in (0.5, dk.Tensor(lazy(np.asarray(0.5)))):
+        x, tracked = dk.Tensor(lazy()), dk.Tensor(lazy(), requires_grad=True)
+        with dask.config.set(scheduler=refuse):
+            x[x > 6] = value
+            y = tracked * 2
+            y[tracked > 6] = value
+            y.sum().backward()
+            with pytest.raises(NotImplementedError, match=r"call \.compute\(\) first"):
+                x[x > 6] = dk.Tensor(lazy(np.arange(6.0)))
+        np.testing.assert_array_equal(x.numpy(), np.where(A > 6, 0.5, A))
+        np.testing.assert_array_equal(y.detach().numpy(), np.where(A > 6, 0.5, 2 * A))
+        assert tracked.grad is not None
+        np.testing.assert_array_equal(tracked.grad.numpy(), np.where(A > 6, 0.0, 2.0))
+
+
 def test_other_arrays_than_numpys_do_not_mix_with_dasks() -> None:
     strict = pytest.importorskip("array_api_strict")
     with pytest.raises(dk.MixedArraysError, match=r"one array is of dask\.array, another of array_api_strict on"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
 
 
 def test_default_dtypes_are_those_of_new_tensors() -> None:
@@ -30,3 +31,20 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 def test_tensors_name_the_module() -> None:
     assert dk.ones(1).__array_namespace__() is dk
     assert dk.ones(1).device in dk.__array_namespace_info__().devices()
+
+
+@pytest.mark.parametrize("library", ["torch", "jax", "dask"])
+def test_the_devices_are_those_of_the_library_of_new_arrays(library: str) -> None:
+    pytest.importorskip(library)
+    pytest.importorskip("array_api_compat")
+    before = foreign.copy()
+    with dk.arrays_of(library):
+        info = dk.__array_namespace_info__()
+        (device,) = info.devices()
+        assert device == info.default_device() == dk.ones(1).device
+        assert dk.ones(1, device=device).device == device
+        assert dk.ones(1, device="cpu").device == device
+        assert info.dtypes(device=device)["int8"] == dk.int8
+        with pytest.raises(ValueError, match=r"there is no device 'meta'; there is .* and 'cpu'$"):
+            info.dtypes(device="meta")
+    foreign[:] = before
