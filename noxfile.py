@@ -201,17 +201,9 @@ def conformance(session: nox.Session) -> None:
     if not named or not all(path.exists() for path in needed):
         session.error(GET_CONFORMANCE_SUITE.format(found=named or "ARRAY_API_TESTS_DIR, which is not set"))
     if "--arrays" in session.posargs:
-<<<<<<< HEAD
-        place = session.posargs.index("--arrays")
-        library, options = session.posargs[place + 1], session.posargs[:place] + session.posargs[place + 2 :]
-        install(session, "test", "peers")
-        session.install("dask[array]", "-r", str(suite / "requirements.txt"))
-        session.run("python", "-m", "tests.conformance", str(suite), library, *PARALLEL, *options)
-=======
         install(session, "test", "peers")
         session.install("dask[array]", "-r", str(suite / "requirements.txt"))
         session.run("python", "-m", "tests.conformance", str(suite), *PARALLEL, *session.posargs)
->>>>>>> conform
         return
     install(session, "test")
     session.install("-r", str(suite / "requirements.txt"))

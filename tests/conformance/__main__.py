@@ -1,14 +1,8 @@
 """Run the suite over tensors with the arrays of a library, and list the failures that the library itself does not have.
 
-<<<<<<< HEAD
-`python -m tests.conformance SUITE LIBRARY`, and options of pytest; the exit status is 1 where one is not expected. What
-fails over tensors alone is tried again over the library with many more examples: where it then fails there by the same
-exception, the tensors have only drawn another example.
-=======
 `python -m tests.conformance SUITE --arrays torch`, and options of pytest; the exit status is 1 where
 one is not expected. What fails over tensors alone is tried again over the library with many more examples: where
 it then fails there by the same exception, the tensors have only drawn another example.
->>>>>>> conform
 """
 
 from __future__ import annotations
@@ -75,19 +69,11 @@ def _message(case: ET.Element) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what fails over the tensors alone; return 1 where that is not expected."""
-<<<<<<< HEAD
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("suite", type=Path, help="checkout of the suite")
-    parser.add_argument("library", choices=sorted(LIBRARIES), help="whose arrays the tensors hold")
-    chosen, options = parser.parse_known_args(arguments)
-    library, options = chosen.library, [EXAMPLES, "array_api_tests", *options]
-=======
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__, allow_abbrev=False)
     parser.add_argument("suite", type=Path, help="checkout of the suite")
     parser.add_argument("--arrays", choices=sorted(LIBRARIES), required=True, help="the library")
     chosen, options = parser.parse_known_args(arguments)
     library, options = chosen.arrays, [EXAMPLES, "array_api_tests", *options]
->>>>>>> conform
     with tempfile.TemporaryDirectory() as folder:
         theirs = results(chosen.suite, LIBRARIES[library], options, folder)
         ours = results(chosen.suite, TENSORS.format(library), options, folder)
