@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import autograd, ops
+from dispatchkit import ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.levels import open_arguments
+from dispatchkit.types.rules import is_plain
 
 implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.
@@ -320,9 +321,7 @@ def _is_plain(arg: Any) -> bool:
     tensor = arg._data if isinstance(arg, LazyTensor) else arg
     if not isinstance(tensor, Tensor):
         return isinstance(arg, LazyTensor) or type(tensor) in (int, float, complex, bool)
-    if tensor.is_tracer or (tensor.requires_grad and autograd.is_grad_enabled()):
-        return False
-    return type(tensor) is Tensor and isinstance(tensor.array, np.ndarray)
+    return is_plain(tensor)
 
 
 @implements(kinds.all, LazyTensor)
