@@ -347,10 +347,10 @@ def multiply_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return SparseTensor(x1.values * x2.values, x1.pattern)
     (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
     pattern, left, right = union(first, second)
-    kept = (left >= 0) & (right >= 0)
+    kept = (left > 0) & (right > 0)
     pointers = np.append(0, np.cumsum(kept))[pattern.first]
     pattern = known_pattern(pointers, pattern.second[kept], x1.shape, "csr").as_format(x1.format)
-    return SparseTensor(values[left[kept]] * others[right[kept]], pattern)
+    return SparseTensor(values[left[kept] - 1] * others[right[kept] - 1], pattern)
 
 
 @implements(ops.divide)
@@ -368,10 +368,7 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return SparseTensor(x1.values + x2.values, x1.pattern)
     (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
     pattern, left, right = union(first, second)
-    values, others = (
-        ops.concat([part, ops.zeros(1, dtype=part.dtype, device=part.device)]) for part in (values, others)
-    )
-    return SparseTensor(values[left] + others[right], pattern.as_format(x1.format))
+    return SparseTensor(ops.pad(values, (1, 0))[left] + ops.pad(others, (1, 0))[right], pattern.as_format(x1.format))
 
 
 @implements(ops.subtract)

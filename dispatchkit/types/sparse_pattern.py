@@ -191,26 +191,28 @@ def kernels() -> Any:
 
 
 def union(first: SparsePattern, second: SparsePattern) -> tuple[SparsePattern, Any, Any]:
-    """Return the CSR pattern of what either of two stores, and the place of each element in both, -1 where it has none.
+    """Return the CSR pattern of what either of two stores, and for each element its number in both, 0 where it has none.
 
     Parameters
     ----------
-    first, second : in CSR, of one shape
+    first, second : in CSR, of one shape; their elements are counted from 1 on
     """
     tools, counts = kernels(), (len(first.second), len(second.second))
     if tools is None or sum(counts) >= LARGE:
         keys, places = np.unique(np.concatenate([first.keys, second.keys]), return_inverse=True)
-        left, right = np.full((2, len(keys)), -1)
-        left[places[: counts[0]]], right[places[counts[0] :]] = (np.arange(count) for count in counts)
+        left, right = np.zeros((2, len(keys)), int)
+        left[places[: counts[0]]], right[places[counts[0] :]] = (np.arange(1, count + 1) for count in counts)
         return SparsePattern.of_keys(keys, first.shape), left, right
-    # Numbers of elements from 1 on, in the lower and in the upper half: no sum is 0, which SciPy would leave out.
-    numbers = [np.arange(1, count + 1) << shift for count, shift in zip(counts, (0, 32), strict=True)]
+    # The numbers are in the lower and in the upper half, and no sum of them is 0, which SciPy would leave out.
+    left, right = (np.arange(unit, (count + 1) * unit, unit) for count, unit in zip(counts, (1, 2**32), strict=True))
     pointers, columns = np.empty_like(first.first), np.empty(sum(counts), first.first.dtype)
     codes = np.empty(sum(counts), np.int64)
-    arrays = [first.first, first.second, numbers[0], second.first, second.second, numbers[1]]
+    arrays = [first.first, first.second, left, second.first, second.second, right]
     tools.csr_plus_csr(*first.shape, *arrays, pointers, columns, codes)
-    columns, codes = columns[: pointers[-1]], codes[: pointers[-1]]
-    return known_pattern(pointers, columns, first.shape, "csr"), (codes & 0xFFFFFFFF) - 1, (codes >> 32) - 1
+    codes = codes[: pointers[-1]]
+    left = codes & (2**32 - 1)
+    codes >>= 32
+    return known_pattern(pointers, columns[: len(codes)], first.shape, "csr"), left, codes
 
 
 def product(first: SparsePattern, second: SparsePattern, values: Any, others: Any) -> tuple[SparsePattern, Any]:
