@@ -191,7 +191,7 @@ def kernels() -> Any:
 
 
 def union(first: SparsePattern, second: SparsePattern) -> tuple[SparsePattern, Any, Any]:
-    """Return the CSR pattern of what either of two stores, and for each element its number in both, 0 where it has none.
+    """Return the CSR pattern of what either of two stores, and for each element its number in both, 0 if absent.
 
     Parameters
     ----------
