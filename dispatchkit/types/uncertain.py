@@ -385,10 +385,11 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if op is ops.cumulative_sum:
         result, (ids, factor) = op(*values), all_sources(*_part(arrays[0]))
         return _wrap(result, op(factor, axis=1), Sources(ids))
-    if not hasattr(entry, "derivative"):
+    if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
     rules = entry.derivative.rules
-    names = [p.name for p, arg in zip(entry.parameters.arrays, args, strict=False) if type(arg) is UncertainTensor]
+    places = {p.position: p.name for p in entry.parameters.arrays}
+    names = [places.get(place) for place, arg in enumerate(args) if type(arg) is UncertainTensor]
     if any(name not in rules.partials or name in rules.jvps for name in names):
         return None
     result, parts = op(*values), []
