@@ -123,7 +123,13 @@ class SparseTensor(ArrayMethods):
         AutogradError : if the values require a gradient; detach them
         ImportError : without SciPy
         """
-        return scipy_array(self.values.numpy(), self.pattern)
+        try:
+            sparse = import_module("scipy.sparse")
+        except ImportError as error:
+            raise ImportError("SparseTensor.to_scipy needs SciPy: pip install scipy") from error
+        first, second = self.pattern.first, self.pattern.second
+        indices = ((first, second),) if self.format == "coo" else (second, first)
+        return getattr(sparse, f"{self.format}_array")((self.values.numpy(), *indices), shape=self.shape)
 
     @classmethod
     def from_dense(cls, x: Any, like: SparseTensor | None = None) -> Self:
@@ -179,23 +185,6 @@ class SparseTensor(ArrayMethods):
 
     def __repr__(self) -> str:
         return f"SparseTensor({self.extra_repr()}, dtype={self.dtype}, format='{self.format}')"
-
-
-def scipy_array(values: Any, pattern: SparsePattern) -> Any:
-    """Return a SciPy array of the pattern's format.
-
-    Raises
-    ------
-    ImportError : without SciPy
-    """
-    try:
-        sparse = import_module("scipy.sparse")
-    except ImportError as error:
-        raise ImportError("SparseTensor.to_scipy needs SciPy: pip install scipy") from error
-    if pattern.format == "coo":
-        return sparse.coo_array((values, (pattern.first, pattern.second)), shape=pattern.shape)
-    make = sparse.csr_array if pattern.format == "csr" else sparse.csc_array
-    return make((values, pattern.second, pattern.first), shape=pattern.shape)
 
 
 implements = tensor_protocol.implements

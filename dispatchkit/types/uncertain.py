@@ -66,11 +66,16 @@ def all_sources(ids: Any, factor: Any) -> Part:
     if ids[0].size == 1:
         return ids.ravel(), factor
     every, places = np.unique(ids, return_inverse=True)
-    count, shape = len(ids), factor.shape[1:]
-    columns = np.tile(np.arange(ids[0].size), count)
+    return every, _add_rows(places, len(every), factor)
+
+
+def _add_rows(places: Any, count: int, factor: Any) -> Any:
+    """Return a factor of so many rows, of which each element of another one is added to one: those of its column."""
+    columns = np.tile(np.arange(factor[0].size), len(factor))
     spots = tuple(ops.asarray(i).to(like=factor) for i in (places.ravel(), columns))
-    zeros = ops.zeros((len(every), ids[0].size), dtype=factor.dtype, device=factor.device)
-    return every, ops.reshape(ops.index_put(zeros, spots, ops.reshape(factor, (-1,))), (len(every), *shape))
+    zeros = ops.zeros((count, factor[0].size), dtype=factor.dtype, device=factor.device)
+    total = ops.index_put(zeros, spots, ops.reshape(factor, (-1,)), accumulate=True)
+    return ops.reshape(total, (count, *factor.shape[1:]))
 
 
 def join_sources(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
@@ -96,37 +101,19 @@ def merge_sources(parts: Sequence[Part]) -> Part | None:
             continue
         if len(ids) + len(other) > FEW:
             return None
-        if not (ids[:, None] == other).any():
-            ids, factor = np.concatenate([ids, other]), ops.concat([factor, added])
-            continue
-        rows, factors, repeats = list(ids), list(factor), False
-        for row, part in zip(other, added, strict=True):
-            same = [known == row for known in rows]
-            at = next((i for i, places in enumerate(same) if np.all(places)), None)
-            if at is None:
-                rows.append(row)
-                factors.append(part)
-                repeats |= any(map(np.any, same))
-            else:
-                factors[at] = factors[at] + part
-        ids, factor = np.stack(rows), ops.stack(factors)
+        repeats = (ids[:, None] == other).any()
+        ids, factor = np.concatenate([ids, other]), ops.concat([factor, added])
         if repeats:
             ids, factor = _distinct(ids, factor)
     return ids, factor
 
 
 def _distinct(ids: Any, factor: Any) -> Part:
-    """Return own sources with the derivatives of an element by the same one added up."""
-    order = np.argsort(ids, axis=0)
-    ordered = np.take_along_axis(ids, order, axis=0)
-    rows = list(ops.take_along_axis(factor, ops.asarray(order).to(like=factor), axis=0))
-    for row in range(len(rows) - 1, 0, -1):
-        same = ordered[row] == ordered[row - 1]
-        repeated, zero = ops.asarray(same).to(like=factor), ops.zeros_like(rows[row])
-        rows[row - 1] = rows[row - 1] + ops.where(repeated, rows[row], zero)
-        rows[row] = ops.where(repeated, zero, rows[row])
-        ordered[row][same] = NONE
-    return ordered, ops.stack(rows)
+    """Return own sources with the derivatives of an element by the same one added up where it is first."""
+    first = np.argmax(ids[:, None] == ids, axis=0)
+    kept = (first == np.arange(len(ids)).reshape(-1, *(1,) * (ids.ndim - 1))) & (ids != NONE)
+    rows = np.flatnonzero(kept.reshape(len(ids), -1).any(axis=1))
+    return np.where(kept, ids, NONE)[rows], _add_rows(first, len(ids), factor)[ops.asarray(rows).to(like=factor)]
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:

@@ -287,7 +287,7 @@ class LowRankUpdateTensor(StructuredTensor):
 
         try:
             solution = woodbury(columns)
-            if _is_stable(self, solution, columns, 1, traced=False):
+            if _is_stable(self, solution, columns, 1):
                 return solution
             solution = solution + woodbury(columns - ops.matmul(self, solution))
         except np.linalg.LinAlgError:
@@ -319,7 +319,7 @@ def _spread(x: LowRankUpdateTensor) -> Any:
         return decline("the base has no inverse")
 
 
-def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor, power: float, *, traced: bool = True) -> bool:
+def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor, power: float) -> bool:
     """Return whether the residual of a solution is that of a stable method, in a power of the precision."""
     with no_grad():
         based, updated = ops.matmul(x.base, solution), x.update.times(solution)
@@ -329,7 +329,7 @@ def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor, power:
         low = linalg.matrix_norm(x.update.left) * linalg.matrix_norm(x.update.right)
         size = low[..., None] * linalg.vector_norm(solution, axis=-2)
         size = size + linalg.vector_norm(based, axis=-2) + linalg.vector_norm(columns, axis=-2)
-    return holds(residual <= ops.finfo(solution.dtype).eps ** power * size, traced=traced)
+    return holds(residual <= ops.finfo(solution.dtype).eps ** power * size, traced=power < 1)
 
 
 def add_base_and_low_rank(x1: Any, x2: LowRankTensor, /) -> Any:
