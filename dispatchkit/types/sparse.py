@@ -203,11 +203,8 @@ def product_with_vectors(values: Any, x: Any, pattern: SparsePattern) -> Any:
     if pattern.format == "coo":
         values, pattern = pattern.by_rows(values)
     y = np.zeros((pattern.shape[0], *x.shape[1:]), x.dtype)
-    indices = (pattern.first, pattern.second, values, x.ravel(), y.reshape(-1))
-    if x.ndim == 1:
-        getattr(tools, f"{pattern.format}_matvec")(*pattern.shape, *indices)
-    else:
-        getattr(tools, f"{pattern.format}_matvecs")(*pattern.shape, x.shape[1], *indices)
+    times = getattr(tools, f"{pattern.format}_matvec{'s' if x.ndim > 1 else ''}")
+    times(*pattern.shape, *x.shape[1:], pattern.first, pattern.second, values, x.ravel(), y.reshape(-1))
     return y
 
 
@@ -218,10 +215,9 @@ class SparseProduct(autograd.Function):
 
     @staticmethod
     def forward(values: Any, x: Any, pattern: SparsePattern) -> Any:
-        if all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x)):
-            y = product_with_vectors(values.array, x.array, pattern)
-            if y is not None:
-                return ops.asarray(y)
+        plain = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
+        if plain and (y := product_with_vectors(values.array, x.array, pattern)) is not None:
+            return ops.asarray(y)
         parts = x[pattern.columns]
         parts = parts * (values if x.ndim == 1 else values[:, None])
         zeros = ops.zeros((pattern.shape[0], *x.shape[1:]), dtype=parts.dtype, device=parts.device)
@@ -280,21 +276,17 @@ def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
     others, right = x2.pattern.by_rows(promote(x2.values, x1.dtype))
     plain = is_plain(values) and is_plain(others) and values.dtype.char in KERNEL_TYPES
     ones = [np.ones(len(pattern.second), np.float32) for pattern in (left, right)]
-    pattern = None
-    if kernels() is not None:
-        pattern, y = product(left, right, *((values.array, others.array) if plain else ones))
-        if plain:
-            return SparseTensor(y, pattern.as_format(x1.format))
+    known = product(left, right, *((values.array, others.array) if plain else ones))
+    if known and plain:
+        return SparseTensor(known[1], known[0].as_format(x1.format))
     counts = np.diff(right.first)[left.second]
     pairs = np.repeat(np.arange(x1.nnz), counts)
     within = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
     partners = np.repeat(right.first[left.second], counts) + within
     keys = left.rows[pairs].astype(np.int64) * x2.shape[1] + right.second[partners]
     unique, places = np.unique(keys, return_inverse=True)
-    if pattern is None:
-        pattern = SparsePattern.of_keys(unique, (x1.shape[0], x2.shape[1]))
-    else:
-        places = np.argsort(pattern.keys)[places]
+    pattern = known[0] if known else SparsePattern.of_keys(unique, (x1.shape[0], x2.shape[1]))
+    places = np.argsort(pattern.keys)[places]
     parts = values[pairs] * others[partners]
     zeros = ops.zeros((len(unique),), dtype=parts.dtype, device=parts.device)
     return SparseTensor(ops.index_put(zeros, places, parts, accumulate=True), pattern.as_format(x1.format))

@@ -77,10 +77,7 @@ class SparsePattern:
         else:
             starts = self.first[(self.first > 0) & (self.first < len(self.second))]
             rises[starts - 1] = True
-        if rises.all():
-            return False
-        keys = np.sort(self.keys)
-        return bool((keys[1:] == keys[:-1]).any())
+        return bool(not rises.all() and (np.diff(np.sort(self.keys)) == 0).any())
 
     @property
     def rows(self) -> Any:
@@ -109,14 +106,13 @@ class SparsePattern:
 
     @cached_property
     def _by_rows(self) -> tuple[SparsePattern, Any]:
-        rows, columns, tools = self.rows, self.columns, kernels()
+        tools, numbers = kernels(), np.arange(len(self.second), dtype=self.second.dtype)
         if tools is None:
-            order = np.argsort(rows, kind="stable")
+            order = np.argsort(self.rows, kind="stable")
             return self.of_keys(self.keys[order], self.shape), order
-        pointers, order = np.empty(self.shape[0] + 1, rows.dtype), np.arange(len(rows), dtype=rows.dtype)
-        indices = (rows, columns, order)
-        columns, order = np.empty_like(columns), np.empty_like(order)
-        tools.coo_tocsr(*self.shape, len(rows), *indices, pointers, columns, order)
+        pointers, columns = np.empty(self.shape[0] + 1, numbers.dtype), np.empty_like(numbers)
+        order = np.empty_like(numbers)
+        tools.coo_tocsr(*self.shape, numbers.size, self.rows, self.columns, numbers, pointers, columns, order)
         return known_pattern(pointers, columns, self.shape, "csr"), order
 
     @cached_property
@@ -215,8 +211,8 @@ def union(first: SparsePattern, second: SparsePattern) -> tuple[SparsePattern, A
     return known_pattern(pointers, columns[: len(codes)], first.shape, "csr"), left, codes
 
 
-def product(first: SparsePattern, second: SparsePattern, values: Any, others: Any) -> tuple[SparsePattern, Any]:
-    """Return the CSR pattern of a product by SciPy's kernels, and its elements.
+def product(first: SparsePattern, second: SparsePattern, values: Any, others: Any) -> tuple[SparsePattern, Any] | None:
+    """Return the CSR pattern of a product by SciPy's kernels, and its elements; None without SciPy.
 
     Parameters
     ----------
@@ -224,6 +220,8 @@ def product(first: SparsePattern, second: SparsePattern, values: Any, others: An
     values, others : of the elements; NumPy arrays of one dtype that the kernels know
     """
     tools, shape = kernels(), (first.shape[0], second.shape[1])
+    if tools is None:
+        return None
     indices = (first.first, first.second, second.first, second.second)
     dtype = np.result_type(*indices)
     size = tools.csr_matmat_maxnnz(*shape, *(part.astype(dtype, copy=False) for part in indices))

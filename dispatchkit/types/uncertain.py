@@ -366,12 +366,10 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if not plain or any(type(arg) not in SIMPLE for arg in args):
         return None
     values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
-    if op is ops.sum:
-        ids, factor = sum_elements([_part(arrays[0])])
-        return _wrap(op(*values), factor, Sources(ids))
-    if op is ops.cumulative_sum:
-        result, (ids, factor) = op(*values), all_sources(*_part(arrays[0]))
-        return _wrap(result, op(factor, axis=1), Sources(ids))
+    if op in (ops.sum, ops.cumulative_sum):
+        result, part = op(*values), _part(arrays[0])
+        ids, factor = sum_elements([part]) if op is ops.sum else all_sources(*part)
+        return _wrap(result, factor if op is ops.sum else op(factor, axis=1), Sources(ids))
     if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
     rules = entry.derivative.rules
