@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import func, linalg, ops, random
-from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
@@ -61,9 +60,7 @@ def are_own(ids: Any, factor: Any) -> bool:
 
 def all_sources(ids: Any, factor: Any) -> Part:
     """Return the ids of all sources of an array, and the derivatives of every element by each of them."""
-    if not are_own(ids, factor) or factor.ndim == 1:
-        return ids, factor
-    if ids[0].size == 1:
+    if not are_own(ids, factor) or ids.size <= len(ids):  # those of one element are all different
         return ids.ravel(), factor
     every, places = np.unique(ids, return_inverse=True)
     return every, _add_rows(places, len(every), factor)
@@ -129,8 +126,6 @@ def sum_elements(parts: Sequence[Part]) -> Part:
 
 def align_sources(ids: Any, shape: tuple[int, ...]) -> Any:
     """Return the ids of own sources for each element of an array that others broadcast with."""
-    if ids.shape[1:] == shape:
-        return ids
     between = (1,) * (len(shape) - ids.ndim + 1)
     return np.broadcast_to(ids.reshape(len(ids), *between, *ids.shape[1:]), (len(ids), *shape))
 
@@ -378,11 +373,12 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     if any(name not in rules.partials or name in rules.jvps for name in names):
         return None
     result, parts = op(*values), []
+    xp = result.__array_namespace__()
     if any(x.shape != result.shape for x in arrays):
         return None
     for name, x in zip(names, arrays, strict=True):
         rule = rules.partials[name]
-        slope = rule if isinstance(rule, (int, float)) else rule.forward(tensor_namespace, None, result, *values)
+        slope = rule if isinstance(rule, (int, float)) else rule.forward(xp, None, result, *values)
         parts.append((x.sources.ids, _scale_factor(slope, x.factor, result.ndim)))
     merged = merge_sources(parts)
     return None if merged is None else _wrap(result, merged[1], Sources(merged[0]))
