@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from dispatchkit.types.masked import MaskedTensor as MaskedTensor
     from dispatchkit.types.named import NamedTensor as NamedTensor
     from dispatchkit.types.quantized import QuantizedTensor as QuantizedTensor
-    from dispatchkit.types.sparse import SparsePattern as SparsePattern
     from dispatchkit.types.sparse import SparseTensor as SparseTensor
+    from dispatchkit.types.sparse_pattern import SparsePattern as SparsePattern
     from dispatchkit.types.structured import BandedTensor as BandedTensor
     from dispatchkit.types.structured import BlockDiagonalTensor as BlockDiagonalTensor
     from dispatchkit.types.structured import CirculantTensor as CirculantTensor
@@ -44,7 +44,7 @@ _PLACES = {
     "MaskedTensor": "masked",
     "NamedTensor": "named",
     "QuantizedTensor": "quantized",
-    "SparsePattern": "sparse",
+    "SparsePattern": "sparse_pattern",
     "SparseTensor": "sparse",
     **dict.fromkeys(("CirculantTensor", "BandedTensor", "BlockDiagonalTensor", "DiagonalTensor"), "structured"),
     **dict.fromkeys(("InverseTensor", "KroneckerTensor", "LowRankTensor", "LowRankUpdateTensor"), "structured"),

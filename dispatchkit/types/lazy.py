@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import autograd, ops
+from dispatchkit import ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.levels import open_arguments
+from dispatchkit.types.rules import is_plain
 
 implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.
@@ -302,6 +303,10 @@ def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Record an operation on large arrays of NumPy that nothing differentiates."""
     if op not in UFUNCS or kwargs:
         return decline("it is no function of NumPy's that takes out=")
+    values: list[Any] = [arg._data if type(arg) is LazyTensor and arg._call is None else arg for arg in args]
+    shapes = {value.shape for value in values if hasattr(value, "shape")}
+    if len(shapes) == 1 and math.prod(*shapes) < SMALL:
+        return LazyTensor(op(*values))
     operands = [ops.asarray(arg) if isinstance(arg, (np.ndarray, np.generic)) else arg for arg in args]
     if not all(map(_is_plain, operands)):
         return decline("arrays of other libraries, and those that are differentiated, are computed at once")
@@ -320,9 +325,7 @@ def _is_plain(arg: Any) -> bool:
     tensor = arg._data if isinstance(arg, LazyTensor) else arg
     if not isinstance(tensor, Tensor):
         return isinstance(arg, LazyTensor) or type(tensor) in (int, float, complex, bool)
-    if tensor.is_tracer or (tensor.requires_grad and autograd.is_grad_enabled()):
-        return False
-    return type(tensor) is Tensor and isinstance(tensor.array, np.ndarray)
+    return is_plain(tensor)
 
 
 @implements(kinds.all, LazyTensor)
@@ -338,6 +341,6 @@ def compute(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 def reduce_blocks(op: Any, x: LazyTensor, /) -> Any:
     """Reduce a chain over everything, block by block, without an array of its elements."""
     if op not in REDUCTIONS or x._call is None or x.dtype.char not in "bB?fdilqFD":
-        return decline("the elements are computed first")
+        return LazyTensor(op(x.data)) if op in REDUCTIONS else decline("the elements are computed first")
     parts = np.asarray([op(ops.asarray(block)).numpy() for block in _Program(x._call).run(None)])
     return LazyTensor(ops.asarray(REDUCTIONS[op].reduce(parts)))

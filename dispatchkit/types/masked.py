@@ -16,7 +16,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
-from dispatchkit.types.rules import bind_rule
+from dispatchkit.types.rules import bind_rule, is_plain
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
@@ -319,7 +319,9 @@ def reduce_masked(
     result = op(with_value(x, neutral(op, x)), axis=axis, keepdims=keepdims, **kwargs)
     left = ops.any(x.valid, axis=axis, keepdims=keepdims)
     # The extreme of nothing is an infinity; a gradient is not to see it.
-    return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
+    if not (is_plain(left) and left.array.all()):
+        result = ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device))
+    return MaskedTensor(result, left)
 
 
 for _function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
@@ -371,6 +373,9 @@ def quantile_masked(
         return decline("quantiles are found along one axis or all, one at a time, by interpolation")
     if x.dtype.kind == "c":
         return decline("complex numbers have no order")
+    if axis is None and is_plain(x.data) and is_plain(x.valid) and x.valid.array.any():
+        result = ops.quantile(x.data[x.valid], q)
+        return MaskedTensor(ops.reshape(result, (1,) * x.ndim if keepdims else ()))
     flat = x if axis is not None else ops.reshape(x, (-1,))
     along = 0 if axis is None else axis
     line = sort_masked(flat, axis=along)

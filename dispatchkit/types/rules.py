@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from dispatchkit import ops
+from dispatchkit import autograd, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
@@ -75,9 +75,16 @@ def all_finite(*values: Tensor | Number) -> bool:
     return all(cmath.isfinite(x) if isinstance(x, Number) else holds(ops.isfinite(x), traced=True) for x in values)
 
 
+def is_plain(x: Any) -> bool:
+    """Return whether a value is a tensor of NumPy's that nothing differentiates."""
+    return (
+        type(x) is Tensor and isinstance(x.array, np.ndarray) and not (x.requires_grad and autograd.is_grad_enabled())
+    )
+
+
 def promote(x: Tensor, dtype: Any) -> Tensor:
     """Return a tensor of the dtype that it has with elements of another."""
-    wanted = np.result_type(x.dtype, dtype)
+    wanted = x.dtype if x.dtype == dtype else np.result_type(x.dtype, dtype)
     return x if x.dtype == wanted else ops.astype(x, wanted)
 
 

@@ -21,141 +21,10 @@ from dispatchkit.types.rules import (
     bind_rule,
     check_product,
     in_either_order,
+    is_plain,
     promote,
 )
-
-FORMATS = ("coo", "csr", "csc")
-
-
-class SparsePattern:
-    """Where the stored elements of a sparse matrix are: fixed, and shared by matrices that differ in the values.
-
-    Parameters
-    ----------
-    first : for ``"coo"`` the rows; for ``"csr"`` and ``"csc"`` where each row (column) starts among the elements
-    second : the columns; for ``"csc"`` the rows
-    shape : of the matrix
-    format : ``"coo"``, ``"csr"`` or ``"csc"``
-
-    Raises
-    ------
-    ValueError : if the indices do not fit each other or the shape, or an element is there twice
-    TypeError : if they are no integers
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> pattern = dk.types.SparsePattern([0, 1, 1], [1, 0, 2], (2, 3))
-    >>> dk.types.SparseTensor(dk.asarray([2.0, 3.0, -1.0]), pattern).to_dense()
-    tensor([[ 0.,  2.,  0.],
-            [ 3.,  0., -1.]])
-    """
-
-    def __init__(self, first: Any, second: Any, shape: tuple[int, int], format: str = "coo") -> None:  # SciPy's
-        if format not in FORMATS:
-            raise ValueError(f"SparseTensor: format must be 'coo', 'csr' or 'csc', not {format!r}")
-        self.first, self.second, self.format = np.asarray(first), np.asarray(second), format
-        self.shape = (int(shape[0]), int(shape[1]))
-        for indices in (self.first, self.second):
-            if indices.ndim != 1 or (indices.dtype.kind not in "iu" and indices.size):
-                raise TypeError(
-                    f"SparseTensor: indices must be vectors of integers, found shape {indices.shape} of {indices.dtype}"
-                )
-        self.first, self.second = (_narrow(indices, self.shape) for indices in (self.first, self.second))
-        self._check()
-
-    def _check(self) -> None:
-        lines = self.shape[1 if self.format == "csc" else 0]
-        ends = self.first
-        if self.format == "coo" and len(self.first) != len(self.second):
-            raise ValueError(
-                f"SparseTensor: there are {len(self.first)} row indices and {len(self.second)} column indices"
-            )
-        fits = len(ends) == lines + 1 and ends[0] == 0 and ends[-1] == len(self.second)
-        if self.format != "coo" and not (fits and (np.diff(ends) >= 0).all()):
-            raise ValueError(
-                f"SparseTensor: pointers of {self.format} must rise from 0 to the number of elements, "
-                f"{len(self.second)}, in {lines + 1} steps"
-            )
-        for name, indices, length in (("row", self.rows, self.shape[0]), ("column", self.columns, self.shape[1])):
-            if len(indices) and not 0 <= indices.min() <= indices.max() < length:
-                raise ValueError(f"SparseTensor: a {name} index is out of range for an axis of length {length}")
-        if len(np.unique(self.keys)) != len(self.keys):
-            raise ValueError("SparseTensor: an element is stored twice; add its values up first")
-
-    @property
-    def rows(self) -> Any:
-        """Row of each stored element."""
-        return self.first if self.format == "coo" else self._lines() if self.format == "csr" else self.second
-
-    @property
-    def columns(self) -> Any:
-        """Column of each stored element."""
-        return self._lines() if self.format == "csc" else self.second
-
-    @property
-    def keys(self) -> Any:
-        """Number of each stored element, counted along the rows of the whole matrix."""
-        return self.rows.astype(np.int64) * self.shape[1] + self.columns
-
-    def _lines(self) -> Any:
-        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
-
-    def transposed(self) -> SparsePattern:
-        """Return the pattern of the transpose, which shares the indices."""
-        if self.format == "coo":
-            return known_pattern(self.second, self.first, self.shape[::-1], "coo")
-        return known_pattern(self.first, self.second, self.shape[::-1], "csc" if self.format == "csr" else "csr")
-
-    def of_keys(self, keys: Any, shape: tuple[int, int]) -> SparsePattern:
-        """Return the pattern of elements with rising numbers.
-
-        Parameters
-        ----------
-        keys : the number of each element, counted row by row from 0 on; NumPy array of shape (nnz,), rising
-        shape : of the matrix
-        """
-        rows, columns = np.divmod(keys, max(shape[1], 1))
-        if self.format == "coo":
-            return known_pattern(rows, columns, shape, "coo")
-        return known_pattern(np.searchsorted(rows, np.arange(shape[0] + 1)), columns, shape, "csr")
-
-    def __saved__(self) -> list[Any]:
-        return [self.first, self.second, list(self.shape), self.format]
-
-    @classmethod
-    def __loaded__(cls, saved: Any) -> SparsePattern:
-        first, second, shape, format = saved
-        return cls(first, second, shape, format)
-
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, SparsePattern):
-            return NotImplemented
-        return self.shape == other.shape and np.array_equal(self.keys, other.keys)
-
-    __hash__ = object.__hash__
-
-    def __repr__(self) -> str:
-        indices = f"first={self.first.tolist()}, second={self.second.tolist()}"
-        return f"SparsePattern({indices}, shape={self.shape}, format={self.format!r})"
-
-
-def _narrow(indices: Any, shape: Any) -> Any:
-    """Return indices in 32 bits where these are enough: SciPy's kernels convert them at each call otherwise."""
-    dtype = np.int32 if max(*shape, len(indices)) < 2**31 else np.int64
-    if indices.size and (indices.min() < 0 or indices.max() >= 2**31):
-        dtype = np.int64
-    return indices.astype(dtype, copy=False)
-
-
-def known_pattern(first: Any, second: Any, shape: Any, format: str) -> SparsePattern:
-    """Return a pattern whose indices are known to be right."""
-    pattern = SparsePattern.__new__(SparsePattern)
-    first, second = _narrow(first, shape), _narrow(second, shape)
-    pattern.first, pattern.second, pattern.shape, pattern.format = first, second, tuple(shape), format
-    return pattern
+from dispatchkit.types.sparse_pattern import FORMATS, SparsePattern, kernels, known_pattern, product, union
 
 
 @tensor_protocol.array_type(
@@ -240,11 +109,11 @@ class SparseTensor(ArrayMethods):
         """
         matrix = matrix if matrix.format in FORMATS else matrix.tocsr()
         if not matrix.has_canonical_format:
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
-        if matrix.format == "coo":
-            return cls(matrix.data, SparsePattern(matrix.row, matrix.col, matrix.shape, "coo"))
-        return cls(matrix.data, SparsePattern(matrix.indptr, matrix.indices, matrix.shape, matrix.format))
+            rows = matrix.tocsr(copy=True)
+            rows.sum_duplicates()
+            matrix = rows.asformat(matrix.format)
+        indices = (matrix.row, matrix.col) if matrix.format == "coo" else (matrix.indptr, matrix.indices)
+        return cls(matrix.data, SparsePattern(*indices, matrix.shape, matrix.format))
 
     def to_scipy(self) -> Any:
         """Return a SciPy array of the same format, which shares the values' memory.
@@ -254,7 +123,13 @@ class SparseTensor(ArrayMethods):
         AutogradError : if the values require a gradient; detach them
         ImportError : without SciPy
         """
-        return scipy_array(self.values.numpy(), self.pattern)
+        try:
+            sparse = import_module("scipy.sparse")
+        except ImportError as error:
+            raise ImportError("SparseTensor.to_scipy needs SciPy: pip install scipy") from error
+        first, second = self.pattern.first, self.pattern.second
+        indices = ((first, second),) if self.format == "coo" else (second, first)
+        return getattr(sparse, f"{self.format}_array")((self.values.numpy(), *indices), shape=self.shape)
 
     @classmethod
     def from_dense(cls, x: Any, like: SparseTensor | None = None) -> Self:
@@ -312,27 +187,25 @@ class SparseTensor(ArrayMethods):
         return f"SparseTensor({self.extra_repr()}, dtype={self.dtype}, format='{self.format}')"
 
 
-def scipy_array(values: Any, pattern: SparsePattern) -> Any:
-    """Return a SciPy array of the pattern's format.
-
-    Raises
-    ------
-    ImportError : without SciPy
-    """
-    try:
-        sparse = import_module("scipy.sparse")
-    except ImportError as error:
-        raise ImportError("SparseTensor.to_scipy needs SciPy: pip install scipy") from error
-    if pattern.format == "coo":
-        return sparse.coo_array((values, (pattern.first, pattern.second)), shape=pattern.shape)
-    make = sparse.csr_array if pattern.format == "csr" else sparse.csc_array
-    return make((values, pattern.second, pattern.first), shape=pattern.shape)
-
-
 implements = tensor_protocol.implements
 
 
 # Products.
+
+KERNEL_TYPES = "fdFD"
+
+
+def product_with_vectors(values: Any, x: Any, pattern: SparsePattern) -> Any:
+    """Return the product with a vector, or a matrix, by SciPy's kernels; None where they do not take the arrays."""
+    tools = kernels()
+    if tools is None or values.dtype.char not in KERNEL_TYPES or values.dtype != x.dtype:
+        return None
+    if pattern.format == "coo":
+        values, pattern = pattern.by_rows(values)
+    y = np.zeros((pattern.shape[0], *x.shape[1:]), x.dtype)
+    times = getattr(tools, f"{pattern.format}_matvec{'s' if x.ndim > 1 else ''}")
+    times(*pattern.shape, *x.shape[1:], pattern.first, pattern.second, values, x.ravel(), y.reshape(-1))
+    return y
 
 
 class SparseProduct(autograd.Function):
@@ -342,17 +215,9 @@ class SparseProduct(autograd.Function):
 
     @staticmethod
     def forward(values: Any, x: Any, pattern: SparsePattern) -> Any:
-        known = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
-        # SciPy leaves zeros that are stored as COO out of products with matrices; IEEE's of 0 and inf is nan.
-        if pattern.format == "coo" and x.ndim > 1 and not all_finite(x):
-            known = False
-        if known and values.dtype.char in "fdFD":
-            try:
-                product = scipy_array(values.numpy(), pattern) @ x.numpy()
-                # SciPy gives a number for one row.
-                return ops.asarray(np.reshape(product, (pattern.shape[0], *x.shape[1:])))
-            except ImportError:
-                pass  # the way without SciPy
+        plain = all(not part.is_tracer and isinstance(part.array, np.ndarray) for part in (values, x))
+        if plain and (y := product_with_vectors(values.array, x.array, pattern)) is not None:
+            return ops.asarray(y)
         parts = x[pattern.columns]
         parts = parts * (values if x.ndim == 1 else values[:, None])
         zeros = ops.zeros((pattern.shape[0], *x.shape[1:]), dtype=parts.dtype, device=parts.device)
@@ -372,7 +237,7 @@ class SparseProduct(autograd.Function):
             parts = g[pattern.rows] * ops.conj(x[pattern.columns])
             of_values = parts if x.ndim == 1 else ops.sum(parts, axis=-1)
         if ctx.needs_input_grad[1]:
-            of_x = SparseProduct.apply(ops.conj(values), g, pattern.transposed())
+            of_x = SparseProduct.apply(ops.conj(values), g, pattern.transposed)
         return of_values, of_x, None
 
     @staticmethod
@@ -389,7 +254,8 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     values, x = promote(x1.values, x2.dtype), promote(x2, x1.dtype)
     if x.ndim <= 2:
-        return SparseProduct.apply(values, x, x1.pattern)
+        y = product_with_vectors(values.array, x.array, x1.pattern) if is_plain(values) and is_plain(x) else None
+        return SparseProduct.apply(values, x, x1.pattern) if y is None else ops.asarray(y)
     front = ops.moveaxis(x, -2, 0)
     columns = ops.reshape(front, (x1.shape[1], math.prod(front.shape[1:])))
     y = SparseProduct.apply(values, columns, x1.pattern)
@@ -406,27 +272,29 @@ def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
 @implements(ops.matmul)
 def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
     check_product(x1.shape, x2.shape)
-    order = np.argsort(x2.pattern.rows, kind="stable")  # of the elements of x2, row by row
-    starts = np.searchsorted(x2.pattern.rows[order], np.arange(x2.shape[0] + 1))
-    counts = np.diff(starts)[x1.pattern.columns]
-    left = np.repeat(np.arange(x1.nnz), counts)
-    within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
-    right = order[np.repeat(starts[x1.pattern.columns], counts) + within]
-    shape = (x1.shape[0], x2.shape[1])
-    keys = x1.pattern.rows[left].astype(np.int64) * shape[1] + x2.pattern.columns[right]
-    return _sum_by_key(x1.pattern, keys, x1.values[left] * x2.values[right], shape)
-
-
-def _sum_by_key(pattern: SparsePattern, keys: Any, parts: Any, shape: tuple[int, int]) -> SparseTensor:
-    """Return the matrix whose elements are sums of parts, each with the number of its element."""
+    values, left = x1.pattern.by_rows(promote(x1.values, x2.dtype))
+    others, right = x2.pattern.by_rows(promote(x2.values, x1.dtype))
+    plain = is_plain(values) and is_plain(others) and values.dtype.char in KERNEL_TYPES
+    ones = [np.ones(len(pattern.second), np.float32) for pattern in (left, right)]
+    known = product(left, right, *((values.array, others.array) if plain else ones))
+    if known and plain:
+        return SparseTensor(known[1], known[0].as_format(x1.format))
+    counts = np.diff(right.first)[left.second]
+    pairs = np.repeat(np.arange(x1.nnz), counts)
+    within = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
+    partners = np.repeat(right.first[left.second], counts) + within
+    keys = left.rows[pairs].astype(np.int64) * x2.shape[1] + right.second[partners]
     unique, places = np.unique(keys, return_inverse=True)
+    pattern = known[0] if known else SparsePattern.of_keys(unique, (x1.shape[0], x2.shape[1]))
+    places = np.argsort(pattern.keys)[places]
+    parts = values[pairs] * others[partners]
     zeros = ops.zeros((len(unique),), dtype=parts.dtype, device=parts.device)
-    return SparseTensor(ops.index_put(zeros, places, parts, accumulate=True), pattern.of_keys(unique, shape))
+    return SparseTensor(ops.index_put(zeros, places, parts, accumulate=True), pattern.as_format(x1.format))
 
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_sparse(x: SparseTensor, /) -> SparseTensor:
-    return SparseTensor(x.values, x.pattern.transposed())
+    return SparseTensor(x.values, x.pattern.transposed)
 
 
 @implements(ops.permute_dims)
@@ -458,8 +326,12 @@ def multiply_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return decline("0 times inf or nan is nan where nothing is stored")
     if x1.pattern == x2.pattern:
         return SparseTensor(x1.values * x2.values, x1.pattern)
-    keys, left, right = np.intersect1d(x1.pattern.keys, x2.pattern.keys, assume_unique=True, return_indices=True)
-    return SparseTensor(x1.values[left] * x2.values[right], x1.pattern.of_keys(keys, x1.shape))
+    (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
+    pattern, left, right = union(first, second)
+    kept = (left > 0) & (right > 0)
+    pointers = np.append(0, np.cumsum(kept))[pattern.first]
+    pattern = known_pattern(pointers, pattern.second[kept], x1.shape, "csr").as_format(x1.format)
+    return SparseTensor(values[left[kept] - 1] * others[right[kept] - 1], pattern)
 
 
 @implements(ops.divide)
@@ -475,8 +347,9 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
         return decline("the shapes differ")
     if x1.pattern == x2.pattern:
         return SparseTensor(x1.values + x2.values, x1.pattern)
-    keys = np.concatenate([x1.pattern.keys, x2.pattern.keys])
-    return _sum_by_key(x1.pattern, keys, ops.concat([x1.values, x2.values]), x1.shape)
+    (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
+    pattern, left, right = union(first, second)
+    return SparseTensor(ops.pad(values, (1, 0))[left] + ops.pad(others, (1, 0))[right], pattern.as_format(x1.format))
 
 
 @implements(ops.subtract)
@@ -527,8 +400,13 @@ def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) 
     axes = axes_of("sum", x, axis)
     if not axes:
         return decline("a sum along no axis is the matrix itself")
-    total = ops.sum(x.values)
-    if len(axes) == 1:
+    if len(axes) == 1 and ops.isdtype(x.dtype, "real floating"):
+        pattern = x.pattern.transposed if 0 in axes else x.pattern
+        ones = ops.ones((pattern.shape[1],), dtype=x.dtype, device=x.device)
+        total = matmul_sparse_tensor(SparseTensor(x.values, pattern), ones)
+    else:
+        total = ops.sum(x.values)
+    if total.ndim < 2 - len(axes):
         kept = x.pattern.columns if 0 in axes else x.pattern.rows
         length = x.shape[1 if 0 in axes else 0]
         zeros = ops.zeros((length,), dtype=total.dtype, device=x.device)

@@ -18,6 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments
+from dispatchkit.types.rules import is_plain
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -59,14 +60,19 @@ def are_own(ids: Any, factor: Any) -> bool:
 
 def all_sources(ids: Any, factor: Any) -> Part:
     """Return the ids of all sources of an array, and the derivatives of every element by each of them."""
-    if not are_own(ids, factor) or factor.ndim == 1:
-        return ids, factor
+    if not are_own(ids, factor) or ids.size <= len(ids):  # those of one element are all different
+        return ids.ravel(), factor
     every, places = np.unique(ids, return_inverse=True)
-    count, shape = len(ids), factor.shape[1:]
-    columns = np.tile(np.arange(ids[0].size), count)
+    return every, _add_rows(places, len(every), factor)
+
+
+def _add_rows(places: Any, count: int, factor: Any) -> Any:
+    """Return a factor of so many rows, of which each element of another one is added to one: those of its column."""
+    columns = np.tile(np.arange(factor[0].size), len(factor))
     spots = tuple(ops.asarray(i).to(like=factor) for i in (places.ravel(), columns))
-    zeros = ops.zeros((len(every), ids[0].size), dtype=factor.dtype, device=factor.device)
-    return every, ops.reshape(ops.index_put(zeros, spots, ops.reshape(factor, (-1,))), (len(every), *shape))
+    zeros = ops.zeros((count, factor[0].size), dtype=factor.dtype, device=factor.device)
+    total = ops.index_put(zeros, spots, ops.reshape(factor, (-1,)), accumulate=True)
+    return ops.reshape(total, (count, *factor.shape[1:]))
 
 
 def join_sources(parts: Sequence[Part]) -> tuple[Any, list[Any]]:
@@ -87,45 +93,33 @@ def merge_sources(parts: Sequence[Part]) -> Part | None:
     """Return the sum of parts of own sources; None if elements have many."""
     ids, factor = parts[0]
     for other, added in parts[1:]:
-        if other is ids or np.array_equal(other, ids):
+        if other is ids or other.tobytes() == ids.tobytes():
             factor = factor + added
             continue
         if len(ids) + len(other) > FEW:
             return None
-        rows, factors, repeats = list(ids), list(factor), False
-        for row, part in zip(other, added, strict=True):
-            same = [known == row for known in rows]
-            at = next((i for i, places in enumerate(same) if np.all(places)), None)
-            if at is None:
-                rows.append(row)
-                factors.append(part)
-                repeats |= any(map(np.any, same))
-            else:
-                factors[at] = factors[at] + part
-        ids, factor = np.stack(rows), ops.stack(factors)
+        repeats = (ids[:, None] == other).any()
+        ids, factor = np.concatenate([ids, other]), ops.concat([factor, added])
         if repeats:
             ids, factor = _distinct(ids, factor)
     return ids, factor
 
 
 def _distinct(ids: Any, factor: Any) -> Part:
-    """Return own sources with the derivatives of an element by the same one added up."""
-    order = np.argsort(ids, axis=0)
-    ordered = np.take_along_axis(ids, order, axis=0)
-    rows = list(ops.take_along_axis(factor, ops.asarray(order).to(like=factor), axis=0))
-    for row in range(len(rows) - 1, 0, -1):
-        same = ordered[row] == ordered[row - 1]
-        repeated, zero = ops.asarray(same).to(like=factor), ops.zeros_like(rows[row])
-        rows[row - 1] = rows[row - 1] + ops.where(repeated, rows[row], zero)
-        rows[row] = ops.where(repeated, zero, rows[row])
-        ordered[row][same] = NONE
-    return ordered, ops.stack(rows)
+    """Return own sources with the derivatives of an element by the same one added up where it is first."""
+    first = np.argmax(ids[:, None] == ids, axis=0)
+    kept = (first == np.arange(len(ids)).reshape(-1, *(1,) * (ids.ndim - 1))) & (ids != NONE)
+    rows = np.flatnonzero(kept.reshape(len(ids), -1).any(axis=1))
+    return np.where(kept, ids, NONE)[rows], _add_rows(first, len(ids), factor)[ops.asarray(rows).to(like=factor)]
 
 
 def sum_elements(parts: Sequence[Part]) -> Part:
     """Return the sum of all elements of parts of own sources."""
     factor = ops.concat([ops.reshape(part, (-1,)) for _, part in parts])
-    every, places = np.unique(np.concatenate([ids.ravel() for ids, _ in parts]), return_inverse=True)
+    ids = np.concatenate([ids.ravel() for ids, _ in parts])
+    every, places = (ids, None) if ids.size == 1 else np.unique(ids, return_inverse=True)
+    if places is None or len(every) == len(ids):
+        return ids, factor
     zeros = ops.zeros((len(every),), dtype=factor.dtype, device=factor.device)
     return every, ops.index_put(zeros, ops.asarray(places).to(like=factor), factor, accumulate=True)
 
@@ -244,7 +238,7 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
-        return linalg.vector_norm(self.factor, axis=0)
+        return ops.abs(self.factor[0]) if len(self.factor) == 1 else linalg.vector_norm(self.factor, axis=0)
 
     def to_dense(self) -> Any:
         """Raise: a plain array would lose the standard deviations.
@@ -278,12 +272,18 @@ def _part(x: UncertainTensor) -> tuple[Any, Any]:
     return x.sources.ids, x.factor
 
 
+SIMPLE = {UncertainTensor, Tensor, int, float}
+
+
 @tensor_protocol.implements(kinds.all, UncertainTensor)
 def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the values, and the factor of the result by the derivative of the operation."""
-    kind = tensor_protocol.operation(op).kind
+    entry: Any = tensor_protocol.operation(op)
+    kind = entry.kind
     if op is ops.setitem or kind is kinds.random or op.__name__ == "dropout":
         return decline("the derivative of what is written or random has no rule; write where(condition, x1, x2)")
+    if not kwargs and (quick := _by_rules(op, entry, args)) is not None:
+        return quick
     if op is ops.where and isinstance(args[0], UncertainTensor):
         args = (args[0].data, *args[1:])
     arrays = [value for _, value in arguments(op, args, kwargs) if isinstance(value, UncertainTensor)]
@@ -354,6 +354,36 @@ def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
     return _wrap(value, factor, sources) if value.dtype.kind in "fc" else value
 
 
+def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
+    """Return a sum, or what an elementwise function gives by the rules that it declares; None for the long way."""
+    arrays = [arg for arg in args if type(arg) is UncertainTensor]
+    plain = all(is_plain(x.data) and is_plain(x.factor) and are_own(*_part(x)) for x in arrays)
+    if not plain or any(type(arg) not in SIMPLE for arg in args):
+        return None
+    values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
+    if op in (ops.sum, ops.cumulative_sum):
+        result, part = op(*values), _part(arrays[0])
+        ids, factor = sum_elements([part]) if op is ops.sum else all_sources(*part)
+        return _wrap(result, factor if op is ops.sum else op(factor, axis=1), Sources(ids))
+    if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
+        return None
+    rules = entry.derivative.rules
+    places = {p.position: p.name for p in entry.parameters.arrays}
+    names = [places.get(place) for place, arg in enumerate(args) if type(arg) is UncertainTensor]
+    if any(name not in rules.partials or name in rules.jvps for name in names):
+        return None
+    result, parts = op(*values), []
+    xp = result.__array_namespace__()
+    if any(x.shape != result.shape for x in arrays):
+        return None
+    for name, x in zip(names, arrays, strict=True):
+        rule = rules.partials[name]
+        slope = rule if isinstance(rule, (int, float)) else rule.forward(xp, None, result, *values)
+        parts.append((x.sources.ids, _scale_factor(slope, x.factor, result.ndim)))
+    merged = merge_sources(parts)
+    return None if merged is None else _wrap(result, merged[1], Sources(merged[0]))
+
+
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
     """Return the derivatives of an elementwise function by each of its arguments."""
 
@@ -368,10 +398,11 @@ def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
 
 def _scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
     """Return a factor times the slopes; where it is zero it stays so, however steep the slope."""
-    shape = (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:])
-    factor = ops.reshape(factor, shape)
-    steep = ops.where(factor == 0, ops.zeros((), dtype=slope.dtype, device=slope.device), slope)
-    return steep * factor
+    if ndim >= factor.ndim:  # the array is stretched
+        factor = ops.reshape(factor, (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:]))
+    if isinstance(slope, (int, float)):
+        return factor if slope == 1 else factor * slope
+    return ops.where(factor == 0, factor, slope) * factor
 
 
 def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:

@@ -44,7 +44,7 @@ def against_pint() -> Iterator[Comparison]:
 
 
 def against_numpy_ma() -> Iterator[Comparison]:
-    for n in (1000, 1_000_000):
+    for n in (10, 10_000, 1_000_000):
         data, valid = np.linspace(1.0, 2.0, n), np.arange(n) % 3 > 0
         ours = {"x": MaskedTensor(data, valid), "median": dk.median}
         theirs = {"x": np.ma.masked_array(data, ~valid), "median": np.ma.median}
@@ -65,34 +65,36 @@ def against_xarray() -> Iterator[Comparison]:
 
 def against_uncertainties() -> Iterator[Comparison]:
     made = library("uncertainties.unumpy")
-    n = 1000
-    value, std = np.linspace(1.0, 2.0, n), np.full(n, 0.1)
-    ours = {"x": UncertainTensor(value, std), "make": UncertainTensor, "sin": dk.sin, "cumsum": dk.cumulative_sum}
-    theirs = {"x": made.uarray(value, std), "make": made.uarray, "sin": made.sin, "cumsum": np.cumsum}
-    names = {"value": value, "std": std}
-    for code in ("make(value, std)", "x + x", "x * x", "sin(x)", "cumsum(x)"):
-        peer = {**theirs, **names, "std_devs": made.std_devs}
-        sides = Side(f"({code}).std", {**ours, **names}), Side(f"std_devs({code})", peer)
-        yield f"uncertainties: std of {code}, n={n}", *sides, lambda x: x.numpy(), lambda x: x
+    for n in (1, 100, 1000):
+        value, std = np.linspace(1.0, 2.0, n), np.full(n, 0.1)
+        ours = {"x": UncertainTensor(value, std), "y": UncertainTensor(value, std), "make": UncertainTensor}
+        ours |= {"sin": dk.sin, "cumsum": dk.cumulative_sum, "sum": dk.sum}
+        theirs = {"x": made.uarray(value, std), "y": made.uarray(value, std), "make": made.uarray}
+        theirs |= {"sin": made.sin, "cumsum": np.cumsum, "sum": np.sum}
+        names = {"value": value, "std": std}
+        for code in ("make(value, std)", "x + x", "x + y", "x * y", "sin(x)", "sum(x)", "cumsum(x)"):
+            peer = {**theirs, **names, "std_devs": made.std_devs}
+            sides = Side(f"({code}).std", {**ours, **names}), Side(f"std_devs({code})", peer)
+            yield f"uncertainties: std of {code}, n={n}", *sides, lambda x: x.numpy(), lambda x: x
 
 
 def against_scipy_sparse() -> Iterator[Comparison]:
     sparse = library("scipy.sparse")
     rng = np.random.default_rng(0)
-    for n in (1_000, 100_000):
-        matrix, vector = sparse.random_array((n, n), density=10 / n, format="csr", rng=rng), rng.normal(size=n)
-        ours = {"a": SparseTensor.from_scipy(matrix), "x": dk.asarray(vector)}
-        sides = Side("a @ x", ours), Side("a @ x", {"a": matrix, "x": vector})
-        yield f"scipy.sparse: a @ x, n={n}", *sides, np.asarray, np.asarray
-    matrix = sparse.random_array((5_000, 5_000), density=0.002, format="csr", rng=rng)
-    for code in ("a @ a", "a + a", "a * 2.0", "a.sum()"):
-        sides = Side(code, {"a": SparseTensor.from_scipy(matrix)}), Side(code, {"a": matrix})
-        yield f"scipy.sparse: {code}, n=5000", *sides, sparse_sum, sparse_sum
+    for n in (100, 3_000, 100_000):
+        matrix = sparse.random_array((n, n), density=min(10 / n, 0.1), format="csr", rng=rng)
+        vector = rng.normal(size=n)
+        ours = {"a": SparseTensor.from_scipy(matrix), "x": dk.asarray(vector), "matrix": matrix}
+        theirs = {"a": matrix, "x": vector, "matrix": matrix}
+        for code in ("a @ x", "a.T @ x", "a @ a", "a + a", "a + a.T", "a * a", "a * 2.0", "a.sum()", "a.sum(axis=0)"):
+            yield f"scipy.sparse: {code}, n={n}", Side(code, ours), Side(code, theirs), sparse_sum, sparse_sum
+        sides = Side("make(matrix)", {**ours, "make": SparseTensor.from_scipy}), Side("matrix.tocoo().tocsr()", theirs)
+        yield f"scipy.sparse: from_scipy, n={n}", *sides, sparse_sum, sparse_sum
 
 
 def sparse_sum(x: Any) -> Any:
     """Return the sums of the columns, or a number."""
-    return np.asarray(x.sum(axis=0)) if x.ndim else np.asarray(x)
+    return np.asarray(x.sum(axis=0)) if x.ndim == 2 else np.asarray(x)
 
 
 CHAIN = "(((a+b)*a-b)*2+1)**2"
@@ -128,6 +130,15 @@ def against_numexpr() -> Iterator[Comparison]:
         yield f"{peer}: {work}, n=1e7", Side(code, ours), Side(theirs, plain), np.asarray, np.asarray
     numexpr = library("numexpr")
     numexpr.set_num_threads(1)
+    for n in (1_000, 100_000):
+        names = {"a": a[:n], "b": b[:n]}
+        lazy = {name: LazyTensor(array) for name, array in names.items()}
+        for code in (CHAIN, "a/(1+b*b)"):
+            sides = (
+                Side(f"({code}).evaluate()", lazy),
+                Side(f"f({code!r}, names)", {"f": numexpr.evaluate, "names": names}),
+            )
+            yield f"numexpr: {code}, n={n}", *sides, np.asarray, np.asarray
     plain = {"evaluate": numexpr.evaluate, "names": {"a": a, "b": b}, "memory": other}
     for work, options in ((CHAIN, ""), (f"{CHAIN}, out=", ", out=memory"), ("sum((a-b)**2)", "")):
         formula = work.removesuffix(", out=")

@@ -156,6 +156,79 @@ def test_without_scipy_products_are_the_same(form: str, monkeypatch: pytest.Monk
         a.to_scipy()
 
 
+# Rows and columns that add up to zeros, at elements that stay stored.
+CANCELS = sparse.random_array((40, 40), density=0.1, format="csr", rng=DRAW)
+CANCELS.data = np.sign(DRAW.normal(size=CANCELS.nnz)) * (np.arange(CANCELS.nnz) % 4 > 0)
+TWO: dict[str, Callable[[Any, Any], Any]] = {
+    "product": lambda a, b: a @ b,
+    "sum": lambda a, b: a + b,
+    "elementwise": lambda a, b: a * b,
+}
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "float16"])
+def test_two_matrices_of_all_formats_store_what_their_patterns_say(
+    name: str, dtype: str, installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, whole = TWO[name], CANCELS.toarray().astype(dtype)
+    stored = (CANCELS.indptr, CANCELS.indices)
+    ones = sparse.csr_array((np.ones(CANCELS.nnz), CANCELS.indices, CANCELS.indptr), shape=CANCELS.shape)
+    values = dk.asarray(CANCELS.data.astype(dtype))
+    a = SparseTensor(values, SparsePattern(*stored, CANCELS.shape, "csr"))
+    forms = [a, SparseTensor(values[::-1], SparsePattern(a.pattern.rows[::-1], stored[1][::-1], a.shape)), a.mT]
+    if not installed:
+        monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    for x in forms:
+        for y in forms:
+            found = function(x, y)
+            left, right = (whole.T if form.format == "csc" else whole for form in (x, y))
+            np.testing.assert_array_equal(found.to_dense().numpy(), function(left, right))
+            assert found.dtype == values.dtype
+            assert found.format == ("coo" if x.format == "coo" else found.format)
+            structure = function(*(ones.T.toarray() if form.format == "csc" else ones.toarray() for form in (x, y)))
+            assert found.nnz == np.count_nonzero(structure)
+            again = SparsePattern(found.pattern.first, found.pattern.second, found.shape, found.format)
+            assert again == found.pattern
+
+
+@forms
+def test_elements_have_one_order_whether_or_not_a_gradient_is_recorded(form: str) -> None:
+    a = SparseTensor.from_scipy(getattr(CANCELS, f"to{form}")() if form in ("coo", "csc") else CANCELS)
+    recorded = SparseTensor(a.values.clone().requires_grad_(), a.pattern)
+    for function in TWO.values():
+        found, expected = function(recorded, a.mT), function(a, a.mT)
+        assert found.pattern == expected.pattern
+        np.testing.assert_array_equal(found.values.detach().numpy(), expected.values.numpy())
+
+
+def test_empty_matrices() -> None:
+    for shape in ((0, 3), (3, 0), (2, 2)):
+        a = SparseTensor.coo(np.empty(0), np.empty(0, int), np.empty(0, int), shape=shape)
+        b = SparseTensor.csr(np.empty(0), np.empty(0, int), np.zeros(shape[0] + 1, int), shape=shape)
+        for found in (a @ b.mT, b + a, a * b, a + b):
+            assert found.nnz == 0
+        assert (b.mT @ a).shape == (shape[1], shape[1])
+        assert (b @ dk.ones((shape[1], 2))).tolist() == np.zeros((shape[0], 2)).tolist()
+        assert b.sum(0).tolist() == [0.0] * shape[1]
+
+
+def test_what_scipy_stores_twice_or_in_any_order() -> None:
+    twice = sparse.csr_array((np.arange(4.0), [2, 0, 0, 0], [0, 3, 4]), shape=(2, 3))
+    for matrix in (twice, twice.tocoo(), twice.T):
+        found = SparseTensor.from_scipy(matrix)
+        np.testing.assert_array_equal(found.to_dense().numpy(), matrix.toarray())
+        assert found.nnz == 3
+    claims = twice.copy()
+    claims.has_canonical_format = True
+    with pytest.raises(ValueError, match=r"^SparseTensor: an element is stored twice; add its values up first$"):
+        SparseTensor.from_scipy(claims)
+    claims.indices[0] = 5
+    with pytest.raises(ValueError, match=r"a column index is out of range for an axis of length 3$"):
+        SparseTensor.from_scipy(claims)
+
+
 def test_infinity_times_what_is_not_stored() -> None:
     a = SparseTensor.coo([1.0], [0], [0], shape=(2, 2))
     assert (a @ dk.asarray([1.0, np.inf])).tolist() == [1.0, 0.0]

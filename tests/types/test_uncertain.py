@@ -95,6 +95,26 @@ def test_an_expression_has_the_covariance_of_its_jacobian(steps: list[Any]) -> N
     )
 
 
+SMALL: list[Any] = [
+    *(lambda x, y: x + y, lambda x, y: x - y * x, lambda x, y: x / y + y, lambda x, y: 2 * x - y / 3 + x),
+    *(lambda x, y: dk.atan2(x, y), lambda x, y: dk.sum(x * y), lambda x, y: dk.cumulative_sum(x + y) - x),
+    *(lambda x, y: dk.maximum(x, y) ** 2, lambda x, y: dk.sqrt(x) * y[0], lambda x, y: dk.exp(-x) + y[:, None]),
+]
+
+
+@pytest.mark.parametrize("function", SMALL)
+@pytest.mark.parametrize("n", [1, 3])
+def test_declared_rules_give_what_derivatives_do(function: Any, n: int) -> None:
+    a = UncertainTensor(np.linspace(1.0, 2.0, n), 0.1)
+    b = UncertainTensor(np.linspace(3.0, 2.5, n), np.linspace(0.2, 0.3, n))
+    found = function(a, b)
+    rows = [r.numpy().reshape(found.size, n) for r in dk.func.jacrev(function, argnums=(0, 1))(a.value, b.value)]
+    stds = [x.std.numpy() for x in (a, b)]
+    expected = sum(row @ np.diag(std**2) @ row.T for row, std in zip(rows, stds, strict=True))
+    np.testing.assert_allclose(covariance(found).numpy(), expected, atol=1e-14)
+    np.testing.assert_allclose(found.value.numpy(), function(a.value, b.value).numpy())
+
+
 def test_an_integer_array_is_no_list_of_places() -> None:
     found = dk.concat([x, dk.asarray([0, 1])])
     agree(found, [1.0, 2.0, 0.0, 1.0], [0.1, 0.2, 0.0, 0.0])

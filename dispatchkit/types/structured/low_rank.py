@@ -214,10 +214,11 @@ class LowRankUpdateTensor(StructuredTensor):
 
     Notes
     -----
-    Systems are solved by Woodbury's formula with one step of refinement, because the formula cancels where the base is
-    small compared with the update; determinants follow from ``det(I + right @ base⁻¹ @ left) det(base)``. Both take
-    what the base takes for r columns, O(N r²) and O(r³). Where the base has no inverse, or the residual is not small,
-    the dense matrix answers. Source: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., section 2.1.4.
+    Systems are solved by Woodbury's formula, with a step of refinement where the residual shows that the formula
+    cancels, because the base is small compared with the update; determinants follow from
+    ``det(I + right @ base⁻¹ @ left) det(base)``. Both take what the base takes for r columns, O(N r²) and O(r³). Where
+    the base has no inverse, or the residual is not small, the dense matrix answers. Source: G. H. Golub and C. F. Van
+    Loan, Matrix Computations, 4th ed., section 2.1.4.
 
     Examples
     --------
@@ -286,10 +287,12 @@ class LowRankUpdateTensor(StructuredTensor):
 
         try:
             solution = woodbury(columns)
+            if _is_stable(self, solution, columns, 1):
+                return solution
             solution = solution + woodbury(columns - ops.matmul(self, solution))
         except np.linalg.LinAlgError:
             return decline("the capacity matrix has no inverse")
-        return solution if _is_stable(self, solution, columns) else decline("the formula cancels")
+        return solution if _is_stable(self, solution, columns, 2 / 3) else decline("the formula cancels")
 
     @override
     def principal(self, start: int, stop: int) -> Any:
@@ -316,8 +319,8 @@ def _spread(x: LowRankUpdateTensor) -> Any:
         return decline("the base has no inverse")
 
 
-def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor) -> bool:
-    """Return whether the residual of a solution is that of a stable method."""
+def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor, power: float) -> bool:
+    """Return whether the residual of a solution is that of a stable method, in a power of the precision."""
     with no_grad():
         based, updated = ops.matmul(x.base, solution), x.update.times(solution)
         if updated is NotImplemented:
@@ -326,7 +329,7 @@ def _is_stable(x: LowRankUpdateTensor, solution: Tensor, columns: Tensor) -> boo
         low = linalg.matrix_norm(x.update.left) * linalg.matrix_norm(x.update.right)
         size = low[..., None] * linalg.vector_norm(solution, axis=-2)
         size = size + linalg.vector_norm(based, axis=-2) + linalg.vector_norm(columns, axis=-2)
-    return holds(residual <= ops.finfo(solution.dtype).eps ** (2 / 3) * size, traced=True)
+    return holds(residual <= ops.finfo(solution.dtype).eps ** power * size, traced=power < 1)
 
 
 def add_base_and_low_rank(x1: Any, x2: LowRankTensor, /) -> Any:
