@@ -110,8 +110,8 @@ class BatchNorm(Affine):
                 f"shape {tuple(x.shape)}"
             )
         by_batch = self.training or not self.track_running_stats
-        known = (None, None) if by_batch else (self.running_mean, self.running_var)
-        y = batch_norm(x, *known, self.weight, self.bias, training=by_batch, eps=self.eps)
+        mean, var = (None, None) if by_batch else (self.running_mean, self.running_var)
+        y = batch_norm(x, mean, var, self.weight, self.bias, training=by_batch, eps=self.eps)
         if self.training and self.track_running_stats:
             with no_grad():
                 self._track(x.detach() if isinstance(x, Tensor) else x)

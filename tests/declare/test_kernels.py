@@ -143,7 +143,7 @@ def test_pytorch_differentiates_a_kernel_itself(rules: bool, twice: bool) -> Non
         z.sum().backward()
     z = grown(x, y)
     with dk.no_grad():
-        y.add_(1.0)
+        x.add_(1.0)
     with pytest.raises(RuntimeError, match=r"by an in-?place operation"):
         z.sum().backward()
 
