@@ -159,9 +159,10 @@ class Implementation:
         """Return what computes arrays of a namespace by kernels, and by a function where none is for a call."""
         for library in reversed(kernels_of(xp)):
             if library in self.kernels:
-                forward = self.kernels[library].forward
-                # Those of this library for NumPy leave no call.
-                compute = forward if self.trusted and library == "numpy" else partial(_or_else, forward, compute)
+                forward, rules, _ = self.kernels[library]
+                # Those of this library for NumPy leave no call unless they have gradients.
+                whole = self.trusted and library == "numpy" and rules is None
+                compute = forward if whole else partial(_or_else, forward, compute)
         return compute
 
     def on(self, xp: Any) -> Function:

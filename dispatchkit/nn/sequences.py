@@ -11,6 +11,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.attention import dropout, scaled_dot_product_attention
+from dispatchkit.nn.functional.recurrent import gru, lstm
 from dispatchkit.nn.init import uniform_, xavier_uniform_
 from dispatchkit.nn.linear import Linear, register_zeros
 from dispatchkit.nn.module import Module
@@ -79,8 +80,8 @@ class Recurrent(Module):
         for parameter in self.parameters():
             uniform_(parameter, -bound, bound)
 
-    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
-        """Return the state after a step: what is given first, then what is kept besides."""
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return the outputs of sequences, and what is kept besides the last one."""
         raise NotImplementedError
 
     def _run(self, x: Any, initial: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
@@ -98,13 +99,10 @@ class Recurrent(Module):
                     state: tuple[Any, ...] = (nothing,) * self.states
                 else:
                     state = tuple(part[len(finals)] for part in initial)
-                inputs = xp.unstack(linear(x, weight_ih, bias_ih))
-                hidden = []
-                for inputs_at in inputs[::-1] if direction else inputs:
-                    state = self._step(inputs_at, state, weight_hh, bias_hh)
-                    hidden.append(state[0])
-                outputs.append(xp.stack(hidden[::-1] if direction else hidden))
-                finals.append(state)
+                inputs = linear(x, weight_ih, bias_ih)
+                hidden, kept = self._go(xp.flip(inputs, axis=0) if direction else inputs, state, weight_hh, bias_hh)
+                outputs.append(xp.flip(hidden, axis=0) if direction else hidden)
+                finals.append((hidden[-1], *kept))
             x = outputs[0] if len(outputs) == 1 else xp.concat(outputs, axis=-1)
             if self.dropout and layer < self.num_layers - 1:
                 x = dropout(x, self.dropout, self.training)
@@ -188,11 +186,9 @@ class LSTM(Recurrent):
     gates, states = 4, 2
 
     @override
-    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
-        h, c = state
-        i, f, g, o = xp.chunk(inputs + linear(h, weight, bias), 4, axis=-1)
-        c = xp.sigmoid(f) * c + xp.sigmoid(i) * xp.tanh(g)
-        return xp.sigmoid(o) * xp.tanh(c), c
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        outputs, c = lstm(x, weight, state[0], state[1], bias)
+        return outputs, (c,)
 
 
 class GRU(Recurrent):
@@ -223,13 +219,8 @@ class GRU(Recurrent):
     gates, states = 3, 1
 
     @override
-    def _step(self, inputs: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, ...]:
-        (h,) = state
-        r, z, n = xp.chunk(inputs, 3, axis=-1)
-        r_kept, z_kept, n_kept = xp.chunk(linear(h, weight, bias), 3, axis=-1)
-        z = xp.sigmoid(z + z_kept)
-        n = xp.tanh(n + xp.sigmoid(r + r_kept) * n_kept)
-        return ((1 - z) * n + z * h,)
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        return gru(x, weight, state[0], bias), ()
 
 
 class MultiheadAttention(Module):

@@ -9,6 +9,7 @@ from dispatchkit.nn.functional.losses import *  # noqa: F403
 from dispatchkit.nn.functional.losses_of_classes import *  # noqa: F403
 from dispatchkit.nn.functional.normalization import *  # noqa: F403
 from dispatchkit.nn.functional.pooling import *  # noqa: F403
+from dispatchkit.nn.functional.recurrent import *  # noqa: F403
 from dispatchkit.nn.functional.smooth import *  # noqa: F403
 
 # Not spelled `__all__ =`: type checkers then follow the star imports, and an operation is named in one place.
