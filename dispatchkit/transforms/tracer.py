@@ -225,14 +225,6 @@ class Tracer(Tensor):
         """Return whether the elements lie one after the other in memory."""
         return True
 
-    def is_floating_point(self) -> bool:
-        """Return whether the elements are real floating-point numbers."""
-        return bool(tensor_namespace.isdtype(self.dtype, "real floating"))
-
-    def is_complex(self) -> bool:
-        """Return whether the elements are complex numbers."""
-        return bool(tensor_namespace.isdtype(self.dtype, "complex floating"))
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = self.transformation
         raise TransformError(f"a tensor inside {name} cannot be pickled or copied; it is gone afterwards")
