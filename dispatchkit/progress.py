@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from typing import Self
+from typing import Any, Self, TextIO
 
 DELAY = 1.0
 INTERVAL = 0.1

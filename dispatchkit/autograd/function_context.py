@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
@@ -15,74 +15,55 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.tree import Item, Path, leaves_with_paths, with_attributes
+from dispatchkit.tree import Item, Path, leaves, leaves_with_paths, map_leaves
+
+# Stands for a tensor in a value without its tensors.
+HOLE = object()
 
 
-class TensorLeaves:
-    """The places of the tensors in a value.
-
-    Parameters
-    ----------
-    cls : class of the value
-    paths : the names of the attributes that lead to each tensor; none where the value is the tensor itself
-    """
-
-    __slots__ = ("cls", "paths")
-
-    def __init__(self, cls: type, paths: tuple[Path, ...]) -> None:
-        self.cls = cls
-        self.paths = paths
-
-    def take(self, value: Any) -> list[Any]:
-        """Return what a value has at these places."""
-        return [_at(value, path) for path in self.paths]
-
-    def put(self, value: Any, tensors: Sequence[Any]) -> Any:
-        """Return a copy of a value with others at these places; all else is shared with it."""
-        for path, tensor in zip(self.paths, tensors, strict=True):
-            value = _with(value, path, tensor)
-        return value
-
-    def without_tensors(self, value: Any) -> Any:
-        """Return a copy of a value with None in place of its tensors."""
-        return self.put(value, [None] * len(self.paths))
+def may_hold_tensors(value: Any) -> bool:
+    """Return whether a value is a tensor, or of an array type, which may hold some."""
+    return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
 
 
-NO_LEAVES = TensorLeaves(object, ())
-TENSOR = TensorLeaves(Storage, ((),))
+def tensors_in(value: Any) -> list[Any]:
+    """Return the tensors in a value: itself, or those in the fields of an array type."""
+    return [leaf for leaf in leaves(_fields, value) if isinstance(leaf, Storage)]
 
 
-def tensor_leaves(value: Any) -> TensorLeaves:
-    """Return where the tensors are in a value; `NO_LEAVES` for what is neither a tensor nor an array type."""
-    if isinstance(value, Storage):
-        return TENSOR
-    cls = type(value)
-    if not tensor_protocol.types.participates(cls):
-        return NO_LEAVES
-    members = leaves_with_paths(_fields, value)
-    return TensorLeaves(cls, tuple([path for path, leaf in members if isinstance(leaf, Storage)]))
+def paths_in(value: Any) -> tuple[Path, ...]:
+    """Return the names of the attributes that lead to each of the tensors in a value."""
+    return tuple([path for path, leaf in leaves_with_paths(_fields, value) if isinstance(leaf, Storage)])
 
 
-def map_tensors(value: Any, change: Any) -> Any:
-    """Return a value with each tensor in it changed; one without tensors is returned itself."""
-    layout = tensor_leaves(value)
-    return value if layout is NO_LEAVES else layout.put(value, [change(tensor) for tensor in layout.take(value)])
+def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a value with each tensor in it changed; all else is shared with it."""
+    return map_leaves(_fields, lambda leaf: change(leaf) if isinstance(leaf, Storage) else leaf, value, share=True)
+
+
+def with_tensors(value: Any, tensors: Iterable[Any]) -> Any:
+    """Return a value with others in the place of its tensors."""
+    rest = iter(tensors)
+    return map_tensors(value, lambda _: next(rest))
+
+
+def without_tensors(value: Any) -> Any:
+    """Return a copy of a value with a `HOLE` in the place of each tensor."""
+    return map_tensors(value, lambda _: HOLE)
+
+
+def fill_holes(value: Any, tensors: Iterator[Any]) -> Any:
+    """Return a copy of a value with the next tensors in its holes."""
+    return map_leaves(_fields, lambda leaf: next(tensors) if leaf is HOLE else leaf, value, share=True)
+
+
+def holes_in(value: Any) -> int:
+    """Return how many tensors were in a value that is without them."""
+    return sum(leaf is HOLE for leaf in leaves(_fields, value))
 
 
 def _fields(value: Any) -> Sequence[Item] | None:
     return None if isinstance(value, Storage) else tensor_protocol.types.items_of(value, strict=False)
-
-
-def _at(value: Any, path: Path) -> Any:
-    for name in path:
-        value = getattr(value, name)
-    return value
-
-
-def _with(value: Any, path: Path, tensor: Any) -> Any:
-    if not path:
-        return tensor
-    return with_attributes(value, [(path[0], _with(getattr(value, path[0]), path[1:], tensor))])
 
 
 class FunctionCtx:
@@ -177,7 +158,7 @@ class FunctionCtx:
         if self._is_recorded:
             with enable_grad():
                 for tensor in tensors:
-                    for part in tensor_leaves(tensor).take(tensor):
+                    for part in tensors_in(tensor):
                         check_may_change(self._function_name, part)
         self.dirty_tensors = tensors
 
@@ -219,7 +200,7 @@ class FunctionCtx:
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
         for index, value in enumerate(values):
-            if tensor_leaves(value) is NO_LEAVES and not (optional and value is None):
+            if not may_hold_tensors(value) and not (optional and value is None):
                 taken = "tensors and None" if optional else "tensors"
                 raise TypeError(
                     f"{self._function_name}: {method} can only take {taken}, but argument {index} is of type "
@@ -243,12 +224,11 @@ class Saved:
     __slots__ = ("counts", "layout", "node", "outputs", "tensors")
 
     def __init__(self, node: Node, values: Sequence[Any], outputs: Mapping[int, int]) -> None:
-        self.layout: list[tuple[TensorLeaves, Any]] | None = None
+        self.layout: list[Any] | None = None
         tensors = values
         if not all(value is None or isinstance(value, Storage) for value in values):
-            parts = list(map(tensor_leaves, values))
-            self.layout = [(p, p.without_tensors(value)) for p, value in zip(parts, values, strict=True)]
-            tensors = [tensor for p, value in zip(parts, values, strict=True) for tensor in p.take(value)]
+            self.layout = list(map(without_tensors, values))
+            tensors = [tensor for value in values for tensor in tensors_in(value)]
         self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]
         self.outputs = {i: outputs[id(t)] for i, t in enumerate(tensors) if id(t) in outputs}
         kept = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
@@ -282,7 +262,7 @@ class Saved:
         if self.layout is None:
             return tuple(tensors)
         rest = iter(tensors)
-        return tuple([parts.put(value, [next(rest) for _ in parts.paths]) for parts, value in self.layout])
+        return tuple([fill_holes(value, rest) for value in self.layout])
 
 
 def _output(node: Node, index: int, kept: Any) -> Any:

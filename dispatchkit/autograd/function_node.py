@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
 from typing_extensions import override
 
-from dispatchkit.autograd.function_context import NO_LEAVES, TENSOR, FunctionCtx, Saved, TensorLeaves, tensor_leaves
+from dispatchkit.autograd.function_context import (
+    FunctionCtx,
+    Saved,
+    fill_holes,
+    holes_in,
+    may_hold_tensors,
+    paths_in,
+    tensors_in,
+    with_tensors,
+    without_tensors,
+)
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
@@ -20,12 +31,17 @@ from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, ver
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.tree import with_members
+from dispatchkit.tree import Path, with_members
 
 NOT_RETURNED = (
     "{name}: Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
     "modified inplace must all be outputs of the Function."
 )
+
+
+Input = tuple[type | None, tuple[Path, ...]]
+TENSOR: Input = (Storage, ((),))
+NO_ARRAY: Input = (None, ())
 
 
 class FunctionNode(CallNode):
@@ -34,14 +50,14 @@ class FunctionNode(CallNode):
     Attributes
     ----------
     saved : the context alone; None once the graph was freed
-    inputs : where the tensors are in each input
-    results : for several outputs, where the tensors are in each, and the output without them; None for one tensor
+    inputs : of each input the class, None for what is no array, and the attributes that lead to each of its tensors
+    results : for several outputs each without its tensors; None for one tensor
     """
 
     __slots__ = ("inputs", "results")
 
-    inputs: tuple[TensorLeaves, ...]
-    results: list[tuple[TensorLeaves, Any]] | None
+    inputs: tuple[Input, ...]
+    results: list[Any] | None
 
     @property
     def context(self) -> FunctionCtx:
@@ -76,8 +92,15 @@ class FunctionNode(CallNode):
 SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, "__slots__", ()))
 
 
+def input_of(value: Any) -> Input:
+    """Return what a node keeps of an input."""
+    if isinstance(value, Storage):
+        return TENSOR
+    return (type(value), paths_in(value)) if may_hold_tensors(value) else NO_ARRAY
+
+
 def record_call(
-    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...], r: Any
+    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Input, ...], r: Any
 ) -> Any:
     """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
@@ -86,7 +109,7 @@ def record_call(
     operation : the `Function`'s record
     ctx : its context
     given : the tensors of the call, those in fields included
-    inputs : where the tensors are in each argument
+    inputs : what the node keeps of each argument
     r : what `forward` returned
     """
     if isinstance(r, Storage) and r._node is None and not ctx.dirty_tensors and not ctx.non_differentiable:
@@ -104,19 +127,13 @@ def record_call(
     return _Outputs(ctx, given, r).place(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
 
 
-def _node(
-    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[TensorLeaves, ...]
-) -> FunctionNode:
-    node = FunctionNode()
-    node.operation = operation
-    node.edges = tuple([vertex_of(tensor) for tensor in given])
-    node.saved = (ctx,)
+def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Input, ...]) -> FunctionNode:
+    node = make_node(FunctionNode, operation, [vertex_of(tensor) for tensor in given], (ctx,), (), None)
     node.inputs = inputs
-    node.extras = None
     return node
 
 
-def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[tuple[TensorLeaves, Any]] | None) -> None:
+def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[Any] | None) -> None:
     """Set the shapes and dtypes of a node's outputs."""
     node.results = results
     if results is None:
@@ -154,12 +171,11 @@ class _Outputs:
     def __init__(self, ctx: FunctionCtx, given: Sequence[Any], r: Any) -> None:
         self.ctx = ctx
         self.result = r
-        self.several = isinstance(r, (tuple, list)) and tensor_leaves(r) is NO_LEAVES
+        self.several = isinstance(r, (tuple, list)) and not may_hold_tensors(r)
         self.members = list(r) if self.several else [r]
-        self.layout = list(map(tensor_leaves, self.members))
-        self.tensors = [t for parts, member in zip(self.layout, self.members, strict=True) for t in parts.take(member)]
+        self.tensors = [tensor for member in self.members for tensor in tensors_in(member)]
         self.inputs = {id(tensor) for tensor in given}
-        dirty = [part for tensor in ctx.dirty_tensors for part in tensor_leaves(tensor).take(tensor)]
+        dirty = [part for tensor in ctx.dirty_tensors for part in tensors_in(tensor)]
         self.dirty = {id(part) for part in dirty}
         for part in dirty:
             touch(part)
@@ -173,7 +189,7 @@ class _Outputs:
         ----------
         node : of the call, None where it is not recorded
         """
-        apart = {id(part) for tensor in self.ctx.non_differentiable for part in tensor_leaves(tensor).take(tensor)}
+        apart = {id(part) for tensor in self.ctx.non_differentiable for part in tensors_in(tensor)}
         flows = [node is not None and is_inexact(t.array.dtype) and id(t) not in apart for t in self.tensors]
         vertices: list[Vertex | None] = [None] * len(self.tensors)
         if node is not None and any(flows):
@@ -184,13 +200,15 @@ class _Outputs:
                 done[id(tensor)] = self._placed_tensor(tensor, vertex)
             elif vertex is not None:  # returned twice: one tensor, the last output
                 done[id(tensor)]._node = vertex
-        return self._rebuilt([done[id(tensor)] for tensor in self.tensors])
+        placed = iter([done[id(tensor)] for tensor in self.tensors])
+        members = [with_tensors(member, placed) for member in self.members]
+        return with_members(self.result, members) if self.several else members[0]
 
     def _vertices(self, node: FunctionNode, flows: Sequence[bool]) -> list[Vertex | None]:
         """Describe the outputs to the node, save, and return the place of each tensor."""
-        alone = not self.several and self.layout[0] is TENSOR
-        emptied = [parts.without_tensors(m) if parts is not NO_LEAVES else None for parts, m in self._pairs()]
-        _describe(node, self.tensors, None if alone else list(zip(self.layout, emptied, strict=True)))
+        alone = not self.several and isinstance(self.members[0], Storage)
+        emptied = [without_tensors(member) if may_hold_tensors(member) else None for member in self.members]
+        _describe(node, self.tensors, None if alone else emptied)
         new_outputs = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
         _save(node, self.ctx, new_outputs)
         if alone:
@@ -215,21 +233,6 @@ class _Outputs:
         if vertex is not None:
             _enter(tensor, vertex)
         return tensor
-
-    def _rebuilt(self, tensors: list[Any]) -> Any:
-        """Return the result with other tensors in it; a member without change is the same object."""
-        rest = iter(tensors)
-        members = []
-        for parts, member in self._pairs():
-            replaced = [next(rest) for _ in parts.paths]
-            same = all(new is old for new, old in zip(replaced, parts.take(member), strict=True))
-            members.append(member if same else parts.put(member, replaced))
-        if not self.several:
-            return members[0]
-        return with_members(self.result, members)
-
-    def _pairs(self) -> list[tuple[TensorLeaves, Any]]:
-        return list(zip(self.layout, self.members, strict=True))
 
 
 TWICE = "{name}: trying to differentiate twice a function that was marked with @once_differentiable"
@@ -262,15 +265,15 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
             f"function {node.name} returned an incorrect number of gradients (expected {count}, got {len(grads)})"
         )
     result: list[Any] = []
-    for index, (parts, grad) in enumerate(zip(node.inputs, grads, strict=False)):
-        if parts is NO_LEAVES:
+    for index, ((cls, paths), grad) in enumerate(zip(node.inputs, grads, strict=False)):
+        if cls is None:
             if grad is not None:
                 raise AutogradError(
                     f"function {node.name} returned a gradient different than None at position {index + 1}, but the "
                     f"corresponding forward input was no tensor"
                 )
             continue
-        for part in (grad,) if parts is TENSOR else _parts_of_gradient(node, index, parts, grad):
+        for part in (grad,) if cls is Storage else _parts_of_gradient(node, index, cls, paths, grad):
             edge = node.edges[len(result)]
             result.append(None if part is None or edge is None else _check_gradient(node, index, part, edge, live))
     if not is_grad_enabled():
@@ -296,22 +299,22 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
         flat.append(part if part is None or live else wrap_array(Tensor, part))
     rest = iter(flat)
     cotangents: list[Any] = []
-    for leaves, emptied in node.results:
-        parts = [next(rest) for _ in leaves.paths]
-        cotangents.append(None if all(part is None for part in parts) else leaves.put(emptied, parts))
+    for emptied in node.results:
+        parts = [next(rest) for _ in range(holes_in(emptied))]
+        cotangents.append(None if all(part is None for part in parts) else fill_holes(emptied, iter(parts)))
     return cotangents
 
 
-def _parts_of_gradient(node: FunctionNode, index: int, parts: TensorLeaves, grad: Any) -> list[Any]:
+def _parts_of_gradient(node: FunctionNode, index: int, cls: type, paths: tuple[Path, ...], grad: Any) -> list[Any]:
     """Return the gradient of each tensor in an array type."""
     if grad is None:
-        return [None] * len(parts.paths)
-    if isinstance(grad, parts.cls):
-        return parts.take(grad)
-    single = len(parts.paths) == 1
+        return [None] * len(paths)
+    if isinstance(grad, cls):
+        return [reduce(getattr, path, grad) for path in paths]
+    single = len(paths) == 1
     if single and isinstance(grad, (Storage, np.ndarray, np.generic)):
         return [grad]
-    name = parts.cls.__name__
+    name = cls.__name__
     raise AutogradError(
         f"function {node.name} returned a gradient at index {index} that does not fit a {name}: expected a {name} with "
         f"gradients in its fields{', a tensor' if single else ''} or None (got {type(grad).__name__})"

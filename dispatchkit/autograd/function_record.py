@@ -12,8 +12,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.autograd.function_context import NO_LEAVES, TENSOR, FunctionCtx, map_tensors, tensor_leaves
-from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
+from dispatchkit.autograd.function_context import FunctionCtx, map_tensors, may_hold_tensors, tensors_in, with_tensors
+from dispatchkit.autograd.function_node import (
+    NO_ARRAY,
+    TENSOR,
+    FunctionNode,
+    input_of,
+    pull_cotangents,
+    record_call,
+    stretches_to,
+)
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
@@ -66,11 +74,8 @@ def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> A
 
 def _tangent_of(arg: Any, level: int) -> Any:
     """Return the tangent of an argument, of an array type one that holds tangents; None where it has none."""
-    parts = tensor_leaves(arg)
-    tangents = [tangent_at(x, level) for x in parts.take(arg)]
-    if all(t is None for t in tangents):
-        return None
-    return parts.put(arg, tangents)
+    tangents = [tangent_at(x, level) for x in tensors_in(arg)]
+    return None if all(t is None for t in tangents) else with_tensors(arg, tangents)
 
 
 def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
@@ -87,7 +92,7 @@ def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any
 
 
 def _is_several(output: Any) -> bool:
-    return isinstance(output, (tuple, list)) and tensor_leaves(output) is NO_LEAVES
+    return isinstance(output, (tuple, list)) and not may_hold_tensors(output)
 
 
 def _members(output: Any) -> list[Any]:
@@ -123,7 +128,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        shapes = [[tuple(x.shape) for x in tensor_leaves(arg).take(arg)] for arg in args]
+        shapes = [[tuple(x.shape) for x in tensors_in(arg)] for arg in args]
         call = _Call(level, size, batched, shapes)
         return call.with_batches(record.vmapped.apply(call, *inside))
     dims = tuple([0 if any(parts) else None for parts in batched])
@@ -153,7 +158,7 @@ def _inside(value: Any, level: int) -> Any:
 
 def _batched_parts(value: Any, level: int) -> list[bool]:
     """Return for each tensor in a value whether it is in a batch of a level."""
-    return [_in_batch(x, level) for x in tensor_leaves(value).take(value)]
+    return [_in_batch(x, level) for x in tensors_in(value)]
 
 
 @dataclass
@@ -177,10 +182,8 @@ class _Call:
         """Return values with batches where the tensors differ."""
         result = []
         for value, differing in zip(values, batched, strict=True):
-            parts = tensor_leaves(value)
-            pairs = zip(parts.take(value), differing, strict=False)
-            tensors = [Batched(x, self.level) if differs else x for x, differs in pairs]
-            result.append(value if parts is NO_LEAVES else parts.put(value, tensors))
+            pairs = zip(tensors_in(value), differing, strict=False)
+            result.append(with_tensors(value, [Batched(x, self.level) if differs else x for x, differs in pairs]))
         return result
 
     def without_batches(self, output: Any) -> Any:
@@ -275,11 +278,8 @@ def vmap_function(cls: Any, base: Any) -> Any:
 
 def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
-    parts = tensor_leaves(g)
-    if parts is NO_LEAVES:
-        return g
     grads = []
-    for x, differs, shape in zip(parts.take(g), batched, shapes, strict=False):
+    for x, differs, shape in zip(tensors_in(g), batched, shapes, strict=False):
         if tuple(x.shape) != shape and stretches_to(shape, tuple(x.shape)):
             # Summed here, without the batch: with it in front, another axis could be taken for it.
             x = project(tensor_namespace, x, shape, x.dtype)
@@ -288,7 +288,7 @@ def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Se
         elif differs:
             x = tensor_namespace.broadcast_to(x, (call.size, *x.shape))
         grads.append(x)
-    return parts.put(g, grads)
+    return with_tensors(g, grads)
 
 
 BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -428,7 +428,7 @@ class FunctionRecord(Overridable):
         """Run and record a call without array types."""
         if kwargs or len(args) < self._full:
             args = self._inputs(args, kwargs)
-        inputs = tuple([TENSOR if isinstance(arg, Storage) else NO_LEAVES for arg in args])
+        inputs = tuple([TENSOR if isinstance(arg, Storage) else NO_ARRAY for arg in args])
         tensors = [arg for arg in args if isinstance(arg, Storage)]
         ctx, result = self._run(args, tuple([isinstance(arg, Storage) and arg._node is not None for arg in args]))
         return record_call(self, ctx, tensors, inputs, result)
@@ -436,15 +436,15 @@ class FunctionRecord(Overridable):
     def _apply_to_types(self, *args: Any, **kwargs: Any) -> Any:
         """Run and record a call whose arguments may hold tensors in their fields."""
         inputs = self._inputs(args, kwargs)
-        top = top_level([tensor for arg in inputs for tensor in tensor_leaves(arg).take(arg)])
+        top = top_level([tensor for arg in inputs for tensor in tensors_in(arg)])
         return self._with_context(inputs, {})[0] if top is None else self.call_transformed(top, inputs, {})
 
     def _with_context(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, FunctionCtx]:
         args = self._inputs(args, kwargs)
-        inputs = tuple(map(tensor_leaves, args))
-        parts = [layout.take(arg) for layout, arg in zip(inputs, args, strict=True)]
+        parts = list(map(tensors_in, args))
         ctx, result = self._run(args, _needs(parts))
         seen = copy.copy(ctx)
+        inputs = tuple(map(input_of, args))
         return record_call(self, ctx, [tensor for tensors in parts for tensor in tensors], inputs, result), seen
 
     def _run(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
@@ -490,7 +490,7 @@ class FunctionRecord(Overridable):
             return self._with_context(args, {})
         output = self.function(*args)
         args = self._inputs(args, {})
-        ctx = FunctionCtx(self.cls.__name__, _needs([tensor_leaves(arg).take(arg) for arg in args]), False)
+        ctx = FunctionCtx(self.cls.__name__, _needs(list(map(tensors_in, args))), False)
         with no_grad():
             self.cls.setup_context(ctx, args, output)
         return output, ctx

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
 from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 __all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
 

@@ -1,45 +1,25 @@
 """Data sets, and loaders that make batches of them."""
 
-from dispatchkit.data.collate import default_collate, default_convert
-from dispatchkit.data.dataset import (
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    Subset,
-    TensorDataset,
-    blocks,
-    random_split,
-    to_tensor,
-)
-from dispatchkit.data.loader import DataLoader
-from dispatchkit.data.sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
-from dispatchkit.declare.namespace import make_home
+from dispatchkit.data.collate import default_collate as default_collate
+from dispatchkit.data.collate import default_convert as default_convert
+from dispatchkit.data.dataset import ConcatDataset as ConcatDataset
+from dispatchkit.data.dataset import Dataset as Dataset
+from dispatchkit.data.dataset import IterableDataset as IterableDataset
+from dispatchkit.data.dataset import Subset as Subset
+from dispatchkit.data.dataset import TensorDataset as TensorDataset
+from dispatchkit.data.dataset import blocks as blocks
+from dispatchkit.data.dataset import random_split as random_split
+from dispatchkit.data.dataset import to_tensor as to_tensor
+from dispatchkit.data.loader import DataLoader as DataLoader
+from dispatchkit.data.sampler import BatchSampler as BatchSampler
+from dispatchkit.data.sampler import RandomSampler as RandomSampler
+from dispatchkit.data.sampler import Sampler as Sampler
+from dispatchkit.data.sampler import SequentialSampler as SequentialSampler
+from dispatchkit.data.sampler import SubsetRandomSampler as SubsetRandomSampler
+from dispatchkit.data.sampler import WeightedRandomSampler as WeightedRandomSampler
+from dispatchkit.declare.namespace import make_home, starred_names
 
-__all__ = [
-    "BatchSampler",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "blocks",
-    "default_collate",
-    "default_convert",
-    "random_split",
-    "to_tensor",
-]
+# Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
+vars()["__all__"] = starred_names(__name__)
 
 make_home(__name__)

@@ -146,7 +146,8 @@ class DataLoader:
         progress = self._progress = Progress(self, self._loaded)
         self._loaded = None
         source = progress.source
-        tasks = progress.tasks(self._indices())
+        stream = isinstance(self.dataset, IterableDataset)
+        tasks = progress.tasks(None if stream else self.sampler if self.batch_sampler is None else self.batch_sampler)
         if not self.num_workers:
             return progress.count_batches(map(source.drawn, tasks))
         return progress.count_batches(self._from_workers(source, tasks))
@@ -170,12 +171,6 @@ class DataLoader:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_progress": None}
-
-    def _indices(self) -> Any:
-        """Return what gives the tasks of an iteration; None for a stream."""
-        if isinstance(self.dataset, IterableDataset):
-            return None
-        return self.sampler if self.batch_sampler is None else self.batch_sampler
 
     def state_dict(self) -> dict[str, Any]:
         """Return where the latest iteration stands, in a form that `save` takes.

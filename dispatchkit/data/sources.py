@@ -128,7 +128,7 @@ class Stream(Source):
     def make(self, task: Any) -> Any:
         if self.iterator is None:
             for number in range(self.skipped):
-                with drawing_from(batch_generator(self.generator, number)):
+                with drawing_from(BatchGenerator(self.generator, number)):
                     self._make()
         return self._make()
 
@@ -138,7 +138,7 @@ class Stream(Source):
         start = self.count
         items: list[Any] = []
         while len(items) < (self.size or 1):
-            item = self.attempt(f"item {self.count} of {self.name}", self._next, END)
+            item = self.attempt(f"item {self.count} of {self.name}", partial(next, self.iterator), END)
             if item is END or self.stop.is_set():
                 break
             items.append(item)
@@ -149,16 +149,8 @@ class Stream(Source):
             return self.collate(items[0], f"item {start} of {self.name}")
         return self.collate(items, f"items {start} to {self.count - 1} of {self.name}")
 
-    def _next(self, end: Any) -> Any:
-        return next(self.iterator, end)
 
-
-def source_of(loader: Any, generator: Generator) -> Source:
-    """Return where the batches of a loader come from."""
-    return (Stream if isinstance(loader.dataset, IterableDataset) else Items)(loader, generator)
-
-
-class _BatchGenerator(Generator):
+class BatchGenerator(Generator):
     """A generator that is spawned at its first draw: most batches need none."""
 
     def __init__(self, parent: Generator, number: int) -> None:
@@ -170,11 +162,6 @@ class _BatchGenerator(Generator):
         sequence: Any = self._parent.source.bit_generator.seed_seq
         self._start(np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, self._number)))
         return self.__dict__[name]
-
-
-def batch_generator(parent: Generator, number: int) -> Generator:
-    """Return the generator of a batch, by its number in the iteration."""
-    return _BatchGenerator(parent, number)
 
 
 State = dict[str, Any]
@@ -210,7 +197,8 @@ class Progress:
             [generator] = (loader.generator or current_generator()).spawn(1)
         else:
             generator = Generator(0).set_state(state["generator"])
-        self.source: Source = source_of(loader, generator)
+        stream = isinstance(loader.dataset, IterableDataset)
+        self.source: Source = (Stream if stream else Items)(loader, generator)
         self.source.skipped = self.count
 
     def tasks(self, indices: Any) -> Iterator[tuple[Any, Generator]]:
@@ -232,7 +220,7 @@ class Progress:
             if task is END:
                 return
             if number >= self.source.skipped:
-                yield task, batch_generator(self.source.generator, number)
+                yield task, BatchGenerator(self.source.generator, number)
 
     def count_batches(self, batches: Any) -> Iterator[Any]:
         """Yield batches up to the end, and count them."""

@@ -60,10 +60,10 @@ def with_constants(change: Leaf, value: Any) -> Any:
         return value
     constants = constants_in(value)
     parts = [(key, (map_container if key in constants else with_constants)(change, part)) for key, part in items]
-    return _rebuilt(value, items, parts)
+    return rebuilt_if_changed(value, items, parts)
 
 
-def _rebuilt(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
+def rebuilt_if_changed(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
     """Return a container with other parts, itself where all are the same."""
     same = all(new is part for (_, new), (_, part) in zip(parts, items, strict=True))
     return value if same else rebuilt(value, parts)
@@ -111,7 +111,7 @@ def with_gradient_fields(gradient: Any, output: Any) -> Any:
         else:
             part = with_gradient_fields(part, output)
         parts.append((key, part))
-    return _rebuilt(gradient, items, parts)
+    return rebuilt_if_changed(gradient, items, parts)
 
 
 def _field_of(value: Any, name: str) -> Any:

@@ -334,10 +334,10 @@ def jacrev(
         rows = vmap(lambda basis: pull(_like(output, basis)), chunk_size=chunk_size)(_bases(outputs))
         rows = rows if isinstance(argnums, tuple) else rows[0]
         lengths = [y.size for y in outputs]
-        parts = iter(
-            [map_container(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)]
-        )
-        matrix = map_container(lambda _: next(parts), with_gradient_fields(output, output))
+        parts = [
+            map_container(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)
+        ]
+        matrix = _like(with_gradient_fields(output, output), parts)
         return (matrix, aux[0]) if has_aux else matrix
 
     return jacobian

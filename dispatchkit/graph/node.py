@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError, InplaceError
@@ -14,10 +14,8 @@ from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, ext
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.observers import Observer, active_observer
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tree import Item, leaves, sequence_items
-
-if TYPE_CHECKING:
-    from dispatchkit.protocol.overridable import Overridable
 
 
 class Differentiable(Protocol):

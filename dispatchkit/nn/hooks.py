@@ -13,7 +13,7 @@ from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
-from dispatchkit.graph.node import CallNode, Output
+from dispatchkit.graph.node import CallNode, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
@@ -151,12 +151,8 @@ class Identity:
 
     def over(self, tensors: Sequence[Any]) -> list[Any]:
         """Return tensors of the same memory behind one node."""
-        n = CallNode()
-        n.operation = self
-        n.edges = tuple([vertex_of(x) for x in tensors])
-        n.saved, n.keywords = (), {}
-        n.extras = None
-        n.shape, n.dtype = (), None
+        n = make_node(CallNode, self, list(map(vertex_of, tensors)), (), (), None)
+        n.keywords = {}
         self.specs = [_spec(x) for x in tensors]
         n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
         results = []

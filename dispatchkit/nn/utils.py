@@ -11,12 +11,12 @@ from typing import Any
 from dispatchkit.declare.namespace import make_home, tensor_namespace
 from dispatchkit.declare.variables import items_of
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.func.containers import rebuilt_if_changed
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import is_declared, tensors_of
 from dispatchkit.tensor import Tensor
-from dispatchkit.tree import rebuilt
 from dispatchkit.wording import class_name
 
 __all__ = [
@@ -449,21 +449,22 @@ def _join(dictionaries: Any) -> dict[str, Any]:
 
 def _known(module: Module) -> Iterator[tuple[str, Any]]:
     """Yield what can be replaced, with its name: parameters, buffers, and the parts of those that are array types."""
-    for path, part in module.named_modules(remove_duplicate=False):
+    for _, _, full, value in _members(module, once=False):
+        yield from _nodes(full, value)
+
+
+def _members(module: Module, *, once: bool) -> Iterator[tuple[dict[str, Any], str, str, Any]]:
+    """Yield the parameters and buffers of all modules: attributes that hold it, its name there, its path, it itself."""
+    for path, part in module.named_modules(remove_duplicate=once):
         for name, value in [*part._parameters.items(), *part._buffers.items()]:
-            full = f"{path}.{name}" if path else name
-            if isinstance(value, Storage):
-                yield full, value
-            else:
-                yield from _nodes(full, value)
+            yield vars(part), name, f"{path}.{name}" if path else name, value
 
 
 def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield an array type and the array types and tensors inside with their names, a tensor itself."""
-    if isinstance(value, Storage):
+    if isinstance(value, Storage) or is_declared(value):
         yield name, value
-    elif is_declared(value):
-        yield name, value
+    if is_declared(value):
         for key, part in items_of(value) or ():
             yield from _nodes(f"{name}.{key}", part)
 
@@ -539,14 +540,11 @@ def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -
     once : whether a module that stands in several places is looked at under its first name only
     """
     before: list[tuple[dict[str, Any], str, Any]] = []
-    for path, part in module.named_modules(remove_duplicate=once):
-        attributes = vars(part)
-        for name, value in [*part._parameters.items(), *part._buffers.items()]:
-            full = f"{path}.{name}" if path else name
-            result = _change(change, full, value)
-            if result is not value:
-                before.append((attributes, name, value))
-                attributes[name] = result
+    for attributes, name, full, value in _members(module, once=once):
+        result = _change(change, full, value)
+        if result is not value:
+            before.append((attributes, name, value))
+            attributes[name] = result
     # A module in several places was changed several times: what was first is put back last.
     return before[::-1]
 
@@ -562,8 +560,7 @@ def _change(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
         return result
     items = items_of(value) or []
     changed = [(key, _change(change, f"{name}.{key}", part)) for key, part in items]
-    same = all(new is part for (_, new), (_, part) in zip(changed, items, strict=True))
-    return value if same else rebuilt(value, changed)
+    return rebuilt_if_changed(value, items, changed)
 
 
 make_home(__name__)

@@ -240,16 +240,7 @@ def interp(
 
 
 @interp.def_kernel("numpy")
-def interp_numpy(
-    x: Any,
-    points: Any,
-    values: Any,
-    /,
-    *,
-    left: complex | None = None,
-    right: complex | None = None,
-    period: float | None = None,
-) -> Any:
+def interp_numpy(x, points, values, /, *, left=None, right=None, period=None):
     """Interpolate by NumPy's function, in double precision; between complex infinities the body does."""
     arrays = type(x) is type(points) is type(values) is np.ndarray and points.ndim == 1 and points.size > 1
     if arrays and points.shape == values.shape and period is None and type(left) in ENDS and type(right) in ENDS:

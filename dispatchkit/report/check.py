@@ -112,7 +112,7 @@ CHECKS = {
     "import": "a module that cannot be imported, so that what it registers is not checked",
     "ambiguity": "two rules fit a call equally well: it raises",
     "unreachable": "a rule that no call can reach",
-    "cycle": "an order of types that contradicts itself where it decides who answers",
+    "cycle": "an order of types that contradicts itself",
     "replaced": "a rule that a later one for the same types replaced",
     "signature": "a rule whose signature changes what a call means",
     "hidden": "a field that hides a method or attribute of arrays",

@@ -34,6 +34,11 @@ def css_class(name: str) -> str:
     return "b-" + (name or "plain").replace(" ", "-")
 
 
+def resource(name: str, package: str = "dispatchkit.report") -> str:
+    """Return the text of a file of a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
 def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
     """Return the style of a picture or page, for light and dark readers.
 
@@ -48,7 +53,7 @@ def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
     dark = "\n".join(f"{scope} .{css} {{ --c: {two.dark_fill}; --e: {two.dark_edge} }}" for css, two in listed)
     return (
         f"{scope} {{ {LIGHT} font-family: {MONOSPACED} }}\n{light}\n"
-        f"@media (prefers-color-scheme: dark) {{\n{scope} {{ {DARK} }}\n{dark}\n}}\n{rules.replace('&', scope)}"
+        f"@media (prefers-color-scheme: dark) {{\n{scope} {{ {DARK} }}\n{dark}\n}}\n\n{rules.replace('&', scope)}"
     )
 
 
@@ -187,15 +192,6 @@ def numbered_table(texts: Iterable[str]) -> Table:
 
 
 Part: TypeAlias = Title | Names | Table | str
-RULES = """
-& { color: var(--ink); background: var(--paper); padding: .5rem }
-& table { border-collapse: collapse; margin: .25rem 0 1rem; font-size: .8125rem }
-& th, & td { text-align: left; padding: .125rem .75rem .125rem 0; border-bottom: 1px solid var(--line) }
-& .n { text-align: right }
-& .o { background: var(--c); padding-left: .375rem }
-& summary { cursor: pointer; padding: .25rem 0 }
-& p, & h2, & h3 { margin: .25rem 0; font-size: .875rem }
-"""
 
 
 @dataclass(frozen=True)
@@ -252,7 +248,7 @@ class Document:
             else:
                 pieces.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
         used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
-        css = style(".dk-report", RULES, [name for name in COLOURS if name in used])
+        css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
         return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}{"</details>" if opened else ""}</div>'
 
     def rich(self) -> Any:
@@ -364,20 +360,8 @@ def format_time(nanoseconds: float, digits: str = ".1f") -> str:
     return f"{nanoseconds:.0f} ns"
 
 
-# What every page begins with; the rest of its style follows.
-HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{title}}</title>
-<style>
-{{css}}
-"""
-
-
 def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Iterable[str]) -> str:
-    """Return the page of a package: the head of all, then ``page.html``, with a text for each name in double braces.
+    """Return the page of a package: the head of all, its ``page.html``, and a text for each name in double braces.
 
     Parameters
     ----------
@@ -386,10 +370,9 @@ def filled_page(package: str, parts: Mapping[str, str], data: Any, outcomes: Ite
     data : what the page's script reads
     outcomes : names of those whose colours it has
     """
-    css = files("dispatchkit.report").joinpath("page.css").read_text(encoding="utf-8")
-    colours = style("html", "", outcomes)
+    css = resource("page.css") + style("html", "", outcomes)
     # Inside a script element only the start of a tag could end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    texts = {**parts, "css": css + colours, "data": text}
-    body = files(package).joinpath("page.html").read_text(encoding="utf-8")
-    return re.sub(r"{{(\w+)}}", lambda name: texts[name[1]], HEAD + body)
+    texts = {**parts, "css": css, "data": text}
+    page = resource("head.html") + resource("page.html", package)
+    return re.sub(r"{{(\w+)}}", lambda name: texts[name[1]], page)

@@ -120,6 +120,11 @@ def _require_constant(called: str, x: Storage) -> None:
         raise LostDerivativeError(called, follower)
 
 
+def _is_of_kind(x: Storage, kind: str) -> bool:
+    array = x._innermost().array
+    return bool(namespace_of(array).isdtype(array.dtype, kind))
+
+
 class ConversionMethods(Storage):
     """How tensors become other things."""
 
@@ -170,15 +175,6 @@ class ConversionMethods(Storage):
         if self._node is not None and differentiated.get():
             _require_constant("tolist", self)
         return as_numpy("tolist()", without_graph(self.array)).tolist()
-
-    def __float__(self) -> float:
-        return float(number_for("float", self))
-
-    def __int__(self) -> int:
-        return int(number_for("int", self))
-
-    def __complex__(self) -> complex:
-        return complex(number_for("complex", self))
 
     def __bool__(self: Any) -> bool:
         if self.size != 1:
@@ -319,11 +315,11 @@ class ConversionMethods(Storage):
 
     def is_floating_point(self) -> builtins.bool:
         """Return whether the elements are real floating-point numbers."""
-        return bool(namespace_of(self.array).isdtype(self.array.dtype, "real floating"))
+        return _is_of_kind(self, "real floating")
 
     def is_complex(self) -> builtins.bool:
         """Return whether the elements are complex numbers."""
-        return bool(namespace_of(self.array).isdtype(self.array.dtype, "complex floating"))
+        return _is_of_kind(self, "complex floating")
 
     def contiguous(self: Any) -> Tensor:
         """Return the tensor with its elements one after the other in memory: itself, or a copy."""

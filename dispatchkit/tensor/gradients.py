@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,9 +33,6 @@ from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import map_leaves
 from dispatchkit.wording import class_name
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class ByFields:

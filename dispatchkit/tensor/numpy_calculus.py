@@ -315,9 +315,5 @@ def empty_like(prototype: Array, dtype: Any = None, *, shape: Any = None) -> Any
 compositions |= {
     "empty": lambda shape, dtype=None: xp.empty(shape, dtype=dtype),
     "identity": lambda n, dtype=None: xp.eye(n, dtype=dtype),
+    "tri": lambda N, M=None, k=0, dtype=float: xp.tril(xp.ones((N, N if M is None else M), dtype=dtype), k=k),
 }
-
-
-@composition
-def tri(N: int, M: Any = None, k: int = 0, dtype: Any = float) -> Any:
-    return xp.tril(xp.ones((N, N if M is None else M), dtype=dtype), k=k)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -52,43 +54,8 @@ NAMES = {
 ATTRIBUTES = frozenset({"ndim", "shape", "size"})
 # They change their first argument.
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-Reasons = dict[str, tuple[str, ...]]
-# By the reason why NumPy computes them, on arrays: functions, and all of a module.
-ARRAYS: Reasons = {
-    "gives text": ("array2string", "array_repr", "array_str", "datetime_as_string", "einsum_path"),
-    "writes a file": ("save", "savetxt", "savez", "savez_compressed"),
-    "asks whether arrays share memory": ("may_share_memory", "shares_memory"),
-    "counts": ("bincount", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"),
-    "calls a function of arrays": ("apply_along_axis", "apply_over_axes", "piecewise"),
-    "gives places or bits": ("ix_", "packbits", "ravel_multi_index", "unpackbits", "unravel_index"),
-    "has no operation of its meaning": (
-        *("geomspace", "i0", "logspace", "poly", "polydiv", "polyfit", "polyint", "roots"),
-        *("sort_complex", "trim_zeros", "polynomial.polynomial"),
-    ),
-    "gives complex numbers where real ones have no answer": ("lib.scimath",),
-}
-DATES = "it works on dates, and tensors hold numbers"
-TEXT = "it works on text, and tensors hold numbers"
-# By the reason why they are refused: functions, and all of a module.
-DECLINED: Reasons = {
-    DATES: ("busday_count", "busday_offset", "is_busday"),
-    TEXT: ("char", "strings"),
-    "it works on structured arrays, and tensors hold numbers": ("lib.recfunctions",),
-}
 # What NumPy makes of files, text and functions: with `like` of a tensor, it becomes one.
 MADE = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "loadtxt")
-UNIVERSAL_ARRAYS: Reasons = {
-    "works on the bits of a number": ("bitwise_count", "frexp", "spacing"),
-    "has no operation of its meaning": ("gcd", "lcm"),
-}
-UNIVERSAL_DECLINED: Reasons = {
-    DATES: ("isnat",),
-    TEXT: (
-        *("count", "endswith", "find", "index", "isalnum", "isalpha", "isdecimal", "isdigit", "islower", "isnumeric"),
-        *("isspace", "istitle", "isupper", "rfind", "rindex", "startswith", "str_len"),
-    ),
-    "it is a part of NumPy's own code": ("_ones_like",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +75,17 @@ class Answer:
     text: str
     operation: Overridable | None = None
     composition: Callable[..., Any] | None = None
+
+
+def _read_answers(of: str) -> dict[str, Answer]:
+    """Return what stands in the table of functions, or universal ones, that no operation answers, by their names."""
+    with files("dispatchkit.tensor").joinpath("numpy_functions.csv").open(encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["of"] == of]
+    return {name: Answer(row["how"], row["reason"]) for row in rows for name in row["names"].split()}  # type: ignore[arg-type]
+
+
+# A module stands for all functions of it; "_" for the universal functions of one underscore, which NumPy calls itself.
+UNANSWERED, UNANSWERED_UNIVERSAL = _read_answers("function"), _read_answers("universal")
 
 
 def path_of(func: Callable[..., Any]) -> str | None:
@@ -133,7 +111,7 @@ def answer_of(func: Any) -> Answer | None:
         return Answer("attribute", path)
     if path in WRITERS:
         return Answer("declined", "it changes an array in place; write x[...] = values, which gradients see")
-    if (answer := _answer_among(ARRAYS, DECLINED, path, path.rpartition(".")[0])) is not None:
+    if (answer := UNANSWERED.get(path) or UNANSWERED.get(path.rpartition(".")[0])) is not None:
         return answer
     if path in MADE:
         return Answer("composition", "asarray", composition=_tensors_of(func))
@@ -141,16 +119,6 @@ def answer_of(func: Any) -> Answer | None:
         return Answer("composition", "operations", composition=compositions[path])
     operation = _operation(path)
     return None if operation is None else Answer("operation", operation.qualified_name, operation, extensions.get(path))
-
-
-def _answer_among(arrays: Reasons, declined: Reasons, *paths: str) -> Answer | None:
-    """Return the answer of tables of functions by the reason why no operation answers; None where none has a path."""
-    tables: tuple[tuple[Literal["array", "declined"], Reasons], ...] = ("array", arrays), ("declined", declined)
-    for how, reasons in tables:
-        for reason, functions in reasons.items():
-            if not set(paths).isdisjoint(functions):
-                return Answer(how, reason)
-    return None
 
 
 def _tensors_of(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,9 +148,7 @@ def _answer_of_universal(name: str) -> Answer | None:
         return Answer("operation", operation.qualified_name, operation)
     if name in universal:
         return Answer("composition", "operations", composition=universal[name])
-    if name.startswith("_") and name not in UNIVERSAL_DECLINED["it is a part of NumPy's own code"]:
-        return Answer("declined", TEXT)
-    return _answer_among(UNIVERSAL_ARRAYS, UNIVERSAL_DECLINED, name)
+    return UNANSWERED_UNIVERSAL.get(name) or UNANSWERED_UNIVERSAL.get(name[:1])
 
 
 @functools.cache

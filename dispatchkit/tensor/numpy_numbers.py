@@ -204,6 +204,7 @@ compositions |= {
     "isrealobj": lambda x, /: x.dtype.kind != "c",
     "isneginf": lambda x, /: x == -math.inf if x.dtype.kind != "c" else NotImplemented,
     "isposinf": lambda x, /: x == math.inf if x.dtype.kind != "c" else NotImplemented,
+    "min_scalar_type": lambda a, /: a.dtype if a.ndim else NotImplemented,  # of a number its value decides
 }
 
 
@@ -220,11 +221,6 @@ def result_type(*arrays_and_dtypes: object) -> Any:
 @composition
 def common_type(*arrays: Array) -> Any:
     return np.common_type(*(np.empty(0, x.dtype) for x in arrays))
-
-
-@composition
-def min_scalar_type(a: Array) -> Any:
-    return NotImplemented if a.ndim == 0 else a.dtype  # of a number its value decides
 
 
 @composition

@@ -226,14 +226,10 @@ def where(condition: Array, x: Array | complex | None = None, y: Array | complex
     return NotImplemented if x is None or y is None else compose(xp.where, condition, x, y, fitting=False)
 
 
-@extension
-def sort(a: Array, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    return np.sort(a, axis=axis)  # which is stable
-
-
-@extension
-def argsort(a: Array, axis: Any = -1, kind: Any = None, *, stable: Any = None) -> Any:
-    return np.argsort(a, axis=axis)
+extensions |= {  # which are stable
+    "sort": lambda a, /, axis=-1, kind=None, *, stable=None: np.sort(a, axis=axis),
+    "argsort": lambda a, /, axis=-1, kind=None, *, stable=None: np.argsort(a, axis=axis),
+}
 
 
 @composition

@@ -88,11 +88,6 @@ def column_stack(tup: Sequence[Array]) -> Any:
 
 
 @composition
-def append(arr: Array, values: Array, axis: Any = None) -> Any:
-    return xp.concat([arr, values], axis=axis)
-
-
-@composition
 def block(arrays: Any) -> Any:
     def depth(value: Any) -> int:
         return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
@@ -272,6 +267,7 @@ def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
 compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view
 # Those that are one call of an operation; what they take by place are arrays.
 compositions |= {
+    "append": lambda arr, values, /, axis=None: xp.concat([arr, values], axis=axis),
     "diag": lambda v, /, k=0: xp.diag(v, offset=k),
     "diagonal": lambda a, /, offset=0, axis1=0, axis2=1: xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset),
     "diagflat": lambda v, /, k=0: xp.diag(xp.ravel(v), offset=k),

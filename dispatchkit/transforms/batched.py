@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import caller_frame, warn_at
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.transforms.batching import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from dispatchkit.protocol.overridable import Overridable
 
 
 class ActiveBatch(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,15 +17,11 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.observers import live
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.tensor import Tensor
 from dispatchkit.transforms.tracer import Tracer, as_tensor
 from dispatchkit.tree import with_members
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from dispatchkit.protocol.overridable import Overridable
 
 # Kinds whose results never share memory with their arguments.
 COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})

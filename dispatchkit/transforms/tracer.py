@@ -9,9 +9,10 @@ subclass, or another tracer.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Self
 
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -19,14 +20,9 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.tensor import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Self
-
-    from dispatchkit.protocol.overridable import Overridable
 
 _numbers = itertools.count(1)
 
@@ -228,14 +224,6 @@ class Tracer(Tensor):
     def is_contiguous(self) -> bool:
         """Return whether the elements lie one after the other in memory."""
         return True
-
-    def is_floating_point(self) -> bool:
-        """Return whether the elements are real floating-point numbers."""
-        return bool(tensor_namespace.isdtype(self.dtype, "real floating"))
-
-    def is_complex(self) -> bool:
-        """Return whether the elements are complex numbers."""
-        return bool(tensor_namespace.isdtype(self.dtype, "complex floating"))
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         name = self.transformation

@@ -303,9 +303,7 @@ _arange: Callable[..., Any] = np.arange
 
 
 @arange.def_kernel("numpy")
-def arange_numpy(
-    start: float, /, stop: float | None = None, step: float = 1, *, dtype: Any = None, device: Any = None
-) -> Any:
+def arange_numpy(start, /, stop=None, step=1, *, dtype=None, device=None):
     if type(start) is int and type(step) is int and step and device is None:
         if stop is None:
             return _arange(0, start, step, dtype or default_dtype_of("i"))
@@ -432,16 +430,7 @@ def linspace(
 
 
 @linspace.def_kernel("numpy")
-def linspace_numpy(
-    start: complex,
-    stop: complex,
-    /,
-    num: int,
-    *,
-    dtype: DType = None,
-    device: Any = None,
-    endpoint: bool = True,
-) -> Any:
+def linspace_numpy(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     parts = num - 1 if endpoint else num
     plain = type(start) is type(stop) is float and type(num) is int and dtype is None and device is None
     if plain and parts > 0 and default_dtype_of("f") == DOUBLE:

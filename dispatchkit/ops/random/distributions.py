@@ -125,15 +125,7 @@ def normal(
 
 
 @normal.def_kernel("numpy")
-def normal_numpy(
-    mean: float = 0.0,
-    std: float = 1.0,
-    *,
-    shape: Shape = (),
-    dtype: DType = None,
-    device: Any = None,
-    generator: Generator | None = None,
-) -> Any:
+def normal_numpy(mean=0.0, std=1.0, *, shape=(), dtype=None, device=None, generator=None):
     """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
     plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL and std >= 0
     if plain and device is None and (dtype or default_dtype_of("f")) is DOUBLE:

@@ -303,16 +303,7 @@ def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
     """Compute a variance, or a root of it, as if there were no NaN; where it is NaN then, the body computes it."""
     body, variance = body_on_numpy(operation), body_on_numpy(var)
 
-    def compute(
-        x: Any,
-        /,
-        *,
-        axis: Axis = None,
-        dtype: DType = None,
-        correction: float = 0.0,
-        ddof: float | None = None,
-        keepdims: bool = False,
-    ) -> Any:
+    def compute(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
         taken = one_correction(operation.__name__, correction, ddof)
         if dtype is None and count(x.shape, axis) > max(taken, 0) and x.size > 1:
             y = root(variance(x, axis=axis, correction=taken, keepdims=keepdims))

@@ -29,13 +29,16 @@ ORDER_SAMPLES = [
 ]
 
 
-@searching(
+extreme_place = searching(
     passthrough=True,
     differentiable=False,
     samples=EXTREME_SAMPLES,
     takes="real numbers",
     axis=Axes(("axis",), none=None),
 )
+
+
+@extreme_place
 def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the largest element.
 
@@ -60,13 +63,7 @@ def argmax(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
     return xp.argmax(x, axis=axis, keepdims=keepdims)
 
 
-@searching(
-    passthrough=True,
-    differentiable=False,
-    samples=EXTREME_SAMPLES,
-    takes="real numbers",
-    axis=Axes(("axis",), none=None),
-)
+@extreme_place
 def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """Find the index of the smallest element.
 

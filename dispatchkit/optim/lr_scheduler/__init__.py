@@ -5,30 +5,19 @@ called after the optimiser's. All but `LambdaLR` go on from what the rates are, 
 names and values: PyTorch, `torch.optim.lr_scheduler`.
 """
 
-from dispatchkit.declare.namespace import make_home
-from dispatchkit.optim.lr_scheduler.progress import OneCycleLR, ReduceLROnPlateau
-from dispatchkit.optim.lr_scheduler.schedules import (
-    CosineAnnealingLR,
-    ExponentialLR,
-    LambdaLR,
-    LinearLR,
-    LRScheduler,
-    MultiStepLR,
-    SequentialLR,
-    StepLR,
-)
+from dispatchkit.declare.namespace import make_home, starred_names
+from dispatchkit.optim.lr_scheduler.progress import OneCycleLR as OneCycleLR
+from dispatchkit.optim.lr_scheduler.progress import ReduceLROnPlateau as ReduceLROnPlateau
+from dispatchkit.optim.lr_scheduler.schedules import CosineAnnealingLR as CosineAnnealingLR
+from dispatchkit.optim.lr_scheduler.schedules import ExponentialLR as ExponentialLR
+from dispatchkit.optim.lr_scheduler.schedules import LambdaLR as LambdaLR
+from dispatchkit.optim.lr_scheduler.schedules import LinearLR as LinearLR
+from dispatchkit.optim.lr_scheduler.schedules import LRScheduler as LRScheduler
+from dispatchkit.optim.lr_scheduler.schedules import MultiStepLR as MultiStepLR
+from dispatchkit.optim.lr_scheduler.schedules import SequentialLR as SequentialLR
+from dispatchkit.optim.lr_scheduler.schedules import StepLR as StepLR
 
-__all__ = [
-    "CosineAnnealingLR",
-    "ExponentialLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "OneCycleLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+# Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
+vars()["__all__"] = starred_names(__name__)
 
 make_home(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from contextvars import ContextVar
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from typing_extensions import override
 
@@ -32,38 +32,6 @@ class Followed(NamedTuple):
     reason: str = ""
     nobody: bool = False
     inner: tuple[Any, ...] = ()
-
-
-class Follower(Protocol):
-    """What follows the calls of an answer, on stand-ins in the place of arrays."""
-
-    def type_of(self, value: Any) -> type:
-        """Return the type of a value, of a stand-in the one that it stands for."""
-
-    def like(self, value: Any, classes: tuple[type, ...]) -> Any:
-        """Return a stand-in of other types with the shape and dtype of a value."""
-
-    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
-        """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
-
-    def field_of(self, operation: Overridable, value: Any) -> Any:
-        """Return the first field of a wrapper."""
-
-    def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
-        """Return what the budget of `densify` raises if a value becomes dense, and on what that depends."""
-
-    def again(
-        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
-    ) -> Followed:
-        """Follow the call that an answer makes in its turn, and answers with; `running` is under way meanwhile."""
-
-    def body(
-        self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Followed:
-        """Follow the calls that a body makes."""
-
-    def is_running(self, operation: Overridable, key: Key) -> bool:
-        """Return whether the same decomposition or conversion is under way."""
 
 
 class FallbackStrategy:

@@ -10,14 +10,7 @@ from typing_extensions import override
 from dispatchkit.errors import AnswerError, RegistrationError
 from dispatchkit.protocol.chain import Chain, Step, decline, declined_of, rule_steps
 from dispatchkit.protocol.densify import make_dense
-from dispatchkit.protocol.fallbacks.base import (
-    RUNNING,
-    FallbackStrategy,
-    Followed,
-    Follower,
-    map_members,
-    replace_types,
-)
+from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, map_members, replace_types
 from dispatchkit.protocol.handlers import function_name, location_of, type_name
 from dispatchkit.protocol.modes import Mode, answer_by_modes
 from dispatchkit.protocol.observers import note_asked
@@ -84,7 +77,7 @@ class Dense(FallbackStrategy):
             args, kwargs = operation.parameters.replace(args, kwargs, densify_argument)
             return operation.function(*args, **kwargs)
 
-        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+        def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
             if types.base is None:
                 return Followed(follower.like(None, ()))
             base = types.base
@@ -100,7 +93,7 @@ class Dense(FallbackStrategy):
             error = next((error for error, _ in refused if error), "")
             if error:
                 return Followed(None, RAISES, error)
-            followed = follower.again(operation, args, kwargs)
+            followed: Followed = follower.again(operation, args, kwargs)
             depends = next((text for _, text in refused if text), "")
             return followed._replace(verdict=ANSWERS, reason=depends) if depends else followed
 
@@ -138,7 +131,7 @@ class Rewrap(FallbackStrategy):
             result = operation.function(*args, **kwargs)
             return types.map_arrays(result, lambda array: with_attributes(source, [(first, array), *others]), inner)
 
-        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+        def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
             def first_field(name: str, value: Any) -> Any:
                 return follower.field_of(operation, value) if follower.type_of(value) is cls else value
 
@@ -149,7 +142,7 @@ class Rewrap(FallbackStrategy):
                 args, kwargs = operation.parameters.replace(args, kwargs, first_field)
             except RegistrationError as error:
                 return Followed(None, RAISES, f"{type(error).__name__}: {str(error).partition(chr(10))[0]}")
-            followed = follower.again(operation, args, kwargs)
+            followed: Followed = follower.again(operation, args, kwargs)
             result = map_members(followed.result, lambda array: follower.wrapped_in(source, array, inner))
             return followed._replace(result=result)
 
@@ -224,10 +217,11 @@ class Decompose(FallbackStrategy):
                 RUNNING.set(running)
             return decline(f"it needs {needed}, which nobody answers")
 
-        def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+        def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
             if follower.is_running(operation, key):
                 return Followed(None, DECLINES, "its body comes back to itself")
-            return follower.body(operation, key, body, args, kwargs)
+            followed: Followed = follower.body(operation, key, body, args, kwargs)
+            return followed
 
         text = f"decompose: the body of {operation.name}"
         return Step(self.outcome, cls, decompose_fallback, text, follow=follow)
@@ -373,14 +367,15 @@ def _converting(operation: Overridable, key: Key, target: type, paths: Paths) ->
         finally:
             RUNNING.set(running)
 
-    def follow(follower: Follower, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
+    def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Followed:
         if follower.is_running(operation, key):
             return Followed(None, DECLINES, COMES_BACK)
 
         def stand_in(name: str, value: Any) -> Any:
             return follower.like(value, (target,)) if follower.type_of(value) in paths else value
 
-        return follower.again(operation, *replace(args, kwargs, stand_in), running=key)
+        followed: Followed = follower.again(operation, *replace(args, kwargs, stand_in), running=key)
+        return followed
 
     return convert_fallback, follow
 

@@ -205,16 +205,19 @@ class _Walk:
         self.running: set[Mark] = set(RUNNING.get())
         self.looked_up: set[Mark] = set()  # what was asked about, whether it is under way
 
-    # What fallbacks ask for.
+    # What fallbacks ask for, which follow the calls of their answers on stand-ins in the place of arrays.
 
     def type_of(self, value: Any) -> type:
+        """Return the type of a value, of a stand-in the one that it stands for."""
         return class_of(value)
 
     def like(self, value: Any, classes: tuple[type, ...]) -> Any:
+        """Return a stand-in of other types with the shape and dtype of a value."""
         layout = value._layout if issubclass(type(value), StandIn) else Layout()
         return make_stand_in(self.protocol, classes, layout)
 
     def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
+        """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
         classes = classes_of(result)
         layout = result._layout if issubclass(type(result), StandIn) else layout_of(result)
         arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
@@ -223,6 +226,7 @@ class _Walk:
         return make_stand_in(self.protocol, classes_of(value), layout, field=result)
 
     def field_of(self, operation: Overridable, value: Any) -> Any:
+        """Return the first field of a wrapper."""
         if value._field is not None:
             return value._field
         if value._given is None:
@@ -231,6 +235,7 @@ class _Walk:
         return stand_in_for(self.protocol, field)
 
     def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
+        """Return what the budget of `densify` raises if a value becomes dense, and on what that depends."""
         layout = value._layout
         error, depends = forbidden_copy(operation.qualified_name, class_of(value), layout.shape, layout.dtype)
         return ("" if error is None else first_line(error)), depends
@@ -238,6 +243,7 @@ class _Walk:
     def again(
         self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
     ) -> Followed:
+        """Follow the call that an answer makes in its turn, and answers with; `running` is under way meanwhile."""
         mark = None if running is None else (operation, running)
         if mark is not None:
             self.running.add(mark)
@@ -251,6 +257,7 @@ class _Walk:
         return Followed(None, RAISES, prediction.error, prediction.outcome is REFUSED, (prediction,))
 
     def is_running(self, operation: Overridable, key: Key) -> bool:
+        """Return whether the same decomposition or conversion is under way."""
         self.looked_up.add((operation, key))
         return (operation, key) in self.running
 

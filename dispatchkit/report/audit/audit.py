@@ -56,14 +56,14 @@ def audit(
     A call is one with two arrays of the pair, which may stand in every two parameters of an operation that take one, or
     as members of a sequence; further arrays are plain ones, what may be left out is, and indices are integers.
 
-    The findings, the worst first. *Ambiguity*: two rules fit a call equally well. *Unreachable*: no call of the audited
-    types gets to a handler, because it names an abstract class or more types than a call has, takes no call of the
-    operation, or what comes before it always raises. *Cycle*: a superclass goes before its subclass by its priority, or
-    in calls of three arrays another of two types answers than by themselves. *Lossy*: a conversion declared
-    ``lossy=True`` makes the answer. *Missing*: both types have a rule for an operation, and together nobody answers.
-    *Asymmetry*: of two arguments that play the same part (``x1`` and ``x2``) the order decides who answers; rules for
-    both orders are symmetric, and so are two types that become dense. *Shadowed*: a handler is asked only where another
-    one declines, for all audited types. Findings of the same handlers, met again through subclasses, are one.
+    The findings, the worst first. *Ambiguity*: two rules fit a call equally well. *Unreachable*: no call of the
+    audited types gets to a handler, because it names an abstract class or more types than a call has, takes no call
+    of the operation, or what comes before it always raises. *Cycle*: a superclass goes before its subclass by its
+    priority. *Lossy*: a conversion declared ``lossy=True`` makes the answer. *Missing*: both types have a rule for
+    an operation, and together nobody answers. *Asymmetry*: of two arguments that play the same part (``x1`` and
+    ``x2``) the order decides who answers; rules for both orders are symmetric, and so are two types that become
+    dense. *Shadowed*: a handler is asked only where another one declines, for all audited types. Findings of the
+    same handlers, met again through subclasses, are one.
 
     What becomes dense, is unwrapped or converted is called again, and answers if somebody answers that call; the first
     field of a wrapper is taken for a plain array. Bodies are followed through their inner calls. Handlers may decline,
@@ -104,7 +104,7 @@ def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Disp
     findings = [
         *ambiguities(of_pairs, names),
         *Reach(chains, listed, names).findings(chosen),
-        *cycles(chains, chosen, listed, names),
+        *cycles(protocol.types, listed, names),
         *losses([*_alone(chains, chosen, listed, names), *of_pairs], names),
         *missing_pairs(of_pairs, names),
         *asymmetries({key: decision for key, decision in decisions.items() if key[0].alike}, names),

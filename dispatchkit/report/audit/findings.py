@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 from typing import Any, TypeAlias
 
 from dispatchkit.protocol.chain import Step
@@ -14,16 +14,13 @@ from dispatchkit.protocol.handlers import ANY, Rule, location_of, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import ArrayParameter, Form, Key
-from dispatchkit.protocol.resolution import candidates
+from dispatchkit.protocol.parameters import ArrayParameter, Form
+from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
 from dispatchkit.report.outcomes import SHOWN
 
 Names: TypeAlias = Mapping[type, str]
-# An operation, the answer that is asked first, and the one that another order asks first.
-Rival: TypeAlias = tuple[Overridable, Step, Step]
-ANSWERING = (METHOD, RULE, KIND)
 # From the worst on; the reports keep the order.
 KINDS = {
     "ambiguity": "two rules fit a call equally well: it raises",
@@ -87,15 +84,10 @@ def ambiguities(decisions: Iterable[Decision], names: Names) -> Iterator[Finding
         yield _finding("ambiguity", involved, names, text, (rule.location for rule in step.rivals))
 
 
-def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[type], names: Names) -> Iterator[Finding]:
-    """Yield superclasses that are asked before a subclass, and threes of types whose order decides who answers.
-
-    Of three types two may be asked in another order than by themselves. That is a fault only where an operation takes
-    three arrays and both types have an answer to it.
-    """
-    known = chains.protocol.types
-    asked = [cls for cls in types if cls is not known.base and known.participates(cls)]
+def cycles(known: ArrayTypes, types: Sequence[type], names: Names) -> Iterator[Finding]:
+    """Yield superclasses that are asked before a subclass, by their priority."""
     priority = known.priority
+    asked = [cls for cls in types if cls is not known.base and known.participates(cls)]
     for sub, above in permutations(asked, 2):
         if issubclass(sub, above) and priority(above) > priority(sub):
             text = (
@@ -104,81 +96,6 @@ def cycles(chains: Chains, operations: Sequence[Overridable], types: Sequence[ty
                 f"{priority(above):g} or more to resolve it"
             )
             yield Finding("cycle", (), ((names[sub], names[above]),), text, ())
-    circles: dict[tuple[type, type], list[tuple[tuple[type, ...], list[Rival]]]] = {}
-    for order in permutations(asked, 3):
-        leap = _leap(order, priority)
-        rivals = [] if leap is None else list(_rivals(chains, operations, order, *leap))
-        if leap is not None and rivals:
-            sub, _ = leap
-            above = next(cls for cls in order if cls is not sub and issubclass(sub, cls))
-            circles.setdefault((sub, above), []).append((order, rivals))
-    for (sub, above), occurrences in circles.items():
-        others = distinct(cls for order, _ in occurrences for cls in order if cls not in (sub, above))
-        operation, first, second = occurrences[0][1][0]
-        text = (
-            f"{_circle(occurrences[0][0], priority, names)}\n"
-            f"so {first.text} answers '{operation.qualified_name}' and not {second.text}\n"
-            f"give {names[sub]} a higher priority than {_names_of(others, names)} to resolve it"
-        )
-        steps = [step for _, rivals in occurrences for _, *two in rivals for step in two]
-        yield Finding(
-            "cycle",
-            distinct(function.qualified_name for _, rivals in occurrences for function, _, _ in rivals),
-            tuple(tuple(names[cls] for cls in order) for order, _ in occurrences),
-            text,
-            distinct(step.rule.location for step in steps if step.rule is not None),
-        )
-
-
-def _rivals(
-    chains: Chains, operations: Sequence[Overridable], order: tuple[type, ...], sub: type, other: type
-) -> Iterator[Rival]:
-    """Yield the operations of three arrays that two of the types answer, each with the two answers in their order."""
-    for operation in operations:
-        key = _key_of_three(operation, order)
-        steps = [] if key is None else [s for s in chains(operation, key).handlers if s.source in ANSWERING]
-        second = next((step for step in steps if step.cls is other), None)
-        if second is not None and steps[0].cls is sub and (second.rule is None or second.rule is not steps[0].rule):
-            yield operation, steps[0], second
-
-
-def _key_of_three(operation: Overridable, types: tuple[type, ...]) -> Key | None:
-    """Return the types of a call with three arrays; None where an operation does not take as many."""
-    arrays = operation.parameters.arrays
-    if arrays and arrays[0].form in (Form.SEQUENCE, Form.STAR):
-        return (types, *(type(p.default) for p in arrays[1:]))
-    single = [p.form in (Form.ONE, Form.LOOSE) for p in arrays]
-    return (*types, *(type(p.default) for p in arrays[3:])) if len(arrays) > 2 and all(single) else None
-
-
-def _circle(order: tuple[type, ...], priority: Callable[[type], float], names: Names) -> str:
-    """Return in words which type goes before which by twos, and how all three of a call are asked."""
-    pairs = [candidates(two, priority) for two in combinations(order, 2)]
-    reasons = ", ".join(f"{names[a]} before {names[b]} ({_reason(a, b, priority)})" for a, b in pairs)
-    asked = _names_of(candidates(order, priority), names)
-    return f"of two arguments {reasons}; a call with ({_names_of(order, names)}) asks {asked}"
-
-
-def _leap(order: tuple[type, ...], priority: Callable[[type], float]) -> tuple[type, type] | None:
-    """Return two types of which the first goes first only because a third is in the call."""
-    if not any(issubclass(cls, other) for cls, other in permutations(order, 2)):
-        return None  # which takes a subclass
-    together = candidates(order, priority)
-    for two in combinations(order, 2):
-        first, second = candidates(two, priority)
-        if together.index(second) < together.index(first):
-            return second, first
-    return None
-
-
-def _names_of(types: Sequence[type], names: Names) -> str:
-    return ", ".join(names[cls] for cls in types)
-
-
-def _reason(first: type, second: type, priority: Callable[[type], float]) -> str:
-    if priority(first) != priority(second):
-        return f"priority {priority(first):g} against {priority(second):g}"
-    return "a subclass" if issubclass(first, second) else "left to right"
 
 
 def group_findings(findings: Iterable[Finding]) -> list[Finding]:

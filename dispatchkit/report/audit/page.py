@@ -23,6 +23,7 @@ from dispatchkit.report.documents import (
     css_class,
     filled_page,
     numbered_table,
+    resource,
     save_as,
     short_location,
     style,
@@ -191,18 +192,6 @@ MARGIN, GAP, ROW = 20.0, 4.0, 46.0
 NARROW, WIDE = 84.0, 150.0  # bounds of the width of a cell
 ROUND = 6.0
 LEAST = 0.05  # of a cell, that a few calls still be seen
-RULES = """
-& .paper { fill: var(--paper); }
-& .frame { fill: none; stroke: var(--line); }
-& path, & .key { fill: var(--c); }
-& text { fill: var(--ink); font-size: 12px; text-anchor: middle; }
-& .small { fill: var(--faint); font-size: 10px; }
-& .cell .small { fill: var(--ink); }
-& .left { text-anchor: start; }
-& .right { text-anchor: end; }
-& .winner { font-weight: 600; }
-& .mark { fill: var(--ink); font-size: 11px; text-anchor: end; }
-"""
 
 
 class Matrix:
@@ -232,7 +221,7 @@ class Matrix:
             f'<text class="small left" x="22">{escape(text)}</text></g>'
             for place, (sign, text) in enumerate(legend)
         )
-        rules = style(".dk-audit", RULES, self.used)
+        rules = style(".dk-audit", resource("matrix.css"), self.used)
         return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *entries])
 
     def _heads(self) -> Iterator[str]:

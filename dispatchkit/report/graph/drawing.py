@@ -14,7 +14,7 @@ from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, NodeWrapper, Output
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
-from dispatchkit.report.documents import save_as, svg_document
+from dispatchkit.report.documents import resource, save_as, svg_document
 from dispatchkit.report.graph.layout import Layout, arrange
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
@@ -280,25 +280,6 @@ def _escape(text: str) -> str:
 ASPECT = 0.61
 TITLE, LINE = 13, 11
 MARGIN = 20.0
-STYLE = """
-.dk-graph { --paper: #ffffff; --ink: #1f2328; --faint: #656d76; --line: #8c959f; --box: #f6f8fa; --edge: #d0d7de;
-  --leaf: #ddf4ff; --leaf-edge: #54aeff; --out: #dafbe1; --out-edge: #4ac26b;
-  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-@media (prefers-color-scheme: dark) {
-  .dk-graph { --paper: #0d1117; --ink: #e6edf3; --faint: #9198a1; --line: #6e7681; --box: #161b22; --edge: #3d444d;
-    --leaf: #0c2d6b; --leaf-edge: #388bfd; --out: #04260f; --out-edge: #2ea043; } }
-.dk-graph .paper { fill: var(--paper); }
-.dk-graph .operation rect { fill: var(--box); stroke: var(--edge); }
-.dk-graph .leaf rect { fill: var(--leaf); stroke: var(--leaf-edge); }
-.dk-graph .constant rect { fill: var(--paper); stroke: var(--line); stroke-dasharray: 4 3; }
-.dk-graph .output rect { fill: var(--out); stroke: var(--out-edge); }
-.dk-graph .more rect { fill: none; stroke: none; }
-.dk-graph text { fill: var(--faint); font-size: 11px; text-anchor: middle; }
-.dk-graph .title { fill: var(--ink); font-size: 13px; font-weight: 600; }
-.dk-graph .arrow { fill: none; stroke: var(--line); stroke-width: 1.3; }
-.dk-graph .head { fill: var(--line); }
-.dk-graph .label { text-anchor: start; paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
-"""
 
 
 class _Svg:
@@ -324,7 +305,8 @@ class _Svg:
         ]
         if note:
             parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
-        return svg_document("dk-graph", width, height, f"graph of {', '.join(outputs)}", STYLE, parts)
+        title = f"graph of {', '.join(outputs)}"
+        return svg_document("dk-graph", width, height, title, "\n" + resource("drawing.css"), parts)
 
     def _box(self, number: int) -> str:
         box, (width, height), (x, y) = self.picture.boxes[number], self.sizes[number], self.layout.centres[number]

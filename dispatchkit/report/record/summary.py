@@ -13,7 +13,7 @@ from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
 from dispatchkit.report.coverage.survey import Survey, measuring
-from dispatchkit.report.documents import Table, css_class, format_time, short_location, style
+from dispatchkit.report.documents import Table, css_class, format_time, resource, short_location, style
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.wording import format_bytes
@@ -302,24 +302,6 @@ def _commonest(counts: Counter[str]) -> str:
     return ", ".join(f"{text} ×{count}" for text, count in common) + (f", {rest} more" if rest else "")
 
 
-RULES = """
-& { color: var(--ink); background: var(--paper); max-width: 70rem; border: 1px solid var(--line); border-radius: 8px;
-  font: 14px/1.5 system-ui, sans-serif; overflow: hidden; text-align: left; }
-& header, & li, & details { padding: 8px 14px; }
-& header { font-weight: 600; border-bottom: 1px solid var(--line); }
-& ol { margin: 0; padding: 0; list-style: none; }
-& li { border-left: 4px solid var(--e); border-bottom: 1px solid var(--line);
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-& details { overflow-x: auto; }
-& summary { cursor: pointer; }
-& table { border-collapse: collapse; }
-& th, & td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid var(--line); font-size: 13px;
-  white-space: nowrap; color: var(--ink); }
-& .n { text-align: right; }
-& pre { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; margin: 0; }
-"""
-
-
 def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
     """Return how many calls there are, how many became dense, and for how many reasons."""
     densified, nbytes = sum(cause.count for cause in causes), sum(cause.nbytes for cause in causes)
@@ -346,7 +328,7 @@ def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], 
         "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",
     }
     folded = "".join(f"<details><summary>{name}</summary>{part}</details>" for name, part in parts.items())
-    rules = style(".dk-function", RULES, [Dense.outcome.name])
+    rules = style(".dk-function", resource("calls.css"), [Dense.outcome.name])
     return (
         f'<div class="dk-function"><style>{rules}</style><header>{escape(head)}</header><ol>{items}</ol>{folded}</div>'
     )

@@ -16,6 +16,7 @@ from dispatchkit.report.documents import (
     css_class,
     filled_page,
     format_time,
+    resource,
     save_as,
     short_location,
     style,
@@ -85,17 +86,6 @@ NARROW, WIDE = 2.0, 90.0
 DEEPEST = 40
 # Calls that a page holds, the first ones.
 ON_PAGE = 20_000
-RULES = """
-& { font-size: 11px; }
-& .paper { fill: var(--paper); }
-& g > rect { fill: var(--c); stroke: var(--e); }
-& .several g > rect { fill: var(--e); stroke: none; }
-& text { fill: var(--ink); }
-& .faint { fill: var(--faint); }
-& .tick { stroke: var(--line); }
-& .several > rect { stroke-dasharray: 2 2; }
-& .raised > rect { stroke: var(--bad); stroke-width: 2; }
-"""
 
 
 @dataclass(slots=True)
@@ -158,7 +148,8 @@ class Timeline:
             y += 8
         parts += [*self._axis(top, y), *boxes]
         used = [*dict.fromkeys(call.how or "plain" for call in self._calls), "several"]
-        return svg_document("dk-trace", self._width, y + MARGIN, heads[0], style(".dk-trace", RULES, used), parts)
+        rules = style(".dk-trace", resource("timeline.css"), used)
+        return svg_document("dk-trace", self._width, y + MARGIN, heads[0], rules, parts)
 
     def _x(self, time: int) -> float:
         return MARGIN + (time - self._from) * self._scale
