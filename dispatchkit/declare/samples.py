@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -118,6 +119,11 @@ class Sample:
         ((3,), {'axis': 0})
         """
         return tuple(_make(arg, rng) for arg in self.args), {k: _make(v, rng) for k, v in self.kwargs.items()}
+
+    @cached_property
+    def drawn(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments of a call, the same at every run, made once: who changes an array copies it."""
+        return self.make(np.random.default_rng(0))
 
     def arrays(self, parameters: Parameters) -> list[tuple[str, Any]]:
         """Return its arrays, drawn or given, each with the name of the parameter of the operation that takes it.

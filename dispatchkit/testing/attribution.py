@@ -26,8 +26,8 @@ class Entered(Observer):
 
     replaces = False
 
-    def __init__(self) -> None:
-        self.rules: dict[Rule, None] = {}
+    def __init__(self, rules: dict[Rule, None] | None = None) -> None:
+        self.rules = {} if rules is None else rules
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Note the rules that a call asked, up to the one that answered or raised."""
@@ -45,22 +45,22 @@ class Entered(Observer):
 
 
 @contextmanager
-def entering() -> Iterator[Entered]:
-    """Note the rules that calls enter inside the block."""
-    noted = Entered()
+def entering(rules: dict[Rule, None] | None = None) -> Iterator[Entered]:
+    """Note the rules that calls enter inside the block, in `rules` where they are given."""
+    noted = Entered(rules)
     with observing(noted):
         yield noted
 
 
 @contextmanager
-def noting(subject: Subject) -> Iterator[None]:
-    """Note for the subject which of its rules calls enter, as long as there are some that none entered."""
+def noting(subject: Subject, rules: dict[Rule, None] | None = None) -> Iterator[None]:
+    """Note in `rules`, and for the subject as long as no call has entered some of its rules, which ones calls enter."""
     if subject.pending is None:
         subject.pending = set(rules_of(subject))
-    if not subject.pending:
+    if rules is None and not subject.pending:
         yield
         return
-    with entering() as noted:
+    with entering(rules) as noted:
         try:
             yield
         finally:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,12 +18,13 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.testing.findings import Again, Failure, Subject
-from dispatchkit.testing.instances import NEGATIVE, SPECIAL, simple, vary
+from dispatchkit.testing.instances import NEGATIVE, SPECIAL, anew, simple, vary
 
 # Arguments other than arrays that have to fit the shape of the instance.
 ADAPTED = {"shape", "axes"}
 AXES = {"axis", "axes", "dim", "source", "destination"}
 MOST = 10  # variations of a call
+Shape: TypeAlias = tuple[int, ...]
 
 
 def fitted_samples(
@@ -210,9 +211,8 @@ def _each(operation: Overridable, sample: Sample, values: Any, most: int) -> Ite
         for value in values(p, value_now):
             if count < most and (value is not value_now and repr(value) != repr(value_now)):
                 count += 1
-                changed = inspect.BoundArguments(signature, bound.arguments.copy())
-                changed.arguments[p.name] = value
-                ordered = {name: changed.arguments[name] for name in signature.parameters if name in changed.arguments}
+                arguments = {**bound.arguments, p.name: value}
+                ordered = {name: arguments[name] for name in signature.parameters if name in arguments}
                 changed = inspect.BoundArguments(signature, ordered)
                 yield replace(sample, args=changed.args, kwargs=changed.kwargs)
 
@@ -280,8 +280,10 @@ class Operand:
         return type(self.make())
 
     def __repr__(self) -> str:
-        if self.text:
-            return self.text
+        return self.text or self._description
+
+    @cached_property
+    def _description(self) -> str:
         value = self.make()
         array = hasattr(value, "shape") and not isinstance(value, np.generic)
         return f"{type(value).__name__} {tuple(value.shape)}" if array else repr(value)
@@ -399,7 +401,7 @@ class TypeCall(Call):
     counted: bool = False
 
     def __post_init__(self) -> None:
-        values = self.operation.parameters.values(*self.sample.make(np.random.default_rng(0)))
+        values = self.operation.parameters.values(*self.sample.drawn)
         arrays = [value for _, value in values if isinstance(value, np.ndarray)]
         operands = tuple(self._operand(place in self.seats, array) for place, array in enumerate(arrays))
         object.__setattr__(self, "operands", operands)
@@ -418,7 +420,10 @@ class TypeCall(Call):
                 instance = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
             return simple(instance) if counted else vary(instance, turn)
 
-        return Operand(own, make, lambda: subject.right_dense(make()))
+        form = cache(lambda: subject.right_dense(make()))
+        shared = own and index is not None  # the same in all calls
+        operand = Operand(own, make, (lambda: anew(form())) if shared else form)
+        return subject.operands.setdefault((index, turn, counted), operand) if shared else operand
 
     def failure(self, check: str, found: str, expected: str, text: str = "", again: Again | None = None) -> Failure:
         """Return that a check found something wrong with the call, or with a form of it that has a text of its own."""
@@ -451,8 +456,9 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
         return [TypeCall(operation, sample, subject, range(n)) for sample, n in zip(samples, counts, strict=True) if n]
     calls: dict[str, TypeCall] = {}
     for index, instance in enumerate(subject.samples()):
+        known: dict[str, TypeCall] = {}
         for sample in samples:
-            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape)):
+            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape), known):
                 calls.setdefault(f"{index}: {call.text}", call)
     return list(calls.values())
 
@@ -469,25 +475,28 @@ def variations_of(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
 
 def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
     """Yield a sample with a dtype where an operation takes one and none of its samples has it."""
-    signature = operation.parameters.signature
-    parameter = signature.parameters.get("dtype")
-    if parameter is None or parameter.kind is not parameter.KEYWORD_ONLY:
-        return
-    if operation.samples and not any("dtype" in sample.kwargs for sample in operation.samples):
+    parameter = operation.parameters.signature.parameters.get("dtype")
+    taken = parameter is not None and parameter.kind is parameter.KEYWORD_ONLY
+    if taken and operation.samples and not any("dtype" in sample.kwargs for sample in operation.samples):
         first = operation.samples[0]
         yield replace(first, kwargs={**first.kwargs, "dtype": "float32"}, differentiable=False)
 
 
 def _calls_with_instance(
-    subject: Subject, operation: Overridable, sample: Sample, index: int, shape: tuple[int, ...]
+    subject: Subject, operation: Overridable, sample: Sample, index: int, shape: Shape, known: dict[str, TypeCall]
 ) -> Iterator[TypeCall]:
-    """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid."""
+    """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid.
+
+    Many samples become the same call, which is made once and is `known` from then on.
+    """
     everywhere = range(len(sample.arrays(operation.parameters)))
     # An index is made for the array of the sample, and is no instance.
     for seats in (None, *((seat,) for seat in everywhere)) if everywhere else ():
         places = everywhere if seats is None else seats
         samples = fitted_samples(operation, sample, shape, seats)
-        calls = (TypeCall(operation, variant, subject, places, index) for variant in samples)
+        make = partial(TypeCall, operation, subject=subject, seats=places, index=index)
+        keys = ((f"{seats} {variant}", variant) for variant in samples)
+        calls = (known.get(key) or known.setdefault(key, make(variant)) for key, variant in keys)
         valid = next(filter(TypeCall.is_valid, calls), None)
         if valid is not None:
             yield valid

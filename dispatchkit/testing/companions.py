@@ -11,9 +11,10 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing.attribution import entering, noting
+from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.calls import TypeCall, mistakes
 from dispatchkit.testing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call, wrong_result
@@ -70,15 +71,15 @@ def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         for place in range(len(call.operands)):
             alone = replace(call, seats=(place,))
             for others, further in ((COMPANIONS[:2], arrays), (COMPANIONS[2:], NUMBERS)):
-                with entering() as entered:
-                    yield from [_among(subject, replace(alone, other=other), "companions") for other in others]
+                rules: dict[Rule, None] = {}
+                yield from [_among(subject, replace(alone, other=other), "companions", rules) for other in others]
                 # A rule is to be right for everything like it, a fallback is the library's.
-                chosen = further if entered.rules else ()
+                chosen = further if rules else ()
                 yield from [_among(subject, replace(alone, other=other), "companions") for other in chosen]
             for index in range(len(subject.samples()) if call.index is not None else 0):
                 if index != call.index:
-                    other = partial(_other_sample, subject, index)
-                    yield _among(subject, replace(alone, other=other), "companions")
+                    beside = replace(alone, other=partial(lambda other, _: subject.sample(other), index))
+                    yield _among(subject, beside, "companions")
 
 
 def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
@@ -89,16 +90,12 @@ def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn]
 
 
-def _other_sample(subject: Subject, index: int, value: Any) -> Any:
-    return subject.sample(index)
-
-
-def _among(subject: Subject, call: TypeCall, check: str) -> Failure | None:
-    """Compare a call of one instance among companions with the same on plain tensors."""
+def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None] | None = None) -> Failure | None:
+    """Compare a call of one instance among companions with the same on plain tensors; note the rules that it enters."""
     if not call.is_valid():
-        return _missing_refusal(subject, call)
+        return _missing_refusal(subject, call, rules)
     failure = partial(call.failure, check, again=partial(_again, subject, check))
-    with noting(subject):
+    with noting(subject, rules):
         outcome = make_call(call, call.make())
     if isinstance(outcome.error, subject.refusals):
         return None
@@ -140,21 +137,20 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         if call.index in seen:
             continue
         seen.add(call.index)
-        instance = call.values()[0]
-        shape = tuple(getattr(instance, "shape", ()))
+        shape = tuple(getattr(call.values()[0], "shape", ()))
         for sample in mistakes(operation, call.sample, shape):
             mistaken = replace(call, sample=sample)
             if not mistaken.is_valid():
                 yield _missing_refusal(subject, mistaken)
 
 
-def _missing_refusal(subject: Subject, call: TypeCall) -> Failure | None:
+def _missing_refusal(subject: Subject, call: TypeCall, rules: dict[Rule, None] | None = None) -> Failure | None:
     """Return that a type answered a call that plain tensors refuse because of a shape, an axis or an index."""
     error = call.refusal
     if not isinstance(error, (ValueError, IndexError)) or isinstance(error, np.linalg.LinAlgError):
         return None
     try:
-        with noting(subject):
+        with noting(subject, rules):
             result = call.result()
     except Exception:  # noqa: BLE001  # by which exception it refuses is its own
         return None

@@ -92,12 +92,7 @@ CHECKS = {
         _on_values("mutation", "Arguments are as before after the call."),
         _on_values("metadata", "Results have the metadata of their arguments."),
         _on_calls("repeat", forms.repeat),
-        Check(
-            "gradient",
-            _about(forms.gradient),
-            partial(found_by, forms.gradient),
-            partial(_of_samples, forms.dense_gradient),
-        ),
+        replace(_on_calls("gradient", forms.gradient), of_type=partial(_of_samples, forms.dense_gradient)),
         _on_calls("second", forms.second),
         _on_calls("forward", forms.forward),
         _on_calls("vmap", forms.under_vmap),
@@ -253,8 +248,7 @@ def conformance(
 
 def _wrong_dense_forms(subject: Subject) -> list[Failure]:
     if subject.wrong_dense is None:
-        results = [result for _, part in _steps(CHECKS["dense"], subject) for result in part]
-        subject.wrong_dense = [failure for failure in results if failure is not None]
+        subject.wrong_dense = [f for _, part in _steps(CHECKS["dense"], subject) for f in part if f is not None]
     return subject.wrong_dense
 
 

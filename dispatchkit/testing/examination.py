@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.attribution import entering, noting
+from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
 from dispatchkit.testing.differences import (
     NUMBERS,
@@ -247,18 +247,19 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     if not call.is_valid():  # there is nothing to compare with
         return False
     examined.calls.append(call)
-    with noting(subject), entering() as entered, _noted_lines(subject, call.operation) as lines:
-        answered, failures = _looked_at(subject, call)
+    rules: dict[Rule, None] = {}
+    lines: set[Line] = set()
+    has_rule = any(not {*rule.types}.isdisjoint(subject.cls.__mro__) for rule in call.operation.rules_for_calls())
+
+    def run(*arguments: Any) -> Any:
+        with noting(subject, rules), subject.lines.noted(lines) if has_rule else nullcontext():
+            return call.run(*arguments)
+
+    answered, failures = _looked_at(subject, call, run)
     if answered:
-        examined.answered[call] = _novelty(subject, call, tuple(entered.rules), lines)
+        examined.answered[call] = _novelty(subject, call, tuple(rules), lines)
     examined.failures += failures
-    return bool(entered.rules)
-
-
-def _noted_lines(subject: Subject, operation: Overridable) -> AbstractContextManager[set[Line]]:
-    """Note which lines of its own code a type enters where it has a rule for an operation or its kind."""
-    has_rule = any(not {*rule.types}.isdisjoint(subject.cls.__mro__) for rule in operation.rules_for_calls())
-    return subject.lines.noted() if has_rule else nullcontext(set())
+    return bool(rules)
 
 
 def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: set[Line]) -> Novelty | None:
@@ -278,12 +279,12 @@ def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: s
     return novelty if subject.looked_into.setdefault(novelty, operation) is operation else None
 
 
-def _looked_at(subject: Subject, call: TypeCall) -> tuple[bool, list[Failure]]:
+def _looked_at(subject: Subject, call: TypeCall, run: Callable[..., Any] | None = None) -> tuple[bool, list[Failure]]:
     """Make a call; return whether it was answered, and what is wrong with the answer."""
     operation = call.operation
     args, kwargs = call.make()
     before = Snapshot(subject, [(p.name, value) for p, value in operation.parameters.values(args, kwargs)])
-    outcome = make_call(call, (args, kwargs))
+    outcome = make_call(call, (args, kwargs), run)
     if isinstance(outcome.error, subject.refusals):
         return False, []
     if outcome.error is not None:

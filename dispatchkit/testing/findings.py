@@ -59,6 +59,7 @@ class Subject:
     by_fallback : operations that stand for all those that no rule answers
     wrong_dense : what is wrong with dense forms, None before they are looked at
     lines : those of the type's own code, and which of them calls have entered
+    operands : its samples as arguments of calls, by number and by what is changed of them
     pending : the rules of the type that no call has entered so far, None before the first call
     name : of the type
     """
@@ -101,6 +102,7 @@ class Subject:
         self.by_fallback: set[Overridable] = set()
         self.wrong_dense: list[Any] | None = None
         self.pending: set[Any] | None = None
+        self.operands: dict[Any, Any] = {}
         chosen = (
             tensor_protocol.operations.values() if operations is None else map(tensor_protocol.operation, operations)
         )

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
@@ -28,8 +29,9 @@ SPECIAL, NEGATIVE, ZERO = -1, -2, -3
 def anew(value: Any) -> Any:
     """Return an equal object that shares no array with the first, made without the type's own ways of copying."""
     if type(value) is Tensor:
-        tensor = xp.tensor(np.array(value.detach().numpy(), order="K"), requires_grad=value.requires_grad)
-        return tensor if type(value.array) is np.ndarray else xp.clone(value)
+        if type(value.array) is not np.ndarray:
+            return xp.clone(value)
+        return wrap_array(Tensor, value.array.copy(order="K")).requires_grad_(value.requires_grad)
     if isinstance(value, np.ndarray):
         return value.copy(order="K")
     if type(value) in (list, tuple):

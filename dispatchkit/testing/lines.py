@@ -74,9 +74,9 @@ class Lines:
         return None
 
     @contextmanager
-    def noted(self) -> Iterator[set[Line]]:
+    def noted(self, lines: set[Line] | None = None) -> Iterator[set[Line]]:
         """Note the lines that are entered inside the block, in the set that it gets."""
-        entered, before = set[Line](), self._now
+        entered, before = set[Line]() if lines is None else lines, self._now
         # A debugger or a measurement of coverage goes first.
         traces = self._tool is None and sys.gettrace() is None and bool(self.files)
         self._now = entered

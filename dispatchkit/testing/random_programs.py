@@ -66,8 +66,7 @@ def _operations(subject: Subject, without: set[Overridable]) -> list[Overridable
         if operation in without or not is_determined(operation) or not getattr(operation, "samples", None):
             continue
         targets = [target for target in (operation, *operation.kind.lineage()) if target in codes]
-        own = [codes[target] for target in targets[:1]]
-        new = any(code is not None and subject.lines.new_in(code) for code in own)
+        new = any(code is not None and subject.lines.new_in(code) for code in map(codes.get, targets[:1]))
         chosen += [operation] * (12 if new else 8 if operation in targets else 2 if targets else 1)
     return chosen
 

@@ -15,10 +15,8 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
-from dispatchkit.testing.calls import Call, Operand, content_of, fitted_samples, generic_samples, placements
+from dispatchkit.testing.calls import Call, Operand, Shape, content_of, fitted_samples, generic_samples, placements
 from dispatchkit.testing.instances import anew, drawn, is_strategy
-
-Shape: TypeAlias = tuple[int, ...]
 
 
 class TypeSample:

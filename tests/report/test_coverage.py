@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.report import Coverage
 from dispatchkit.report.coverage.rows import BUCKETS, STRUCTURED
 from tests.report import subjects
 from tests.report.subjects import (
@@ -61,9 +63,15 @@ BUCKETED: list[tuple[type, str, str]] = [
 ]
 
 
+@cache
+def coverage_of(cls: type) -> Coverage:
+    """Return the report on a type as it is declared, made once for all tests that read it."""
+    return dk.coverage(cls)
+
+
 @pytest.mark.parametrize("cls", TYPES, ids=lambda cls: cls.__name__)
 def test_every_function_is_in_exactly_one_bucket_and_the_totals_add_up(cls: type) -> None:
-    report = dk.coverage(cls)
+    report = coverage_of(cls)
     names = [f"{row.namespace}.{row.function}" for row in report.rows]
     assert len(set(names)) == len(names)
     functions = {
@@ -81,7 +89,7 @@ def test_every_function_is_in_exactly_one_bucket_and_the_totals_add_up(cls: type
 
 @pytest.mark.parametrize(("cls", "name", "bucket"), BUCKETED, ids=lambda value: getattr(value, "__name__", value))
 def test_a_function_is_in_the_right_bucket(cls: type, name: str, bucket: str) -> None:
-    assert dk.coverage(cls)[name].bucket == bucket
+    assert coverage_of(cls)[name].bucket == bucket
 
 
 @pytest.mark.parametrize(("cls", "name", "bucket"), BUCKETED, ids=lambda value: getattr(value, "__name__", value))
@@ -102,20 +110,20 @@ def test_what_is_said_to_be_refused_raises_and_the_rest_answers(cls: Any, name: 
 
 
 def test_a_handler_is_shown_with_file_and_line() -> None:
-    row = dk.coverage(Refuses)["exp"]
+    row = coverage_of(Refuses)["exp"]
     file, _, line = row.location.rpartition(":")
     assert Path(file).name == "subjects.py"
     text = Path(subjects.__file__ or "").read_text().splitlines()
     assert "exp" in "".join(text[int(line) - 2 : int(line) + 1])
-    assert dk.coverage(Refuses)["log"].location == ""
+    assert coverage_of(Refuses)["log"].location == ""
 
 
 def test_a_rule_for_a_pair_is_noted() -> None:
-    assert dk.coverage(Refuses)["add"].note == "with Tensor"
+    assert coverage_of(Refuses)["add"].note == "with Tensor"
 
 
 def test_a_rule_for_a_number_counts() -> None:
-    assert dk.coverage(dk.types.ScalarTensor)["pow"].bucket == "inherited"
+    assert coverage_of(dk.types.ScalarTensor)["pow"].bucket == "inherited"
 
 
 def test_no_rule_is_called() -> None:
@@ -147,7 +155,7 @@ def test_per_cent() -> None:
     # Attributes alone: a shape is read without a dense copy.
     assert sorted(row.function for row in dense.rows if row.bucket == "fieldwise") == ["astype", "clone", "zeros_like"]
     assert 0 < dense.structured_percent < 2
-    assert dk.coverage(dk.types.MetadataTensor).structured_percent == 100.0
+    assert coverage_of(dk.types.MetadataTensor).structured_percent == 100.0
 
 
 def test_a_type_that_takes_no_part_is_refused() -> None:

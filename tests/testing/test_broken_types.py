@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -12,13 +13,22 @@ from tests.testing.broken import FAULTS, Box
 from tests.testing.faults.further import FURTHER
 from tests.testing.faults.planted import PLANTED
 
+LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 # What the broken types get wrong, and some that they get right.
 OPERATIONS = (dk.exp, dk.sum, dk.var, dk.add, dk.subtract, dk.multiply, dk.negative, dk.equal, dk.concat)
 
 
 def found(cls: Any) -> ConformanceError:
     with pytest.raises(ConformanceError) as caught:
-        check_type(cls, lambda: [cls([1.0, 2.0])], from_dense=cls, metadata=("tag",), operations=OPERATIONS, depth=1)
+        check_type(
+            cls,
+            lambda: [cls([1.0, 2.0])],
+            from_dense=cls,
+            metadata=("tag",),
+            skip=() if LONG or FAULTS[cls] == "programs" else ("programs",),  # which may find any fault, too
+            operations=OPERATIONS,
+            depth=1,
+        )
     return caught.value
 
 

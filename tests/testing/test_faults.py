@@ -1,6 +1,7 @@
 """Eighty types with one fault each are all caught by one generous strategy; four correct types give no alarm.
 
-`DISPATCHKIT_ALL_OPERATIONS=1` runs every type on all functions of the library, not on those that it has rules for.
+`DISPATCHKIT_ALL_OPERATIONS=1` runs every type through all checks on all functions of the library. Otherwise these are
+the functions that it has rules for, and the checks up to the last that can tell of its fault.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit.nn import functional  # noqa: F401  # its functions are of the library, too
-from dispatchkit.testing import ConformanceError, Failure, check_type, shapes, tensors
+from dispatchkit.testing import CHECKS, ConformanceError, Failure, check_type, shapes, tensors
 from dispatchkit.types import MetadataTensor, ScalarTensor
 from tests.declared import LIBRARY
 from tests.testing.faults.correct import CLOSED, Diag, Quantity, UnitError, expected_unit
@@ -25,6 +26,8 @@ from tests.testing.faults.planted import PLANTED
 FAULTY = {**PLANTED, **FURTHER}
 PAGE = Path(__file__).parents[2] / "docs" / "testing-types.md"
 EVERYTHING = bool(os.environ.get("DISPATCHKIT_ALL_OPERATIONS"))
+# Of the types that hold tensors of any shape: with EVERYTHING all of up to two axes, otherwise one of each sort.
+SHAPES = shapes(max_dims=2, max_side=3) if EVERYTHING else st.sampled_from([(), (3,), (2, 3), (0, 2), (2, 1)])
 DTYPES = st.sampled_from(["float64", "float32", "int64", "complex128"])
 # Of the types whose fault is in no rule.
 BASIC: list[Any] = [dk.add, dk.subtract, dk.sum, dk.equal]
@@ -52,8 +55,17 @@ def own_operations(cls: type) -> list[Any]:
 def failures(cls: type) -> tuple[Failure, ...]:
     operations = LIBRARY if EVERYTHING else own_operations(cls)
     with pytest.raises(ConformanceError) as caught:
-        check_type(cls, diagonals(cls), operations=operations, closed=CLOSED)
+        check_type(cls, diagonals(cls), operations=operations, closed=CLOSED, checks=checks_of(cls))
     return caught.value.conformance.failures
+
+
+def checks_of(cls: type) -> list[str]:
+    """Return all checks up to the last that may name the fault of a type.
+
+    Of what fails by one handler the first check tells, so that what the later ones find changes nothing.
+    """
+    names = list(CHECKS)
+    return names if EVERYTHING else names[: max(map(names.index, FAULTY[cls])) + 1]
 
 
 def test_there_are_forty_faults_and_forty_more() -> None:
@@ -105,12 +117,12 @@ CORRECT: dict[str, tuple[type, Any, dict[str, Any]]] = {
     "ScalarTensor": (ScalarTensor, st.builds(ScalarTensor, st.integers(0, 3), tensors(shape=(), dtype=DTYPES)), {}),
     "Quantity": (
         Quantity,
-        st.builds(Quantity, tensors(shape=shapes(max_dims=2, max_side=3)), st.sampled_from([{"m": 1}, {"s": 1}, {}])),
+        st.builds(Quantity, tensors(shape=SHAPES), st.sampled_from([{"m": 1}, {"s": 1}, {}])),
         {"refuses": (UnitError,), "metadata": {"unit": expected_unit}},
     ),
     "MetadataTensor": (
         MetadataTensor,
-        st.builds(lambda x: MetadataTensor(x, {"unit": "m"}, merge="error"), tensors(shape=shapes(max_dims=2))),
+        st.builds(lambda x: MetadataTensor(x, {"unit": "m"}, merge="error"), tensors(shape=SHAPES)),
         {"metadata": ("metadata", "merge")},
     ),
 }
