@@ -98,7 +98,12 @@ class SparsePattern:
         return np.repeat(np.arange(len(self.first) - 1, dtype=self.first.dtype), np.diff(self.first))
 
     def by_rows(self, values: Any) -> tuple[Any, SparsePattern]:
-        """Return values in the order that they have in CSR, and the pattern as CSR, which is kept for the next time."""
+        """Return values in the order that they have in CSR, and the pattern as CSR, which is kept for the next time.
+
+        Parameters
+        ----------
+        values : of the stored elements, array of shape (nnz,)
+        """
         if self.format == "csr":
             return values, self
         pattern, order = self._by_rows
@@ -123,7 +128,12 @@ class SparsePattern:
         return known_pattern(self.first, self.second, self.shape[::-1], "csc" if self.format == "csr" else "csr")
 
     def as_format(self, format: str) -> SparsePattern:
-        """Return a pattern in CSR for the result of a rule: as COO where its first operand is."""
+        """Return a pattern in CSR for the result of a rule: as COO where its first operand is.
+
+        Parameters
+        ----------
+        format : of the first operand, ``"coo"``, ``"csr"`` or ``"csc"``
+        """
         return known_pattern(self.rows, self.second, self.shape, "coo") if format == "coo" else self
 
     @staticmethod
