@@ -170,7 +170,7 @@ class StateMethods(Members[M]):
             raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
         for message in loading.changed_values:
             warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
-        loading.finish()
+        loading.finish(self)
         for module in self.modules():
             for hook in list(module._load_post_hooks.values()):
                 hook(module, keys)
@@ -230,14 +230,12 @@ class _Loading:
         self._unexpected: list[str] = []
         self._copies: list[tuple[Any, Any]] = []
         self._extras: list[tuple[StateMethods[Any], Any]] = []
-        self._modules: list[StateMethods[Any]] = []
 
     def compare(self, module: Any, prefix: str) -> None:
         """Look for the state of a module and those below."""
         metadata = self.metadata.get(prefix[:-1], {})
         for hook in list(module._load_pre_hooks.values()):
             hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
-        self._modules.append(module)
         self._convert(module, prefix)
         for name, tensor in module._own_state():
             key = prefix + name
@@ -292,21 +290,21 @@ class _Loading:
         extra = [key for key in self.state if key not in self._expected]
         return IncompatibleKeys(self._missing, [*self._unexpected, *extra])
 
-    def finish(self) -> None:
-        """Change the modules."""
+    def finish(self, root: StateMethods[Any]) -> None:
+        """Change the modules, of which `root` is the outermost."""
         for module, state in self._extras:
             module.set_extra_state(state)
         if self.assign:
-            self._put_in_place()
+            self._put_in_place(root)
             return
         with no_grad(), _without_warnings():
             for tensor, value in self._copies:
                 tensor.copy_(value)
 
-    def _put_in_place(self) -> None:
+    def _put_in_place(self, root: StateMethods[Any]) -> None:
         """Give every module the saved tensors; what was shared before is shared again."""
         places = {id(tensor): _in_place_of(tensor, value) for tensor, value in self._copies}
-        for module in self._modules:
+        for module in root.modules():
             for name in (*module._parameter_names, *module._buffer_names):
                 attributes = module.__dict__
                 attributes[name] = map_container(lambda x: places.get(id(x), x), attributes[name])

@@ -386,12 +386,15 @@ def _enter(
         entry.reason = reason
 
 
-class _MakingDense:
-    """What `making_dense` returns; a generator in its place takes as long as many a dense form."""
+class MakingDense:
+    """Notes that a dense form of an instance is being made; dense forms that are made for it are part of it.
+
+    A generator in its place takes as long as many a dense form.
+    """
 
     __slots__ = ("_around", "_marks", "_outer", "_value")
 
-    def __init__(self, value: Any, marks: tuple[Any, ...]) -> None:
+    def __init__(self, value: Any, *marks: Any) -> None:
         self._value, self._marks = value, {id(value), *marks}
         self._around: ExitStack | None = None
 
@@ -420,11 +423,6 @@ class _MakingDense:
             _under_way.set(self._outer)
 
 
-def making_dense(value: Any, *marks: Any) -> AbstractContextManager[None]:
-    """Note that a dense form of an instance is being made; dense forms that are made for it are part of it."""
-    return _MakingDense(value, marks)
-
-
 def _call_maker(function: str, name: str, to_dense: Callable[[Any], Any], value: Any, as_attribute: bool) -> Any:
     """Return what makes a value dense, which is not to need the dense form itself."""
     if id(value) in _under_way.get():
@@ -433,7 +431,7 @@ def _call_maker(function: str, name: str, to_dense: Callable[[Any], Any], value:
         if as_attribute:
             problem = f"reads {function}, which is taken from {maker}; define it"
         raise AnswerError(function, maker_text(to_dense, name), problem)
-    with making_dense(value):
+    with MakingDense(value):
         try:
             return to_dense(value)
         except RecursionError as error:
@@ -575,7 +573,7 @@ def _call(method: FunctionType, value: Any, args: tuple[Any, ...], kwargs: Mappi
         raise AnswerError(f"{name}.{method.__name__}", maker_text(method, name), "calls itself")
 
     def make() -> Any:
-        with making_dense(value, mark):
+        with MakingDense(value, mark):
             return method(value, *args, **kwargs)
 
     if under_way or here.call is UNSEEN:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import NamedTuple
 
 from dispatchkit.protocol.fallbacks import FallbackStrategy
@@ -83,23 +85,8 @@ FAULTS = {
     "V": Outcome("wrong value", "a result other than that of the dense computation", fault=True),
 }
 
-GREY = Colours("#d8dee4", "#8c959f", "#2d333b", "#6e7681")
-PALE = Colours("#eaeef2", "#afb8c1", "#21262d", "#484f58")
-RED = Colours("#ff8f87", "#cf222e", "#a0201c", "#ff7b72")
-MISSING = Colours("#ffcdc8", "#ff8182", "#67211d", "#f85149")
-PURPLE = Colours("#d8b9ff", "#a475f9", "#3c1e70", "#8957e5")
-PINK = Colours("#ffd3eb", "#e85aad", "#5e103e", "#bf4b8a")
-CLEAR = Colours("transparent", "#8c959f", "transparent", "#6e7681")
-GREEN = Colours("#7fd894", "#2da44e", "#0f5323", "#2ea043")
-BLUE = Colours("#93bdf9", "#4184e4", "#0c3a86", "#388bfd")
-LEAF = Colours("#c9e75c", "#91a81f", "#55660a", "#9cb51f")
-CYAN = Colours("#a6f0f7", "#3fb6c6", "#0b5561", "#1b9aaa")
-TEAL = Colours("#5cc7b4", "#22917c", "#03493e", "#22917c")
-OLIVE = Colours("#cdbb8c", "#94804a", "#54461c", "#94804a")
-ROSE = Colours("#ffc9e6", "#e85aad", "#5e103e", "#bf4b8a")
-SAND = Colours("#f3ead9", "#b09a6d", "#3b3428", "#8a7a58")
-YELLOW = Colours("#fbd960", "#d4a72c", "#6b4a00", "#bb8009")
-ORANGE = Colours("#ffd3b0", "#f0883e", "#5a3410", "#bd561d")
+with files("dispatchkit.report").joinpath("colours.csv").open(encoding="utf-8") as _lines:
+    HUES = {name: Colours(*values) for name, *values in csv.reader(_lines)}
 
 _fallbacks = {name: one.outcome for name, one in FallbackStrategy.named.items() if hasattr(one, "outcome")}
 DECOMPOSE, DENSE, FIELDWISE = (_fallbacks[name] for name in ("decompose", "dense", "fieldwise"))
@@ -108,32 +95,32 @@ REWRAP, CONVERT = _fallbacks["rewrap"], _fallbacks["convert"]
 METHOD_SEEN = "its __tensor_function__ answered"
 # From the most to the least that a type can have: first what answers.
 ANSWERS = [
-    Shown(PLAIN, "plain", "", "", " ", PALE),
-    Shown(BACKWARD, "backward", "", "", " ", ORANGE),
-    Shown(RULE, "rule", "rule", "implemented", "N", GREEN, measured="native", listed=True),
-    Shown(METHOD, "own method", "own method", "own method", "M", PURPLE, seen=METHOD_SEEN, listed=True),
-    Shown(MODE, "mode", "", "", " ", PINK),
-    Shown(DEFAULT, "default", "default", "inherited", "i", GREY),
-    Shown(INHERITED, "", "", "inherited", "I", GREY),
-    Shown(KIND, "rule for the kind", "kind rule", "by kind", "K", BLUE, listed=True),
-    Shown(FIELDWISE, "fieldwise", "fieldwise", "fieldwise", "f", LEAF),
-    Shown(DECOMPOSE, "decompose", "decompose", "decomposed", "c", CYAN, for_all="is decomposed"),
-    Shown(REWRAP, "rewrap", "rewrap", "rewrapped", "w", TEAL),
-    Shown(CONVERT, "convert", "convert", "converted", "v", OLIVE),
-    Shown(LOSSY, "", "lossy", "", "l", ROSE),
-    Shown(UNDECIDED, "", "", "depends on values", "~", SAND, after_calls=False),
-    Shown(DENSE, "dense", "dense", "dense", "d", YELLOW, reference=True, for_all="becomes dense"),
+    Shown(PLAIN, "plain", "", "", " ", HUES["pale"]),
+    Shown(BACKWARD, "backward", "", "", " ", HUES["orange"]),
+    Shown(RULE, "rule", "rule", "implemented", "N", HUES["green"], measured="native", listed=True),
+    Shown(METHOD, "own method", "own method", "own method", "M", HUES["purple"], seen=METHOD_SEEN, listed=True),
+    Shown(MODE, "mode", "", "", " ", HUES["pink"]),
+    Shown(DEFAULT, "default", "default", "inherited", "i", HUES["grey"]),
+    Shown(INHERITED, "", "", "inherited", "I", HUES["grey"]),
+    Shown(KIND, "rule for the kind", "kind rule", "by kind", "K", HUES["blue"], listed=True),
+    Shown(FIELDWISE, "fieldwise", "fieldwise", "fieldwise", "f", HUES["leaf"]),
+    Shown(DECOMPOSE, "decompose", "decompose", "decomposed", "c", HUES["cyan"], for_all="is decomposed"),
+    Shown(REWRAP, "rewrap", "rewrap", "rewrapped", "w", HUES["teal"]),
+    Shown(CONVERT, "convert", "convert", "converted", "v", HUES["olive"]),
+    Shown(LOSSY, "", "lossy", "", "l", HUES["rose"]),
+    Shown(UNDECIDED, "", "", "depends on values", "~", HUES["sand"], after_calls=False),
+    Shown(DENSE, "dense", "dense", "dense", "d", HUES["yellow"], reference=True, for_all="becomes dense"),
 ]
 FAILURES = [
-    Shown(AMBIGUOUS, "", "ambiguous", "", "x", RED),
-    Shown(UNREACHED, "", "", "never reached", "?", PALE, before_calls=False, counted=False),
-    Shown(FOREIGN, "", "refused", "", " ", MISSING),
-    Shown(REFUSED, "nobody", "refused", "refused", "-", MISSING, seen="not at all: nobody answered"),
+    Shown(AMBIGUOUS, "", "ambiguous", "", "x", HUES["red"]),
+    Shown(UNREACHED, "", "", "never reached", "?", HUES["pale"], before_calls=False, counted=False),
+    Shown(FOREIGN, "", "refused", "", " ", HUES["missing"]),
+    Shown(REFUSED, "nobody", "refused", "refused", "-", HUES["missing"], seen="not at all: nobody answered"),
     *(
-        Shown(fault, "", "", fault.name, letter, RED, before_calls=fault.name == "plain result", listed=True)
+        Shown(fault, "", "", fault.name, letter, HUES["red"], before_calls=fault.name == "plain result", listed=True)
         for letter, fault in FAULTS.items()
     ),
-    Shown(NO_ARRAY, "", "", "no array argument", " ", CLEAR, counted=False),
+    Shown(NO_ARRAY, "", "", "no array argument", " ", HUES["clear"], counted=False),
 ]
 
 
@@ -145,7 +132,7 @@ def _further(lines: Sequence[Shown]) -> Iterator[Shown]:
             characters = filter(str.isalpha, f"{outcome.name}{string.ascii_letters}")
             letter = next(character for character in characters if character not in letters)
             letters.add(letter)
-            yield Shown(outcome, outcome.name, outcome.name, outcome.name, letter, GREY)
+            yield Shown(outcome, outcome.name, outcome.name, outcome.name, letter, HUES["grey"])
 
 
 OUTCOMES = [*ANSWERS, *_further([*ANSWERS, *FAILURES]), *FAILURES]

@@ -45,6 +45,14 @@ def parse_json(path: Any, text: str | bytes, limit: int) -> Any:
         raise LoadError(str(path), f"its structure is not JSON that can be read: {error}") from error
 
 
+def check_limit(path: Any, size: int, limit: int) -> None:
+    """Raise `LoadError` where a file holds more bytes than may be loaded."""
+    if size > limit:
+        raise LoadError(
+            str(path), f"holds {format_bytes(size)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
+        )
+
+
 STRUCTURE = "dispatchkit.json"
 SUFFIX = ".npy"
 PIECE = 2**20
@@ -149,11 +157,7 @@ def _map_array(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
 
 
 def _check_sizes(path: Any, infos: list[zipfile.ZipInfo], limit: int) -> None:
-    total = sum(info.file_size for info in infos)
-    if total > limit:
-        raise LoadError(
-            str(path), f"holds {format_bytes(total)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
-        )
+    check_limit(path, sum(info.file_size for info in infos), limit)
     for info in infos:
         if info.flag_bits & 1 or info.compress_type not in COMPRESSIONS:
             raise LoadError(str(path), "is encrypted, or compressed in a way that is not NumPy's", info.filename)

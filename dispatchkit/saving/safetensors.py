@@ -17,8 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
-from dispatchkit.saving.npz import parse_json
-from dispatchkit.wording import format_bytes
+from dispatchkit.saving.npz import check_limit, parse_json
 
 STRUCTURE = "dispatchkit"
 PAIRS = "dispatchkit.complex128"
@@ -105,10 +104,7 @@ def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
     """
     size = source.stat().st_size if isinstance(source, Path) else source.seek(0, 2) - source.seek(0)
     # Each byte of the file belongs to one array at most, which the package checks.
-    if size > limit:
-        raise LoadError(
-            str(label), f"holds {format_bytes(size)}, more than the limit of {format_bytes(limit)}; see load(limit=...)"
-        )
+    check_limit(label, size, limit)
     return size if isinstance(source, Path) else 0
 
 

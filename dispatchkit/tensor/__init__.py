@@ -1,7 +1,5 @@
 """`Tensor`: an array, its place in the graph, and methods that are views of operations."""
 
-from __future__ import annotations
-
 from dispatchkit.tensor.methods import ArrayMethods
 from dispatchkit.tensor.python_protocols import set_printoptions
 from dispatchkit.tensor.tensor import Tensor

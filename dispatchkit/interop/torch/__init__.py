@@ -11,8 +11,6 @@ Examples
 tensor([2., 4.])
 """
 
-from __future__ import annotations
-
 try:
     import torch  # noqa: F401
 except ImportError as error:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from math import prod
-from operator import methodcaller
+from operator import attrgetter, methodcaller
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -268,7 +268,7 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
     terms = [Term(i, *_prepare(xp, x, read.terms[i], read)) for i, x in enumerate(operands)]
     for step in found_path(einsum.__name__, read, optimize):
         # In the order of the operands, as a chain of matrices is written with its products in place.
-        chosen = sorted((terms[place] for place in step), key=_number)
+        chosen = sorted((terms[place] for place in step), key=attrgetter("number"))
         terms = [term for place, term in enumerate(terms) if place not in step]
         while len(chosen) > 1:
             wanted = set(read.output).union(*(term.labels for term in (*chosen[2:], *terms)))
@@ -304,10 +304,6 @@ def _prepare(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[L
         x = xp.linalg.diagonal(xp.permute_dims(x, (*others, *pair)))
         labels = (*(labels[i] for i in others), label)
     return labels, x
-
-
-def _number(term: Term) -> int:
-    return term.number
 
 
 def _sum_out(xp: Namespace, term: Term, wanted: Iterable[str]) -> Term:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -129,24 +129,13 @@ def _places(axis: int, n: int, places: Any, mode: str) -> Any:
     return BEYOND[mode](places, n)
 
 
-def _edge(places: Any, n: int) -> Any:
-    return (abs(places) - abs(places - (n - 1)) + (n - 1)) // 2
-
-
-def _reflect(places: Any, n: int) -> Any:
-    return n - 1 - abs(places % max(2 * n - 2, 1) - (n - 1))
-
-
-def _symmetric(places: Any, n: int) -> Any:
-    return (2 * n - 1 - abs(2 * (places % (2 * n)) - (2 * n - 1))) // 2
-
-
-def _wrap(places: Any, n: int) -> Any:
-    return places % n
-
-
 # Which element of an axis of length n stands at places before its first and after its last one.
-BEYOND = {"edge": _edge, "reflect": _reflect, "symmetric": _symmetric, "wrap": _wrap}
+BEYOND: dict[str, Callable[[Any, int], Any]] = {
+    "edge": lambda places, n: (abs(places) - abs(places - (n - 1)) + (n - 1)) // 2,
+    "reflect": lambda places, n: n - 1 - abs(places % max(2 * n - 2, 1) - (n - 1)),
+    "symmetric": lambda places, n: (2 * n - 1 - abs(2 * (places % (2 * n)) - (2 * n - 1))) // 2,
+    "wrap": lambda places, n: places % n,
+}
 
 
 @manipulation(

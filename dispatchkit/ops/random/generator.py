@@ -232,7 +232,7 @@ def source_of(generator: Generator | None) -> Any:
     """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
     source = (_current.get().value if generator is None else generator).source
     replay = _replay.get().value
-    return source if replay is None else _StandIn(source, replay)
+    return source if replay is None else _StandIn(source, *replay)
 
 
 class Draw(NamedTuple):
@@ -252,32 +252,26 @@ class Draw(NamedTuple):
         return self._replace(source=copy.deepcopy(self.source)).numbers()
 
 
-class _Replay:
-    """The draws of a function that is traced, and the arrays that stand for their results."""
-
-    def __init__(self, given: Sequence[Any] | None) -> None:
-        self.given = given
-        self.draws: list[Draw] = []
-
-    def result(self, draw: Draw) -> Any:
-        """Return what stands for the next draw; where nothing is given, numbers that leave the source as it was."""
-        self.draws.append(draw)
-        if self.given is None:
-            return draw.like()
-        return self.given[len(self.draws) - 1]
-
-
 class _StandIn:
-    """Stands for a source while a function is traced."""
+    """Stands for a source while a function is traced: notes the draws, and gives arrays that stand for their results.
 
-    def __init__(self, source: np.random.Generator, replay: _Replay) -> None:
-        self.source, self.replay = source, replay
+    Where none are given, it gives such numbers as are drawn, and leaves the source as it was.
+    """
+
+    def __init__(self, source: np.random.Generator, given: Sequence[Any] | None, draws: list[Draw]) -> None:
+        self.source, self.given, self.draws = source, given, draws
 
     def __getattr__(self, method: str) -> Any:
-        return lambda *args, **kwargs: self.replay.result(Draw(self.source, method, args, kwargs))
+        def drawn(*args: Any, **kwargs: Any) -> Any:
+            draw = Draw(self.source, method, args, kwargs)
+            self.draws.append(draw)
+            return draw.like() if self.given is None else self.given[len(self.draws) - 1]
+
+        return drawn
 
 
-_replay: ContextState[Innermost[_Replay | None]] = innermost_state("replay", None)
+# What is given for the draws of a function that is traced, and the draws so far.
+_replay: ContextState[Innermost[tuple[Sequence[Any] | None, list[Draw]] | None]] = innermost_state("replay", None)
 
 
 @contextmanager
@@ -292,9 +286,9 @@ def replaying(given: Sequence[Any] | None) -> Iterator[list[Draw]]:
     -------
     list of the draws, which grows with them
     """
-    replay = _Replay(given)
-    with Block(_replay, replay):
-        yield replay.draws
+    draws: list[Draw] = []
+    with Block(_replay, (given, draws)):
+        yield draws
 
 
 for _name in ("Generator", "default_generator", "manual_seed"):

@@ -1,7 +1,5 @@
 """What answers for a type where it has no rule: declared, ordered, visible."""
 
-from __future__ import annotations
-
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
 from dispatchkit.protocol.fallbacks.strategies import Decompose, Undecomposable
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback

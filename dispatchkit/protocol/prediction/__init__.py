@@ -13,8 +13,6 @@ For calls by types alone, as in an audit, give a `StandIn` in the place of each 
 Layout(shape, dtype))``.
 """
 
-from __future__ import annotations
-
 from dispatchkit.protocol.parameters import Layout
 from dispatchkit.protocol.prediction.follow import predict
 from dispatchkit.protocol.prediction.stand_in import Memory, StandIn, make_stand_in

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.densify import known_layout, making_dense
+from dispatchkit.protocol.densify import MakingDense, known_layout
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.overridable import Overridable
@@ -159,7 +159,7 @@ def stand_in_for(protocol: Any, value: Any, always: bool = False) -> Any:
 def layout_of(value: Any) -> Layout:
     """Return shape and dtype of an array, as far as they are known without a dense copy."""
     try:
-        with making_dense(value):  # which a property of the type's own may do
+        with MakingDense(value):  # which a property of the type's own may do
             shape, dtype = known_layout(value)
         return Layout(None if shape is None else tuple(shape), dtype)
     except Exception:  # noqa: BLE001  # a type's own property may raise anything

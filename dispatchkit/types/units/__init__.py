@@ -1,7 +1,5 @@
 """Numbers with a unit: `Unit`, the laws that operations follow, `QuantityTensor`."""
 
-from __future__ import annotations
-
 from dispatchkit.types.units.quantity import QuantityTensor
 from dispatchkit.types.units.unit import Unit
 
