@@ -201,11 +201,19 @@ def _rows_of(mask: Any, rows: slice) -> Any:
 
 
 def _weights(xp: Any, scores: Any, mask: Any) -> Any:
-    """Return the softmax of scores of which a mask may leave some out."""
+    """Return the softmax of scores of which a mask may leave some out, zeros where it leaves out all of a row."""
     if mask is None:
         return called(xp, softmax, scores, axis=-1)
-    scores = xp.where(mask, scores, -float("inf")) if xp.isdtype(mask.dtype, "bool") else scores + mask
-    return _softmax_of_some(xp, scores)
+    if xp.isdtype(mask.dtype, "bool"):
+        scores = xp.where(mask, scores, -float("inf"))
+        alive = xp.any(mask, axis=-1, keepdims=True) if mask.ndim else mask
+    else:
+        scores = scores + mask
+        alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
+    if holds(alive):
+        return called(xp, softmax, scores, axis=-1)
+    weights = called(xp, softmax, xp.where(alive, scores, 0.0), axis=-1)
+    return xp.where(alive, weights, 0.0)
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
@@ -224,12 +232,3 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any) -> None:
         of_mask = shape_of(attn_mask)
         right = all(n in (1, length) for n, length in zip(of_mask[:-3:-1], wanted[::-1], strict=False))
         expect(op, "attn_mask", of_mask, right, f"one that broadcasts to (..., {wanted[0]}, {wanted[1]})")
-
-
-def _softmax_of_some(xp: Any, scores: Any) -> Any:
-    """Return softmax where some elements are negative infinity, zeros where all of a row are."""
-    alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")
-    if holds(alive):
-        return called(xp, softmax, scores, axis=-1)
-    weights = called(xp, softmax, xp.where(alive, scores, 0.0), axis=-1)
-    return xp.where(alive, weights, 0.0)

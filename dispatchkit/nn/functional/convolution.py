@@ -322,22 +322,32 @@ def conv1d(
     >>> dk.nn.functional.conv1d(x, dk.asarray([[[-1.0, 1.0]]]))
     tensor([[1., 2., 4.]])
     """
-    step, gap = single(conv1d, "stride", stride), single(conv1d, "dilation", dilation)
-    around = padding if isinstance(padding, str) else single(conv1d, "padding", padding, least=0)
-    ends, count = around if isinstance(around, str) else (around,), integer(conv1d, "groups", groups, least=1)
-    _planned(shape_of(x), shape_of(weight), _shape_of(bias), (step,), ends, (gap,), count)
+    columns = columns_of(x, weight, bias, stride, padding, dilation, groups)
     y = called(
         xp,
         conv2d,
         x[..., None, :],
         weight[..., None, :],
         bias,
-        stride=(1, step),
-        padding=around if isinstance(around, str) else (0, around),
-        dilation=(1, gap),
+        stride=(1, columns.stride),
+        padding=padding if isinstance(padding, str) else (0, columns.before),
+        dilation=(1, columns.dilation),
         groups=groups,
     )
     return y[..., 0, :]
+
+
+def columns_of(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Windows:
+    """Return the windows along sequences, once the arguments of a call fit.
+
+    Raises
+    ------
+    TypeError, ValueError : as documented for the operation
+    """
+    step, gap = single(conv1d, "stride", stride), single(conv1d, "dilation", dilation)
+    ends = padding if isinstance(padding, str) else (single(conv1d, "padding", padding, least=0),)
+    count = integer(conv1d, "groups", groups, least=1)
+    return _planned(shape_of(x), shape_of(weight), _shape_of(bias), (step,), ends, (gap,), count)[0]
 
 
 @function(

@@ -487,7 +487,7 @@ def rms_norm(
     axes = _last_axes(rms_norm, x, normalized_shape, weight=weight)
     x = floating(xp, x)
     eps = xp.finfo(x.dtype).eps if eps is None else eps
-    y = x / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    y = x * (1.0 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps))
     return y if weight is None else y * weight
 
 

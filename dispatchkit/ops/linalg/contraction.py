@@ -264,7 +264,7 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
     >>> dk.einsum("ii", a)
     tensor(5.)
     """
-    read = _read(subscripts, operands)
+    read = read_operands(subscripts, operands)
     terms = [Term(i, *_prepare(xp, x, read.terms[i], read)) for i, x in enumerate(operands)]
     for step in found_path(einsum.__name__, read, optimize):
         # In the order of the operands, as a chain of matrices is written with its products in place.
@@ -278,7 +278,13 @@ def einsum(xp: Namespace, subscripts: str, /, *operands: Array, optimize: Optimi
     return _permute(xp, y.x, y.labels, read.output)
 
 
-def _read(subscripts: str, operands: Sequence[Any]) -> Subscripts:
+def read_operands(subscripts: str, operands: Sequence[Any]) -> Subscripts:
+    """Return the subscripts of a call, which fit its operands.
+
+    Raises
+    ------
+    TypeError, ValueError : as documented for `einsum`
+    """
     if not isinstance(subscripts, str):
         raise TypeError(
             f"{einsum.__name__}: subscripts must be a string such as 'ij,jk->ik', found {type(subscripts).__name__}"
@@ -401,7 +407,7 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
             return np.multiply
         if first + second == output:
             return np.multiply.outer
-        if _are_of_matrices(first, second, output) and _lengths(read) == shapes:
+        if _are_of_matrices(first, second, output) and lengths_of(read) == shapes:
             return np.matmul
     # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they
     # make NaN where that keeps them.
@@ -418,7 +424,7 @@ def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:
     return second[:-2] == batch and output == (*batch, *rows, *columns) and not {*columns} & {*first}
 
 
-def _lengths(read: Subscripts) -> tuple[tuple[int, ...], ...]:
+def lengths_of(read: Subscripts) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of operands of which no axis is to broadcast."""
     return tuple(tuple(read.sizes[label] for label in labels) for labels in read.terms)
 
@@ -453,7 +459,7 @@ def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "gree
     >>> path
     ['einsum_path', (1, 2), (0, 1)]
     """
-    path = ["einsum_path", *found_path(einsum_path.__name__, _read(subscripts, operands), optimize)]
+    path = ["einsum_path", *found_path(einsum_path.__name__, read_operands(subscripts, operands), optimize)]
     _, text = np.einsum_path(subscripts, *stand_ins(tuple(map(shape_of, operands))), optimize=path)
     return path, text
 
