@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -160,7 +161,12 @@ def holds_complex(value: Any) -> bool:
 def is_inexact(dtype: Any) -> bool:
     """Return whether a dtype, of any library, is of real or complex floating-point numbers."""
     kind = getattr(dtype, "kind", None)
-    return kind in ("f", "c") if kind is not None else any(name in str(dtype) for name in ("float", "complex"))
+    return kind in ("f", "c") if kind is not None else _is_named_inexact(dtype)
+
+
+@cache
+def _is_named_inexact(dtype: Any) -> bool:
+    return any(name in str(dtype) for name in ("float", "complex"))
 
 
 def numpy_dtype(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -111,7 +112,7 @@ def by_torch(function: Function, arrays: Sequence[Any]) -> tuple[Any, Pull]:
     import torch  # noqa: PLC0415  # optional dependency
 
     fresh = [x.detach().requires_grad_() for x in arrays]
-    with torch.enable_grad():
+    with nullcontext() if torch.is_grad_enabled() else torch.enable_grad():
         y = function(*fresh)
     if y is NotImplemented:
         return y, list
@@ -145,12 +146,13 @@ def _pull_through(y: Any, fresh: Sequence[Any], g: Sequence[Any]) -> Sequence[An
         with torch.no_grad():
             while len(ahead) == 1 and ahead[0][1] == 0 and not hasattr(ahead[0][0], "variable"):
                 node = ahead[0][0]
-                passed, ahead = node(*flowing), node.next_functions
+                others = [None] * (len(node._input_metadata) - len(flowing))  # results that nobody sees
+                passed, ahead = node(*flowing, *others), node.next_functions
                 flowing = passed if isinstance(passed, tuple) else (passed,)
         by_leaf = {id(node.variable): part for (node, _), part in zip(ahead, flowing, strict=True) if node is not None}
         if len(by_leaf) == sum(node is not None for node, _ in ahead):
             return [by_leaf.get(id(x)) for x in fresh]
-    except (TypeError, AttributeError):  # of a node with several results, or before which there are others
+    except (TypeError, AttributeError):  # of nodes that are written in Python
         pass
     grads: Sequence[Any] = torch.autograd.grad([y], fresh, g, retain_graph=True, allow_unused=True)
     return grads
@@ -268,7 +270,8 @@ def _recorded(
         y = wrap_array(cls, raw_array(r))
         if is_inexact(y.array.dtype):
             node = y._node = node_of_call(operation, args, kwargs, y.array)
-        note_sharing(y, tensors, operation.gives_views)
+        if not operation.implementation.trusted:  # those of this library give new arrays
+            note_sharing(y, tensors, operation.gives_views)
         finalize_all(operation, cls, y, tensors)
     if node is not None:
         if pull is not None:

@@ -309,6 +309,10 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
         def negative_signs(x: Signs, /) -> Signs:
             return x
 
+        @dk.implements(dk.matrix_transpose)
+        def transposed_signs(x: Signs, /) -> Signs:
+            return x
+
         certain = dk.coverage(Signs)
 
         @dk.implements(dk.kinds.elementwise)
