@@ -133,13 +133,9 @@ class Unpacking(NodeWrapper):
     __slots__ = ()
     keeps_output = False
 
-    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs, with its values unpacked during the call."""
-        return self.inner.pull_raw(_unpacked_node(self.inner, node), g)
-
-    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors, with its values unpacked during the call."""
-        return self.inner.pull_live(_unpacked_node(self.inner, node), g)
+    def _pull(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        """Return cotangents, with the node's values unpacked during the call."""
+        return pull(_unpacked_node(self.inner, node), g)
 
 
 class StandIn(CallNode):

@@ -231,11 +231,15 @@ class NodeWrapper:
 
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs."""
-        return self.inner.pull_raw(node, g)
+        return self._pull(self.inner.pull_raw, node, g)
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the cotangents of a node's inputs as tensors."""
-        return self.inner.pull_live(node, g)
+        return self._pull(self.inner.pull_live, node, g)
+
+    def _pull(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        """Return what the operation inside gives; a subclass does here what it does around it."""
+        return pull(node, g)
 
 
 def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
@@ -357,20 +361,15 @@ class Traced(NodeWrapper):
         super().__init__(inner)
         self.place = place
 
-    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs, checked where this context asks for it."""
-        anomaly = active_observer(Anomaly)
-        return self.inner.pull_raw(node, g) if anomaly is None else self._check(anomaly, self.inner.pull_raw, node, g)
-
-    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors, checked where this context asks for it."""
+    def _pull(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+        """Return cotangents, checked where this context asks for it."""
         anomaly = active_observer(Anomaly)
         if anomaly is None:
-            return self.inner.pull_live(node, g)
+            return pull(node, g)
         outer = _running.get()
         try:
             _running.set(self)
-            return self._check(anomaly, self.inner.pull_live, node, g)
+            return self._check(anomaly, pull, node, g)
         finally:
             _running.set(outer)
 

@@ -135,22 +135,6 @@ class Parameters:
     forms : what each array parameter takes, by name; None means every parameter, as `Form.LOOSE`
     """
 
-    __slots__ = (
-        "arrays",
-        "binary",
-        "gathering",
-        "knows",
-        "leading",
-        "least",
-        "most",
-        "names",
-        "nullary",
-        "positional",
-        "signature",
-        "strict",
-        "unary",
-    )
-
     def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
         self.signature = signature
         self.strict = forms is not None

@@ -11,6 +11,7 @@ from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
+from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.instance import tensor_protocol
 
 Function = Callable[..., Any]
@@ -63,45 +64,22 @@ def _refuse() -> Any:
     raise NotTranslated
 
 
-# The methods that Python calls for operators, on PyTorch's tensor first.
-for _name, _operation in {
-    "__floordiv__": "floor_divide",
-    "__mod__": "remainder",
-    "__pow__": "pow",
-    "__and__": "bitwise_and",
-    "__or__": "bitwise_or",
-    "__xor__": "bitwise_xor",
-    "__lshift__": "bitwise_left_shift",
-    "__rshift__": "bitwise_right_shift",
-    "__matmul__": "matmul",
-}.items():
-    TRANSLATIONS[_name] = getattr(xp, _operation)
-
-
-def _reflected(name: str) -> Function:
-    function: Function = getattr(xp, name)
-
+def _reflected(function: Function) -> Function:
     def reflected(input: Any, other: Any) -> Any:
         return function(other, input)
 
     return reflected
 
 
-for _name, _operation in {
-    "__rsub__": "subtract",
-    "__rdiv__": "divide",
-    "__rtruediv__": "divide",
-    "__rfloordiv__": "floor_divide",
-    "__rmod__": "remainder",
-    "__rpow__": "pow",
-    "__rmatmul__": "matmul",
-    "__rlshift__": "bitwise_left_shift",
-    "__rrshift__": "bitwise_right_shift",
-    "__rand__": "bitwise_and",
-    "__ror__": "bitwise_or",
-    "__rxor__": "bitwise_xor",
-}.items():
-    TRANSLATIONS[_name] = _reflected(_operation)
+# The methods that Python calls for operators, on PyTorch's tensor first; it has some as `add`, `sub`, `mul` and `div`.
+for _member in tensor_protocol.surface:
+    if _member.name in REFLECTED and _member.operation is not None:
+        _function = _member.operation.function
+        if _member.name not in ("__add__", "__sub__", "__mul__", "__truediv__"):
+            TRANSLATIONS[_member.name] = _function
+        if _member.name not in ("__add__", "__mul__"):
+            TRANSLATIONS[REFLECTED[_member.name]] = _reflected(_function)
+TRANSLATIONS["__rdiv__"] = TRANSLATIONS["__rtruediv__"]
 
 
 def _is_array(value: Any) -> bool:

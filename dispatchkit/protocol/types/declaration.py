@@ -10,7 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from weakref import WeakValueDictionary
 
 Version: TypeAlias = tuple[str, int]
@@ -101,11 +101,8 @@ class FieldRule(NamedTuple):
         return copy.deepcopy(value) if self.copy == "deep" else value
 
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "merge": ("left", "right", "error", "drop"),
-    "view": ("keep", "drop"),
-    "copy": ("share", "deep"),
-}
+# The names among each of these laws.
+CHOICES = {name: get_args(get_args(law)[0]) for name, law in (("merge", Merge), ("view", View), ("copy", Copy))}
 
 
 def field(

@@ -213,15 +213,7 @@ class _Recorded(NodeWrapper):
 
     __slots__ = ()
 
-    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a node's inputs."""
-        return self._observe_pull(self.inner.pull_raw, node, g)
-
-    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the cotangents of a node's inputs as tensors."""
-        return self._observe_pull(self.inner.pull_live, node, g)
-
-    def _observe_pull(self, pull: Callable[..., Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
+    def _pull(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         if active_observer(Trace) is None:
             return pull(node, g)
         return observe(CallEvent(None, node=self.node_name), pull, (node, g))
