@@ -17,9 +17,8 @@ The functions follow the array API standard; PyTorch's names for them, and for e
 """
 
 import sys as _sys
+import typing as _typing
 from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from dispatchkit import errors as errors
 from dispatchkit import linalg as linalg
@@ -30,6 +29,7 @@ from dispatchkit.declare.decorators import operation as operation
 from dispatchkit.declare.namespace import make_home as _make_home
 from dispatchkit.declare.namespace import publish as _publish
 from dispatchkit.declare.namespace import starred_names as _starred_names
+from dispatchkit.declare.typing import ArrayLike as ArrayLike
 from dispatchkit.declare.typing import Operation as Operation
 from dispatchkit.declare.wrapping import holds as holds
 from dispatchkit.errors import *  # noqa: F403
@@ -63,7 +63,7 @@ from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
 
-if _TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from dispatchkit import autograd as autograd
     from dispatchkit import data as data
     from dispatchkit import fft as fft
@@ -76,13 +76,13 @@ if _TYPE_CHECKING:
     from dispatchkit import types as types
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
     from dispatchkit.interop.compiling import compile as compile
-    from dispatchkit.report import audit as audit
-    from dispatchkit.report import coverage as coverage
     from dispatchkit.report import draw as draw
     from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
     from dispatchkit.report import rules as rules
     from dispatchkit.report import which as which
+    from dispatchkit.report.audit.audit import audit as audit
+    from dispatchkit.report.coverage.coverage import coverage as coverage
     from dispatchkit.saving import load as load
     from dispatchkit.saving import save as save
     from dispatchkit.testing import checked as checked
@@ -110,7 +110,7 @@ else:
 
     tensor_protocol.journal.loaders.append(_load_everything)
 
-    def __getattr__(name: str) -> _Any:
+    def __getattr__(name: str) -> _typing.Any:
         if name not in _LATER:
             raise AttributeError(f"module 'dispatchkit' has no attribute {name!r}")
         place = _LATER[name]

@@ -29,7 +29,7 @@ from dispatchkit.declare.kernels import define_kernel
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation, define, store
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
-from dispatchkit.declare.typing import Operation
+from dispatchkit.declare.typing import CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -119,6 +119,7 @@ ALONG_AXES = (kinds.reduction, kinds.sorting, kinds.fft)
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Operation[..., Any])
 
 
 class Options(TypedDict, total=False):
@@ -357,7 +358,7 @@ def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:
     return partial(tensor_protocol.operation(function).source, numpy_namespace)
 
 
-def alias(name: str, function: Operation[P, R], *, method: bool = True) -> Operation[P, R]:
+def alias(name: str, function: F, *, method: bool = True) -> F:
     """Enter a further name for an operation: the same object.
 
     Parameters
@@ -433,11 +434,11 @@ manipulation: _Declarer = _Declarer(kinds.manipulation, method=True)
 linalg: _Declarer = _Declarer(kinds.linalg, method=False, namespace="dispatchkit.linalg")
 product: _Declarer = _Declarer(kinds.product, method=True)
 decomposition: _Declarer = _Declarer(kinds.decomposition, method=True, namespace="dispatchkit.linalg")
-creation: _Declarer = _Declarer(kinds.creation, method=False)
+creation: CreationDeclarer = _Declarer(kinds.creation, method=False)  # type: ignore[assignment]
 indexing: _Declarer = _Declarer(kinds.indexing, method=False)
 searching: _Declarer = _Declarer(kinds.searching, method=True)
 conversion: _Declarer = _Declarer(kinds.conversion, method=True)
-random: _Declarer = _Declarer(kinds.random, method=False, differentiable=False)
+random: CreationDeclarer = _Declarer(kinds.random, method=False, differentiable=False)  # type: ignore[assignment]
 special: _Declarer = _Declarer(
     kinds.special, method=False, namespace="dispatchkit.special", decomposes=False, real=True, gives="float"
 )

@@ -98,3 +98,8 @@ class Operation(Protocol[P, R_co]):
             rule for each argument, by its name. `NotImplemented` leaves a call to the operation's rules. By default
             PyTorch, and JAX in `jax.jit`, differentiate `forward` themselves; with other libraries the rules hold
         """
+
+
+# Only the stub tells these from what they are made of.
+Creation: TypeAlias = Operation
+CreationDeclarer = Gradient = ValueAndGradient = Callable[..., Any]

@@ -2,10 +2,12 @@
 # that only this stub can name it; inside a body or rule it is whatever `xp` computes on.
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
 
+from dispatchkit.declare.decorators import DeclarerOptions
+from dispatchkit.nn.parameter import Parameter
 from dispatchkit.tensor import Tensor
 
 Array: TypeAlias = Tensor
@@ -19,38 +21,64 @@ Rule: TypeAlias = Callable[..., Any]
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
+R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-# What is compared by `==` as Python's objects are, or as no one knows; comparing tensors gives a tensor.
-class NoTensor(Protocol):
-    def __eq__(self, other: object, /) -> bool: ...
-    def __hash__(self) -> int: ...
+# What a declared type is to a type checker: an instance of any class. Classes themselves and None are none.
+class Other(Protocol):
+    def __eq__(self, other: Any, /) -> Any: ...
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]: ...
 
-Other: TypeAlias = NoTensor | np.ndarray[Any, Any]
+Mixed: TypeAlias = Scalar | Other
+
+# Operations by their leading arrays. mypy compares functions more exactly than the parameters of `Operation`.
+class Pair(Protocol[P]):
+    @property
+    def _call(self) -> Callable[Concatenate[Any, Array, P], Any]: ...
+
+class Triple(Protocol[P]):
+    @property
+    def _call(self) -> Callable[Concatenate[Array, Any, Array, P], Any]: ...
+
+class Several(Protocol[P]):
+    @property
+    def _call(self) -> Callable[Concatenate[Any, Array, Array, Array, Array, Array, P], Any]: ...
 
 class Operation(Protocol[P, R_co]):
     __name__: str
     __qualname__: str
     __signature__: inspect.Signature
-
+    @property
+    def _call(self) -> Callable[P, R_co]: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self: Operation[[Array, Array], R_co], x1: Scalar, x2: Scalar, /) -> R_co: ...
-    # Functions that make tensors take these keywords, too.
+    # Handlers decide what array types give. All that is no array has to fit the signature.
     @overload
-    def __call__(self, *args: Any, requires_grad: bool, **kwargs: Any) -> R_co: ...
+    def __call__(
+        self: Operation[Concatenate[Array, Q], R_co], x: Other, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> Any: ...
     @overload
-    def __call__(self, *args: Any, like: Any, **kwargs: Any) -> R_co: ...
-    # Handlers decide what array types give. A call with tensors alone has to fit the signature.
+    def __call__(self: Pair[Q], x1: Mixed, x2: Mixed, /, *args: Q.args, **kwargs: Q.kwargs) -> Any: ...
     @overload
-    def __call__(self: Operation[Concatenate[Array, Q], R_co], x: Other, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(
+        self: Triple[Q],
+        x1: Mixed,
+        x2: Any,
+        x3: Mixed,
+        /,
+        *args: Q.args,
+        **kwargs: Q.kwargs,
+    ) -> Any: ...
     @overload
-    def __call__(self, x: Sequence[Any], /, *, axis: int | None = ...) -> Any: ...
+    def __call__(
+        self: Operation[Concatenate[Sequence[Array], Q], R_co], x: Sequence[Any], /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> Any: ...
+    # Any number of arrays, as in einsum("ij,jk", x1, x2) and meshgrid(x1, x2).
     @overload
-    def __call__(self, x: Any, y: Other, /, *args: Any, **kwargs: Any) -> Any: ...
-    @overload
-    def __call__(self, x: Any, y: Any, z: Other, /, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self: Several[Q], x: Mixed, /, *arrays: Mixed, **kwargs: Any) -> Any: ...
     def def_partial(self, rule: Rule | str | complex | None, /, *others: complex | None) -> Rule: ...
     def def_transpose(self, rule: Rule | str, /) -> Rule: ...
     def def_vjp(self, rule: Rule | str, /, *others: str) -> Rule: ...
@@ -59,3 +87,39 @@ class Operation(Protocol[P, R_co]):
     def def_kernel(self, library: str, forward: Rule, /, gradients: Any = None) -> Rule: ...
     @overload
     def def_kernel(self, library: str, /, *, gradients: Any = None) -> Callable[[Rule], Rule]: ...
+
+# Functions that make tensors take `requires_grad` and `like`, too.
+class Creation(Operation[P, R_co], Protocol[P, R_co]):
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, requires_grad: bool, **kwargs: Any) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, like: Any, **kwargs: Any) -> R_co: ...
+    @overload
+    def __call__(
+        self: Creation[Concatenate[Array, Q], R_co], x: Other, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> Any: ...
+
+class CreationDeclarer(Protocol):
+    @overload
+    def __call__(self, body: Callable[Concatenate[Any, P], R], /) -> Creation[P, R]: ...
+    @overload
+    def __call__(
+        self, **options: Unpack[DeclarerOptions]
+    ) -> Callable[[Callable[Concatenate[Any, P], R]], Creation[P, R]]: ...
+
+# A gradient has the type of the argument; that of numbers and raw arrays is a tensor.
+Raw: TypeAlias = complex | np.ndarray[Any, Any] | Parameter
+
+class Gradient(Protocol):
+    @overload
+    def __call__(self, x: Raw, /, *args: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def __call__(self, x: R, /, *args: Any, **kwargs: Any) -> R: ...
+
+class ValueAndGradient(Protocol):
+    @overload
+    def __call__(self, x: Raw, /, *args: Any, **kwargs: Any) -> tuple[Any, Tensor]: ...
+    @overload
+    def __call__(self, x: R, /, *args: Any, **kwargs: Any) -> tuple[Any, R]: ...

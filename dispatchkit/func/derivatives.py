@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.typing import Gradient, ValueAndGradient
 from dispatchkit.declare.variables import is_array, variables_in
 from dispatchkit.errors import TransformError
 from dispatchkit.func.batches import Randomness, vmap
@@ -33,6 +34,10 @@ from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import new_level
 
 
+@overload
+def grad(func: Callable[..., Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False) -> Gradient: ...
+@overload
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]: ...
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of another.
 
@@ -77,6 +82,12 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return gradient
 
 
+@overload
+def value_and_grad(
+    func: Callable[..., Any], argnums: Literal[0] = 0, has_aux: Literal[False] = False
+) -> ValueAndGradient: ...
+@overload
+def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]: ...
 def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the value and the gradient of another at once.
 

@@ -304,7 +304,7 @@ class DispatchPlugin(plugin.Plugin):
 
     @override
     def get_method_signature_hook(self, fullname: str) -> Callable[[plugin.MethodSigContext], FunctionLike] | None:
-        return self.calls.operation if fullname == f"{reading.OPERATION}.__call__" else None
+        return self.calls.operation if fullname in reading.CALLS else None
 
     @override
     def get_attribute_hook(self, fullname: str) -> Callable[[plugin.AttributeContext], Type] | None:

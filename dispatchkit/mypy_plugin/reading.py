@@ -168,7 +168,8 @@ def instances(typ: Type | None, form: Form) -> list[Instance | None]:
 
 METHODS = "dispatchkit.tensor.surface.ArrayMethods"
 INSTANCE = "dispatchkit.protocol.instance"
-OPERATION = "dispatchkit.declare.typing.Operation"
+OPERATIONS = ("dispatchkit.declare.typing.Operation", "dispatchkit.declare.typing.Creation")
+CALLS = tuple(f"{name}.__call__" for name in OPERATIONS)
 OPERATION_DECORATOR = "dispatchkit.declare.decorators.operation"
 ARRAY_TYPE = (f"{INSTANCE}.array_type", f"{INSTANCE}.tensor_protocol.array_type")
 KINDS = "dispatchkit.protocol.kinds.kinds"
@@ -381,7 +382,7 @@ def is_operation(node: object) -> bool:
         return False
     typ = get_proper_type(node.var.type)  # which mypy infers only after modules are read
     names = [_full_name(d.callee if isinstance(d, CallExpr) else d) for d in node.original_decorators]
-    return OPERATION_DECORATOR in names or (isinstance(typ, Instance) and typ.type.fullname == OPERATION)
+    return OPERATION_DECORATOR in names or (isinstance(typ, Instance) and typ.type.fullname in OPERATIONS)
 
 
 def _class(expr: Expression) -> TypeInfo | None:

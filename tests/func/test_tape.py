@@ -254,7 +254,7 @@ Call = Callable[[], Any]
         (lambda: grad(dk.sum)("s"), TypeError, "differentiate by; found a str"),
         (lambda: grad(dk.sum, 1)(X), ValueError, "grad: argnums=1 asks for argument 1, but 1 were given"),
         (lambda: grad(dk.add, (0, -2))(X, X), ValueError, r"grad: argnums=\(0, -2\) names an argument twice"),
-        (lambda: grad(dk.sum, "x")(X), TypeError, "grad: argnums must be an integer or a tuple of integers, not 'x'"),  # type: ignore[arg-type]
+        (lambda: grad(dk.sum, "x")(X), TypeError, "grad: argnums must be an integer or a tuple of integers, not 'x'"),  # type: ignore[call-overload]
         (lambda: grad(dk.sum, has_aux=True)(X), TypeError, "grad: with has_aux the function must return a pair"),
         (lambda: jacrev(dk.sin)(dk.asarray(1)), TypeError, "jacrev: argument 0 holds no floating-point array"),
         (lambda: jacfwd(dk.sin, 2)(X), ValueError, "jacfwd: argnums=2 asks for argument 2"),

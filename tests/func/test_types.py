@@ -149,7 +149,8 @@ def test_the_gradient_of_a_subclass_has_its_attributes() -> None:
 
 def test_dictionaries_keep_their_class() -> None:
     x = dk.tensor([1.0, 2.0])
-    g = grad(lambda p: (p["a"] * p["a"]).sum())(defaultdict(list, a=x))
+    data: defaultdict[str, Any] = defaultdict(list, a=x)
+    g = grad(lambda p: (p["a"] * p["a"]).sum())(data)
     assert g.default_factory is list
     agree(g["a"], 2 * x)
     agree(grad(lambda p: (p["a"] * p["a"]).sum())(MappingProxyType({"a": x}))["a"], 2 * x)
