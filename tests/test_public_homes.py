@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
+import dispatchkit.conftest  # what is tested: examples are found by it
 import dispatchkit.report
 import dispatchkit.testing
 from dispatchkit.declare.namespace import defining_module

@@ -1,4 +1,4 @@
-"""How pytest finds and runs the examples of the docstrings of the package."""
+"""How pytest finds and runs the examples of the docstrings; not installed with the package."""
 
 import doctest
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from dispatchkit.protocol.instance import local_registrations
 
 # What needs a library that is not there cannot be imported.
 NEEDS = {
-    "dispatchkit/interop/einops.py": "einops",
-    "dispatchkit/interop/jax.py": "jax",
-    "dispatchkit/interop/torch": "torch",
-    "dispatchkit/kernels/numba": "numba",
+    "interop/einops.py": "einops",
+    "interop/jax.py": "jax",
+    "interop/torch": "torch",
+    "nn/functional/compiled": "numba",
 }
 collect_ignore = [path for path, library in NEEDS.items() if find_spec(library) is None]
 
