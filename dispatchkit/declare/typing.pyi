@@ -103,7 +103,7 @@ class Operation(Protocol[P, R_co]):
 
 # Functions that make tensors take `requires_grad` and `like`, too.
 class Creation(Operation[P, R_co], Protocol[P, R_co]):
-    @overload
+    @overload  # type: ignore[override]
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, *args: Any, requires_grad: bool, **kwargs: Any) -> R_co: ...
