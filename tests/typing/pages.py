@@ -19,7 +19,13 @@ from tests.test_markdown import BLOCK, PAGES, ROOT
 
 __all__ = ["ACCEPTED", "code_of", "main"]
 
-CONFIG = "[mypy]\ncheck_untyped_defs = true\nallow_redefinition = true\nignore_missing_imports = true\n"
+CONFIG = """\
+[mypy]
+mypy_path = {root}
+check_untyped_defs = true
+allow_redefinition = true
+ignore_missing_imports = true
+"""
 # Classes of the pages that have their operators and methods from the decorator, which only the plugin shows.
 PLAIN = r"\"(Diagonal|Identity|LowRank|Measured|Quantity|Scaled|ScaledIdentity)\""
 # Complaints by a pattern of their first line, and why they stand.
@@ -56,7 +62,7 @@ def code_of(page: Path) -> str:
 
 def run_mypy(folder: Path) -> list[str]:
     """Return the complaints of mypy, each with its file, line and code."""
-    (folder / "mypy.ini").write_text(CONFIG, encoding="utf-8")
+    (folder / "mypy.ini").write_text(CONFIG.format(root=ROOT), encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--no-error-summary", *names_in(folder)]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return [line for line in (ran.stdout + ran.stderr).splitlines() if ": note: " not in line]
