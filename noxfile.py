@@ -40,10 +40,11 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of package and tests, strictly."""
+    """Check the types of package and tests, strictly; and without the plugin the code on the pages, as editors do."""
     install(session, "types")
     session.run("mypy", *session.posargs)
     session.run("pytest", "tests/typing")
+    session.run("python", "-m", "tests.typing.pages")
 
 
 @nox.session

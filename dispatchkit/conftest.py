@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dispatchkit.declare.namespace import defining_module
-from dispatchkit.protocol.instance import local_registrations
+from dispatchkit.protocol.functions import local_registrations
 
 # What needs a library that is not there cannot be imported.
 NEEDS = {

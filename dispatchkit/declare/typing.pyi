@@ -32,6 +32,10 @@ class Other(Protocol):
 
 Mixed: TypeAlias = Scalar | Other
 
+# An array type that may have names for its axes: comparing tensors gives tensors.
+class Named(Protocol):
+    def __eq__(self, other: object, /) -> bool: ...
+
 # Operations by their leading arrays. mypy compares functions more exactly than the parameters of `Operation`.
 class Pair(Protocol[P]):
     @property
@@ -59,6 +63,15 @@ class Operation(Protocol[P, R_co]):
     @overload
     def __call__(
         self: Operation[Concatenate[Array, Q], R_co], x: Other, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> Any: ...
+    @overload
+    def __call__(
+        self: Operation[Concatenate[Array, Q], R_co],
+        x: Named,
+        /,
+        *others: Any,
+        axis: str | tuple[str, ...],
+        **kwargs: Any,
     ) -> Any: ...
     @overload
     def __call__(self: Pair[Q], x1: Mixed, x2: Mixed, /, *args: Q.args, **kwargs: Q.kwargs) -> Any: ...
@@ -90,7 +103,7 @@ class Operation(Protocol[P, R_co]):
 
 # Functions that make tensors take `requires_grad` and `like`, too.
 class Creation(Operation[P, R_co], Protocol[P, R_co]):
-    @overload
+    @overload  # type: ignore[override]
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self, *args: Any, requires_grad: bool, **kwargs: Any) -> R_co: ...

@@ -267,7 +267,7 @@ class DispatchPlugin(plugin.Plugin):
 
     @override
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[plugin.ClassDefContext], bool] | None:
-        return self._read_module if fullname == f"{reading.INSTANCE}.array_type" else None
+        return self._read_module if fullname == reading.ARRAY_TYPE_FUNCTION else None
 
     def _read_module(self, ctx: plugin.ClassDefContext) -> bool:
         self.program.facts(ctx.api.cur_mod_id, read=True)

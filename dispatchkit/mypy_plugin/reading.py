@@ -167,11 +167,11 @@ def instances(typ: Type | None, form: Form) -> list[Instance | None]:
 
 
 METHODS = "dispatchkit.tensor.surface.ArrayMethods"
-INSTANCE = "dispatchkit.protocol.instance"
+ARRAY_TYPE_FUNCTION = "dispatchkit.protocol.functions.array_type"
 OPERATIONS = ("dispatchkit.declare.typing.Operation", "dispatchkit.declare.typing.Creation")
 CALLS = tuple(f"{name}.__call__" for name in OPERATIONS)
 OPERATION_DECORATOR = "dispatchkit.declare.decorators.operation"
-ARRAY_TYPE = (f"{INSTANCE}.array_type", f"{INSTANCE}.tensor_protocol.array_type")
+ARRAY_TYPE = (ARRAY_TYPE_FUNCTION, "dispatchkit.protocol.instance.tensor_protocol.array_type")
 KINDS = "dispatchkit.protocol.kinds.kinds"
 # What a class that supplies no shape and dtype takes from its dense form.
 DERIVED = ("shape", "dtype", "ndim", "size", "device")

@@ -88,13 +88,3 @@ class disable_dispatch(Mode):  # noqa: N801  # used like a function, in `with`
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         chain: Chain = operation.protocol.plain_chain(operation, operation.parameters.key(args, kwargs))
         return chain.run(args, kwargs, on_step=note_asked)
-
-
-array_type = tensor_protocol.array_type
-converts = tensor_protocol.converts
-explain = tensor_protocol.explain
-implements = tensor_protocol.implements
-local_registrations = tensor_protocol.local_registrations
-overridable = tensor_protocol.overridable
-redispatch = tensor_protocol.redispatch
-register_type = tensor_protocol.register_type

@@ -111,6 +111,7 @@ def calls(t: dk.Tensor, p: Plain, d: Data, f: Frozen, c: Compared) -> None:
     assert_type(dk.sum(d), Any)
     assert_type(dk.sum(d, axis=0), Any)
     assert_type(dk.sum(p, axis=(0, 1), keepdims=True), Any)
+    assert_type(dk.sum(d, axis="time"), Any)
     assert_type(dk.add(d, d), Any)
     assert_type(dk.add(d, t), Any)
     assert_type(dk.add(t, d), Any)

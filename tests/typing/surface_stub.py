@@ -4,6 +4,7 @@
 
 - `dispatchkit/tensor/surface.pyi`, the operators, methods and properties of arrays
 - `dispatchkit/ops/__init__.pyi`, the names of the operations, and where each is declared
+- `dispatchkit/protocol/functions.pyi`, the methods of the library's own protocol as functions
 """
 
 from __future__ import annotations
@@ -19,14 +20,24 @@ from typing import Any
 
 import dispatchkit as dk
 from dispatchkit import ops
+from dispatchkit.protocol import engine, functions
 from dispatchkit.protocol.callers import REFLECTED, Member, Property, method_signature
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import tensor as inplace
 
-__all__ = ["CATALOGUE", "PATH", "make_catalogue", "make_stub"]
+__all__ = ["CATALOGUE", "FUNCTIONS", "PATH", "make_catalogue", "make_functions", "make_stub"]
 
 PATH = Path(dk.__file__).parent / "tensor" / "surface.pyi"
 CATALOGUE = Path(dk.__file__).parent / "ops" / "__init__.pyi"
+FUNCTIONS = Path(dk.__file__).parent / "protocol" / "functions.pyi"
+FUNCTIONS_HEAD = '''\
+"""The methods of the library's own protocol as functions, for type checkers and editors.
+
+Written by ``python -m tests.typing.surface_stub`` from the methods; do not edit.
+"""
+
+{imports}
+'''
 CATALOGUE_HEAD = '''\
 """The catalogue of operations, for type checkers and editors.
 
@@ -91,6 +102,7 @@ class TensorMethods(ArrayMethods[Tensor]):
 
 '''
 NAME = re.compile(r"[A-Za-z_]+")
+DOCSTRING = '"' * 3
 # Where the names of the stub's own lines are from.
 IMPORTS = {
     **dict.fromkeys(("Any", "Generic", "Self", "TypeAlias", "overload"), "typing"),
@@ -112,12 +124,53 @@ def make_stub() -> str:
     for member in tensor_protocol.surface:
         if member.operation is not None:
             _add_imports(imports, member)
+    return HEAD.format(imports=_import_lines(imports)) + ARRAY_METHODS + body + TENSOR_METHODS + inplace
+
+
+def _import_lines(imports: dict[str, str]) -> str:
     names = defaultdict(list)
     for name, module in sorted(imports.items()):
         names[module].append(name)
-    lines = [f"from {module} import {', '.join(found)}" for module, found in sorted(names.items())]
-    head = HEAD.format(imports="\n".join(lines))
-    return head + ARRAY_METHODS + body + TENSOR_METHODS + inplace
+    return "\n".join(f"from {module} import {', '.join(found)}" for module, found in sorted(names.items()))
+
+
+def make_functions() -> str:
+    """Return the text of the stub that has methods of the protocol as functions."""
+    names = vars(functions)["__all__"]
+    tree = ast.parse(inspect.getsource(engine))
+    methods = [n for c in tree.body if isinstance(c, ast.ClassDef) for n in c.body if isinstance(n, ast.FunctionDef)]
+    body = ""
+    imports: dict[str, str] = {}
+    for name in names:
+        variants = [node for node in methods if node.name == name]
+        documented = ast.get_docstring(variants[-1])
+        for node in variants if len(variants) == 1 else variants[:-1]:
+            arguments = node.args
+            del (arguments.posonlyargs or arguments.args)[0]
+            node.body = [ast.Expr(ast.Constant(...))]
+            text = ast.unparse(node).partition("\n    ...")[0]
+            imports |= {n: m for n, m in _sources(engine.__name__).items() if re.search(rf"\b{n}\b", text)}
+            body += f"\n{text}{_docstring(documented, '    ')}\n"
+            documented = None
+    known = {**imports, **{name: engine.__name__ for name in ("F", "T") if re.search(rf"\b{name}\b", body)}}
+    return FUNCTIONS_HEAD.format(imports=_import_lines(known)) + body
+
+
+def _docstring(text: str | None, indent: str) -> str:
+    """Return a docstring as the body of a function in a stub; dots where there is none."""
+    if not text:
+        return " ..."
+    lines = [f"{indent}{line}" if line else "" for line in f"{DOCSTRING}{text}\n{DOCSTRING}".splitlines()]
+    return "\n" + "\n".join(lines)
+
+
+def _said(operation: Any) -> str | None:
+    """Return what a docstring says first, and its first example."""
+    text = inspect.getdoc(operation.function)
+    if text is None:
+        return None
+    examples = text.partition("Examples\n--------\n")[2].partition("\n\n")[0]
+    return text.partition("\n\n")[0] + (f"\n\n{examples.rstrip()}" if examples else "")
 
 
 def make_catalogue() -> str:
@@ -150,17 +203,18 @@ def _bound(module: str) -> set[str]:
 def _member(member: Member) -> str:
     operation = member.operation
     assert operation is not None
-    result = _result(operation)
+    result, name = _result(operation), member.name
+    said = " ..." if name.startswith("__") else _docstring(_said(operation), " " * 8)
     if isinstance(member.value, Property):
-        return f"    @property\n    def {member.name}(self) -> {result}: ...\n"
-    name = member.name
+        return f"    @property\n    def {name}(self) -> {result}:{said}\n"
     if name in {"__eq__", "__ne__"}:
         return f"    def {name}(self, other: object, /) -> R: ...  # type: ignore[override]\n"
     if operation.parameters.binary:
         takes = ("Operand", result), ("object", "Any")
-        return "".join(f"    @overload\n    def {name}(self, other: {t}, /) -> {r}: ...\n" for t, r in takes)
+        plain, other = (f"    @overload\n    def {name}(self, other: {t}, /) -> {r}:" for t, r in takes)
+        return f"{plain}{said}\n{other} ...\n"
     signature = method_signature(operation)
-    text = f"    def {name}{_shown(signature, result)}: ...\n"
+    text = f"    def {name}{_shown(signature, result)}:{said}\n"
     if member.varargs is None:
         return text
     spread = [
@@ -246,3 +300,4 @@ def _sources(module: str) -> dict[str, str]:
 if __name__ == "__main__":
     PATH.write_text(make_stub(), encoding="utf-8")
     CATALOGUE.write_text(make_catalogue(), encoding="utf-8")
+    FUNCTIONS.write_text(make_functions(), encoding="utf-8")

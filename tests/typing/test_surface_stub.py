@@ -12,10 +12,13 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.protocol.callers import method_signature
 from dispatchkit.protocol.instance import tensor_protocol
-from tests.typing.surface_stub import CATALOGUE, PATH
+from tests.typing.surface_stub import CATALOGUE, FUNCTIONS, PATH
 
 
-@pytest.mark.parametrize(("make", "path"), [("make_stub", PATH), ("make_catalogue", CATALOGUE)])
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [("make_stub", PATH), ("make_catalogue", CATALOGUE), ("make_functions", FUNCTIONS)],
+)
 def test_the_stub_is_up_to_date(make: str, path: Path) -> None:
     # In an interpreter of its own, since operations that other tests declare add methods.
     program = f"from tests.typing.surface_stub import {make}; print({make}(), end='')"

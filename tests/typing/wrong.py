@@ -75,6 +75,9 @@ def arguments(t: dk.Tensor, p: P) -> None:
     dk.exp(t, t)  # error: too many arguments
     dk.add(t)  # error: too few arguments
     dk.add(p)  # error: too few arguments
+    dk.linalg.solve(p)  # error: too few arguments
+    dk.full((2, 3))  # error: too few arguments
+    dk.nn.functional.relu(t, inplce=True)  # error: misspelt keyword
     dk.exp(p, p)  # error: too many arguments
     dk.ones(2, 3)  # error: the shape is a tuple
     dk.sum(t, axis="rows")  # error: an axis is a number

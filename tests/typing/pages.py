@@ -1,0 +1,113 @@
+"""What type checkers without the plugin say of the code on the pages: ``python -m tests.typing.pages``.
+
+The blocks of a page, and the modules of docs/template, are checked as a reader's editor does. `ACCEPTED` lists the
+complaints that stand, each with its reason; the program fails on any other.
+"""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.test_markdown import BLOCK, PAGES, ROOT
+
+__all__ = ["ACCEPTED", "code_of", "main"]
+
+CONFIG = """\
+[mypy]
+mypy_path = {root}
+check_untyped_defs = true
+allow_redefinition = true
+ignore_missing_imports = true
+"""
+# Classes of the pages that have their operators and methods from the decorator, which only the plugin shows.
+PLAIN = r"\"(Diagonal|Identity|LowRank|Measured|Quantity|Scaled|ScaledIdentity)\""
+# Complaints by a pattern of their first line, and why they stand.
+ACCEPTED = {
+    r"(no-redef|reportRedeclaration|PossiblyUnbound|var-annotated)|_layers\.py:15[89]": "pages are no modules",
+    PLAIN: "array types without dk.ArrayMethods, whose operators and methods the plugin shows",
+    r"(idea|fallbacks)\.py.*(\"float\"|\"(u|v)\")": "the same, on what their handlers give",
+    r"(operations|networks|defining_types|prices|torch_function)\.py.*attribute \"": "attributes of programs",
+    r"Item \"None\"|of \"None\"|UncertainTensor\" of|\"Parameter\" has": "results that a program would narrow",
+    r"(_numpy|guides_units)\.py": "NumPy's functions with array types, which its annotations do not know",
+    r"(names|combining)\.py.*\"sum\" of|missing_prices\.py:152": "names of axes, where a tensor has numbers",
+    r"(first_type|auditing_types)\.py.*list\[object\]": "a list of functions and kinds, to mypy one of objects",
+    r"_seeing\.py:247.*(results|densified|time_ratio)": "columns that only measured coverage has",
+    r"_modes\.py.*__tensor_function__": "an override written as a plain method, which the protocol allows",
+    r"training_digits\.py.*for class \"tuple": "scikit-learn's own annotations",
+}
+
+
+def code_of(page: Path) -> str:
+    """Return the code of a page, on the lines that it has there; what is to raise an error is left out."""
+    text = page.read_text(encoding="utf-8")
+    lines = [""] * (text.count("\n") + 1)
+    for block in BLOCK.finditer(text):
+        start = text.count("\n", 0, block.start(1))
+        if ">>>" not in block[1]:
+            lines[start : start + block[1].count("\n")] = block[1].splitlines()
+            continue
+        for example in doctest.DocTestParser().get_examples(block[1]):
+            if example.exc_msg is None:
+                place = start + example.lineno
+                lines[place : place + example.source.count("\n")] = example.source.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def run_mypy(folder: Path) -> list[str]:
+    """Return the complaints of mypy, each with its file, line and code."""
+    (folder / "mypy.ini").write_text(CONFIG.format(root=ROOT), encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file", "mypy.ini", "--no-error-summary", *names_in(folder)]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return [line for line in (ran.stdout + ran.stderr).splitlines() if ": note: " not in line]
+
+
+def run_pyright(folder: Path) -> list[str]:
+    """Return the errors of basedpyright, in its standard mode that is pyright's."""
+    settings = {"extraPaths": [str(ROOT)], "typeCheckingMode": "standard", "reportMissingImports": False}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    command = [str(Path(sys.executable).with_name("basedpyright")), "--outputjson", "--pythonpath", sys.executable]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return [
+        f"{Path(fault['file']).name}:{fault['range']['start']['line'] + 1}: "
+        f"{fault['message'].partition(chr(10))[0]} [{fault['rule']}]"
+        for fault in json.loads(ran.stdout)["generalDiagnostics"]
+        if fault["severity"] == "error"
+    ]
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names of the modules in a folder."""
+    return sorted(path.name for path in folder.glob("*.py"))
+
+
+def main() -> int:
+    """Check all pages, print the complaints that are not accepted, and return whether there are some."""
+    failed = False
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for page in PAGES:
+            module = "page_" + re.sub(r"\W", "_", page.relative_to(ROOT).with_suffix("").as_posix())
+            (folder / f"{module}.py").write_text(code_of(page), encoding="utf-8")
+        for source in sorted((ROOT / "docs" / "template" / "src").rglob("*.py")):
+            (folder / f"template_{source.stem}.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
+        for run in (run_mypy, run_pyright):
+            complaints = run(folder)
+            reasons = Counter(next((p for p in ACCEPTED if re.search(p, line)), None) for line in complaints)
+            rest = [line for line in complaints if not any(re.search(p, line) for p in ACCEPTED)]
+            print(f"{run.__name__}: {len(rest)} of {len(complaints)} complaints are not accepted")
+            for pattern, reason in ACCEPTED.items():
+                print(f"  {reasons[pattern]:4} accepted: {reason}")
+            print("\n".join(rest))
+            failed |= bool(rest)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
