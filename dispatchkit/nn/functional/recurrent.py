@@ -9,7 +9,7 @@ import numpy as np
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.normalization import DTYPES
-from dispatchkit.nn.functional.shared import called, expect, function
+from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.manipulation.splitting import chunk
 from dispatchkit.ops.shared import Named, shape_of
@@ -68,7 +68,9 @@ def lstm(
 
 
 def _check(op: Named, gates: int, x: Any, weight: Any, bias: Any, **states: Any) -> None:
-    """Raise if shapes do not fit."""
+    """Raise if shapes do not fit, or numbers are complex."""
+    for name, value in {"x": x, "weight": weight, "bias": bias, **states}.items():
+        real_numbers(op, name, value)
     shape, of_weight = shape_of(x), shape_of(weight)
     length = of_weight[-1] if of_weight else 0
     expect(op, "weight", of_weight, of_weight == (gates * length, length), f"({gates} * H, H)")

@@ -293,7 +293,7 @@ LAWS: dict[Law, str] = {
     _plain: "sign signbit argwhere nonzero count_nonzero all any matrix_rank corrcoef",
     number: "nanprod logsumexp slogdet bernoulli cumulative_prod softmax log_softmax glu scaled_dot_product_attention "
     "one_hot binary_cross_entropy binary_cross_entropy_with_logits kl_div cross_entropy nll_loss huber_loss "
-    "smooth_l1_loss standardize layer_norm batch_norm group_norm normalize",
+    "smooth_l1_loss standardize layer_norm rms_norm batch_norm group_norm normalize lstm gru",
     _kept: "relu leaky_relu diag tril triu sum nansum cumulative_sum dropout",
     _points: "positive unique_values diagonal quantile max_pool2d avg_pool2d adaptive_avg_pool2d",
     _asked: "argsort argmax argmin",
