@@ -156,7 +156,7 @@ UNUSUAL: dict[str, list[Sample]] = {
 
 # Sums of products with infinities, and beyond the largest numbers, depend on the order of the steps, and on what BLAS
 # leaves out beside a zero.
-PRODUCTS = ("einsum", "tensordot")
+PRODUCTS = ("einsum", "gru", "lstm", "tensordot")
 
 
 def fast_paths() -> Iterator[Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import weakref
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.errors import UnitError
-from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -157,8 +157,12 @@ class QuantityTensor(Wrapper):
         ------
         UnitError : if gradients of a loss in another unit were accumulated before
         """
-        with Block(_loss, self.unit):
+        outer = _loss.get()
+        try:
+            _loss.set(self.unit)
             self.data.backward(gradient, **kwargs)
+        finally:
+            _loss.set(outer)
 
     def __repr__(self) -> str:
         return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
@@ -348,7 +352,7 @@ def _with_units(result: Any, unit: Any) -> Any:
 
 
 # The unit of the loss whose backward pass is under way, and what is noted of leaves, by their ids.
-_loss: ContextState[Innermost[Unit | None]] = innermost_state("unit of the loss", None)
+_loss: ContextVar[Unit | None] = ContextVar("dispatchkit.types.loss", default=None)
 _notes: dict[int, _Note] = {}
 
 
@@ -363,7 +367,7 @@ class _Note:
 
     def enter(self, gradient: Tensor) -> None:
         """Note the unit of the loss whose gradient arrives."""
-        leaf, unit = self.leaf(), _loss.get().value
+        leaf, unit = self.leaf(), _loss.get()
         if leaf is not None and leaf.grad is not None and self.unit != unit:
             raise UnitError(
                 f"backward: the gradient of a loss in '{unit or ''}' would be added to that of a loss in "
