@@ -15,7 +15,9 @@ NEEDS = {
     "interop/einops.py": "einops",
     "interop/jax.py": "jax",
     "interop/torch": "torch",
-    "nn/functional/compiled": "numba",
+    "kernels/jax.py": "jax",
+    "kernels/numba": "numba",
+    "kernels/torch.py": "torch",
 }
 collect_ignore = [path for path, library in NEEDS.items() if find_spec(library) is None]
 
