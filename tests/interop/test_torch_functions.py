@@ -162,6 +162,7 @@ CALLS: dict[str, Calls] = {
     "nn.functional.hardtanh": [lambda f, x: f(x), lambda f, x: f(x, -0.5, 0.5)],
     "nn.functional.kl_div": [lambda f, x: f(x, x * x), lambda f, x: f(x, x, log_target=True, reduction="batchmean")],
     "nn.functional.layer_norm": [lambda f, x: f(x, (3,)), lambda f, x: f(x, (3,), x[0], x[1], 1e-3)],
+    "nn.functional.rms_norm": [lambda f, x: f(x, (3,)), lambda f, x: f(x, (3,), x[0], 1e-3)],
     "nn.functional.linear": [lambda f, x: f(SQUARE, x), lambda f, x: f(x, SQUARE, bias=x[0])],
     "nn.functional.max_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1)],
     "nn.functional.normalize": [lambda f, x: f(x), lambda f, x: f(x, 1.0, 0), lambda f, x: f(x, p=3.0, dim=-1)],
