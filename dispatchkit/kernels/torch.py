@@ -17,6 +17,7 @@ from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
 
 Function = Callable[..., Any]
+INDICES = (torch.int32, torch.int64)
 DTYPES = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 
 
@@ -76,7 +77,8 @@ def conv_transpose2d(x, weight, /, bias=None, *, stride=1, padding=0, output_pad
 def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
     if x.ndim not in (3, 4):
         return NotImplemented
-    return theirs.max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode)
+    y = theirs.max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode)
+    return torch.where(y.isnan(), y.detach(), y)  # no element receives the cotangent of NaN
 
 
 @kernel(ours.avg_pool2d)
@@ -127,8 +129,9 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
     if not target.is_floating_point():
         if target.is_cuda and not below(torch.where(target == ignore_index, 0, target), x.shape[min(1, x.ndim - 1)]):
             return NotImplemented
-        if target.dtype is not torch.int64:
-            target = NotImplemented if target.dtype is torch.bool else target.long()
+        if target.dtype is torch.bool:
+            return NotImplemented
+        target = target.long()
     return theirs.cross_entropy(
         x, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )
@@ -137,12 +140,14 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
 def embedding_gradients(g, x, weight, padding_idx):
     count = weight.shape[0]
     padding = -1 if padding_idx is None else padding_idx % count
-    return torch.ops.aten.embedding_dense_backward(g, x, count, padding, False)
+    return torch.ops.aten.embedding_dense_backward(g, x if x.dtype in INDICES else x.long(), count, padding, False)
 
 
 @kernel(ours.embedding, {"weight": embedding_gradients})
 def embedding(x, weight, /, *, padding_idx=None):
-    return theirs.embedding(x, weight, padding_idx) if below(x, len(weight)) else NotImplemented
+    if x.dtype is torch.bool or not below(x, len(weight)):
+        return NotImplemented
+    return theirs.embedding(x if x.dtype in INDICES else x.long(), weight, padding_idx)
 
 
 def softmax_gradient(g, y, axis):
@@ -163,7 +168,13 @@ def log_softmax_along(x, /, *, axis=-1):
     return torch.log_softmax(x, axis) if isinstance(axis, int) else NotImplemented
 
 
-@kernel(ours.gelu, lambda g, x, approximate: torch.ops.aten.gelu_backward(g, x, approximate=approximate))
+def gelu_gradient(g, x, approximate):
+    if x.is_cuda or not x.sum().isfinite():
+        x = x.clamp(-40, 40)  # beyond which the derivative is 0 or 1; PyTorch's is NaN at infinities
+    return torch.ops.aten.gelu_backward(g, x, approximate=approximate)
+
+
+@kernel(ours.gelu, gelu_gradient)
 def gelu(x, /, *, approximate="none"):
     return theirs.gelu(x, approximate=approximate)
 

@@ -1,0 +1,120 @@
+"""PyTorch's layers where they and the operations of the library would part: infinities, NaN, ties, few numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.backends.arrays import foreign
+from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
+
+torch = pytest.importorskip("torch")
+INF, NAN = np.inf, np.nan
+
+
+@pytest.fixture(autouse=True)
+def of_numpy_alone() -> Iterator[None]:
+    yield
+    foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
+
+
+def outcome(function: Callable[..., Any], make: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
+    """Return what a function gives of arrays of a library, and its gradients."""
+    tensors = [dk.Tensor(make(x)) for x in arrays]
+    leaves = [x.requires_grad_() for x in tensors if x.dtype.kind == "f"]
+    y = function(*tensors)
+    y = y if isinstance(y, dk.Tensor) else y[0]
+    return [x.numpy() for x in (y.detach(), *dk.autograd.grad(y.sum(), leaves, allow_unused=True)) if x is not None]
+
+
+RNG = np.random.default_rng(0)
+LAST = [[NAN, 1, 2, 0], [INF, 1, 2, 0], [-INF, 1, 2, 0], [-INF] * 4, [INF, INF, 0, 0], [1, 1, 0, 2]]
+ROWS = {f"{row}": np.array([[0.5, -1.0, 2.0, 0.25], row]) for row in LAST}
+OF_ROWS: dict[str, Callable[[Any], Any]] = {
+    "softmax": dk.softmax,
+    "log_softmax": dk.log_softmax,
+    "gelu": F.gelu,
+    "gelu by tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "silu": F.silu,
+    "sort": dk.sort,
+    "sort, descending": lambda x: dk.sort(x, descending=True),
+    "topk": lambda x: dk.topk(x, 2),
+    "topk of the smallest": lambda x: dk.topk(x, 2, largest=False),
+    "layer_norm": lambda x: F.layer_norm(x, 4),
+    "rms_norm": lambda x: F.rms_norm(x, 4),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", OF_ROWS)
+@pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
+def test_rows_of_awkward_numbers_are_as_over_numpy(name: str, row: str) -> None:
+    wanted, got = (outcome(OF_ROWS[name], make, [ROWS[row]]) for make in (np.array, torch.tensor))
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
+
+
+IMAGE = RNG.normal(size=(1, 1, 4, 4))
+IMAGE[0, 0, 1, 1] = NAN
+Q, K, V = RNG.normal(size=(3, 2, 3, 4))
+ALIVE = np.array([[True, False, True], [False, False, False], [True, True, True]])
+CAUSAL = partial(F.scaled_dot_product_attention, is_causal=True)
+CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "a window with a NaN": (lambda x: F.max_pool2d(x, 2), [IMAGE]),
+    "equal elements of a window": (lambda x: F.max_pool2d(x, 2), [np.ones((1, 1, 4, 4))]),
+    "a query without keys": (F.scaled_dot_product_attention, [Q, K, V, ALIVE]),
+    "numbers to add": (F.scaled_dot_product_attention, [Q, K, V, np.where(ALIVE, 0.0, -INF)]),
+    "fewer keys than queries": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        [Q, K[:, :2], V[:, :2]],
+    ),
+    "more keys than queries": (
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
+        [Q[:, :2], K, V],
+    ),
+    "an ignored class": (F.cross_entropy, [Q[0], np.array([0, -100, 3])]),
+    "weights and smoothing": (
+        lambda *x: F.cross_entropy(*x, label_smoothing=0.2),
+        [Q[0], np.array([0, -100, 3]), np.arange(1.0, 5.0)],
+    ),
+    "short integers of rows": (F.embedding, [np.array([0, 2, 0], "int8"), Q[0]]),
+    "short integers of classes": (F.cross_entropy, [Q[0], np.array([0, 1, 3], "int8")]),
+    "padding": (lambda i, w: F.embedding(i, w, padding_idx=-1), [np.array([0, 2, 0]), Q[0]]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_as_over_numpy(name: str) -> None:
+    function, arrays = CALLS[name]
+    wanted, got = (outcome(function, make, arrays) for make in (np.array, torch.tensor))
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-10)
+
+
+REFUSED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "a class that is not there": (F.cross_entropy, [Q[0], np.array([0, 9, 3])]),
+    "a row that is not there": (F.embedding, [np.array([0, -1]), Q[0]]),
+    "padding less than none": (partial(F.conv2d, padding=-1), [Q[None], Q[None, :, :2, :2]]),
+    "padding in words": (partial(F.conv2d, padding="full"), [Q[None], Q[None, :, :2, :2]]),
+    "another length": (lambda x: F.layer_norm(x, 3), [Q]),
+    "one value of a channel": (lambda x: F.batch_norm(x, training=True), [np.ones((1, 4))]),
+    "groups that do not divide": (lambda x: F.group_norm(x, 2), [Q]),
+    "too much smoothing": (lambda *x: F.cross_entropy(*x, label_smoothing=2.0), [Q[0], np.array([0, 1, 3])]),
+    "more than there are": (lambda x: dk.topk(x, 9), [Q]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_in_the_same_words(name: str) -> None:
+    function, arrays = REFUSED[name]
+    said = []
+    for make in (np.array, torch.tensor):
+        with pytest.raises((ValueError, TypeError, IndexError)) as info:
+            outcome(function, make, arrays)
+        said.append((type(info.value), str(info.value).partition("\n")[0]))
+    assert said[0] == said[1]
