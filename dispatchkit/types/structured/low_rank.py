@@ -102,8 +102,7 @@ class LowRankTensor(StructuredTensor):
 
     @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
-        left, right = self.left[..., rows, :], ops.matrix_transpose(self.right)[..., columns, :]
-        return ops.matmul(left[..., None, :], right[..., :, None])[..., 0, 0]
+        return _each_by_its_own(self.left[..., rows, :], ops.matrix_transpose(self.right)[..., columns, :])
 
     @override
     def times(self, columns: Tensor) -> Any:
@@ -126,10 +125,23 @@ def _finite(product: Tensor) -> Any:
     return product if all_finite(product) else decline(ORDER_MATTERS)
 
 
+def _each_by_its_own(rows: Tensor, columns: Tensor) -> Tensor:
+    """Return the products of rows with as many columns, which are given as rows."""
+    products: Tensor = ops.matmul(rows[..., None, :], columns[..., :, None])[..., 0, 0]
+    return products
+
+
 def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
     """Return matrices with their batches broadcast to one."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in tensors))
     return [ops.broadcast_to(x, (*batch, *x.shape[-2:])) for x in tensors]
+
+
+@implements(linalg.diagonal)
+def diagonal_low_rank(x: LowRankTensor, /, *, offset: int = 0) -> Tensor:
+    rows, columns = x.left[..., max(-offset, 0) :, :], ops.matrix_transpose(x.right)[..., max(offset, 0) :, :]
+    length = min(rows.shape[-2], columns.shape[-2])
+    return _each_by_its_own(rows[..., :length, :], columns[..., :length, :])
 
 
 @implements(ops.add)

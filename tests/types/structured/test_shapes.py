@@ -377,3 +377,24 @@ def test_the_negative_of_a_product_of_integers_keeps_its_factors() -> None:
     small = types.ToeplitzTensor(np.asarray([1, 2], np.int16), np.asarray([1, 3], np.int16))
     with dk.densify(on="error"):
         assert isinstance(-types.ProductTensor(small, small), types.ProductTensor)
+
+
+OBLONG: dict[str, Any] = {
+    "Toeplitz": lambda: types.ToeplitzTensor([1.0, 2.0, 3.0], [1.0, 5.0, 6.0, 7.0]),
+    "complex Toeplitz": lambda: types.ToeplitzTensor([1.0, 2j, 3.0]),
+    "batch of Toeplitz": lambda: types.ToeplitzTensor(numbers(2, 3)),
+    "low rank": lambda: types.LowRankTensor(numbers(3, 2), numbers(2, 4)),
+    "batch of low rank": lambda: types.LowRankTensor(numbers(2, 3, 1), numbers(1, 5)),
+}
+
+
+@pytest.mark.parametrize("name", OBLONG)
+@pytest.mark.parametrize("offset", range(-4, 6))
+def test_each_diagonal(name: str, offset: int) -> None:
+    matrix = OBLONG[name]()
+    with dk.densify(on="error"):
+        diagonal = dk.linalg.diagonal(matrix, offset=offset)
+    expected = np.diagonal(matrix.to_dense().numpy(), offset=offset, axis1=-2, axis2=-1)
+    np.testing.assert_allclose(diagonal.numpy(), expected, strict=True)
+    diagonal[...] = 0  # which is in memory of its own
+    np.testing.assert_allclose(dk.linalg.diagonal(matrix, offset=offset).numpy(), expected)
