@@ -77,7 +77,7 @@ def _of_the_library(cls: type, name: str) -> bool:
 
 def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | None:
     if name == "hash":
-        return None if isinstance(found, int) else ("", repr(found), "an int")
+        return None if len(found) == 1 else ("", "two numbers for one object", "the same number each time")
     if name == "shape" and not isinstance(found, tuple):
         return "", repr(found), repr(expected)
     equal = same(found, expected) and getattr(found, "dtype", None) == getattr(expected, "dtype", None)
@@ -91,7 +91,7 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "size": lambda x: x.size,
     "len": len,
     "iter": lambda x: tuple(iter(x)),
-    "hash": hash,
+    "hash": lambda x: {hash(x), hash(x)},
     "bool": bool,
     "int": int,
     "float": float,

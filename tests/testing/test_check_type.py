@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import re
 from typing import Any
 
@@ -225,6 +226,20 @@ def test_a_type_of_which_a_wrong_result_has_another_number_of_arrays() -> None:
 
         found = failing(Pairs, dk.exp, skip=["pickle"])
     assert [(one.check, one.found, one.expected) for one in found.failures] == [("container", "a tuple", "one result")]
+
+
+def test_a_hash_is_the_same_each_time() -> None:
+    class Restless(Box):
+        count = itertools.count()
+
+        def __hash__(self) -> int:
+            return next(self.count)
+
+    with dk.local_registrations():
+        conformance = failing(Restless, dk.exp, checks=["attributes"])
+    assert {(failure.check, failure.found, failure.expected) for failure in conformance.failures} == {
+        ("attributes", "two numbers for one object", "the same number each time")
+    }
 
 
 def test_eigenvectors_may_be_turned() -> None:
