@@ -549,6 +549,8 @@ Tensor.__tensor_function__.__func__.__generated__ = True  # type: ignore[attr-de
 
 def _advice(cls: type) -> str:
     """Return how to convert an instance of a class that is no array."""
+    if issubclass(cls, type):
+        return "give an instance of it"
     return ADVICE.get(class_name(cls).partition(".")[0], "convert it with dispatchkit.asarray")
 
 

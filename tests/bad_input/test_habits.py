@@ -109,6 +109,13 @@ def test_an_array_of_pytorch_says_how_it_is_taken_in() -> None:
     np.testing.assert_array_equal(t.grad.numpy(), [1.0, 1.0])
 
 
+def test_a_type_in_the_place_of_an_array_asks_for_an_instance() -> None:
+    exp: Any = dk.exp
+    with pytest.raises(dk.ForeignArgumentError) as caught:
+        exp(dk.types.DiagonalTensor)
+    assert str(caught.value) == "dispatchkit.exp: argument 'x' is a type, not an array; give an instance of it"
+
+
 def test_one_sample_says_to_write_a_list() -> None:
     @dk.array_type(fallback=dk.fallback.dense)
     class Sampled:
