@@ -17,7 +17,6 @@ from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
 from dispatchkit.report.check import CHECKS, check_package, load_package
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
-from dispatchkit.report.documents import show
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -63,10 +62,8 @@ def print_error(line: str) -> None:
 
 def print_report(report: Any, form: str) -> None:
     """Print a report as text, or in another of its forms."""
-    if form == "text":
-        show(report)
-    else:
-        sys.stdout.write(getattr(report, f"to_{form}")().rstrip("\n") + "\n")
+    text = str(report) if form == "text" else getattr(report, f"to_{form}")()
+    sys.stdout.write(text.rstrip("\n") + "\n")
 
 
 def write_files(*texts: tuple[str | None, Callable[[], str]]) -> None:
