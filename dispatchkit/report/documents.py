@@ -78,8 +78,8 @@ def save_as(use: str, path: str | Path, makers: Mapping[str, Callable[[], str]])
     path = Path(path)
     make = makers.get(path.suffix.lower())
     if make is None:
-        *names, last = makers
-        raise ValueError(f"{use}: cannot save as '{path.name}'; use a name that ends in {', '.join(names)} or {last}")
+        listed = " or ".join(", ".join(makers).rsplit(", ", 1))
+        raise ValueError(f"{use}: cannot save as '{path.name}'; use a name that ends in {listed}")
     path.write_text(make(), encoding="utf-8")
 
 
