@@ -116,7 +116,7 @@ else:
         place = _LATER[name]
         module = _import_module(f"dispatchkit.{place or name}")
         value = globals()[name] = module if place is None else getattr(module, name)
-        _make_home(__name__, without=errors.__all__)
+        _make_home(__name__, without=vars(errors)["__all__"])
         return value
 
 
@@ -125,4 +125,4 @@ __array_api_version__ = "2025.12"
 
 _publish(_sys.modules[__name__])
 _register_on_import()
-_make_home(__name__, without=errors.__all__)
+_make_home(__name__, without=vars(errors)["__all__"])

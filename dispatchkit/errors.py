@@ -44,38 +44,6 @@ from typing import Any
 
 from dispatchkit.wording import INCONVERTIBLE, format_bytes, section, with_article
 
-__all__ = [
-    "AmbiguousImplementationError",
-    "AnomalyError",
-    "AnswerError",
-    "AutogradError",
-    "CompileError",
-    "DataLoaderError",
-    "DensifyError",
-    "DensifyWarning",
-    "DispatchError",
-    "DispatchWarning",
-    "FieldWarning",
-    "ForeignArgumentError",
-    "GradcheckError",
-    "InplaceError",
-    "LoadError",
-    "LoopWarning",
-    "LostDerivativeError",
-    "MixedArraysError",
-    "ModeError",
-    "NoImplementationError",
-    "RandomnessError",
-    "RegistrationError",
-    "ReplacementWarning",
-    "SignatureWarning",
-    "StateDictError",
-    "TorchCallError",
-    "TransformError",
-    "UnitError",
-    "UnsupportedArgumentError",
-]
-
 
 class DispatchError(Exception):
     """Base of everything the dispatch protocol raises."""
@@ -477,3 +445,7 @@ class ReplacementWarning(DispatchWarning):
 
 class SignatureWarning(DispatchWarning):
     """The signature of a handler differs from its operation's in a way that changes results."""
+
+
+# Not spelled `__all__ =`: a name stands in one place, where its class is defined.
+vars()["__all__"] = [name for name, value in vars().items() if isinstance(value, type) and issubclass(value, Exception)]

@@ -53,12 +53,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-@pytest.fixture
-def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich", None)
-
-
-@pytest.mark.usefixtures("without_rich")
 def test_it_appears_after_a_second_and_is_taken_away(attach: Callable[[], Terminal], clock: Clock) -> None:
     terminal = attach()
     with progress.Progress("work", 4) as bar:
@@ -75,7 +69,6 @@ def test_it_appears_after_a_second_and_is_taken_away(attach: Callable[[], Termin
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_an_error_takes_it_away_too(attach: Callable[[], Terminal], clock: Clock) -> None:
     terminal = attach()
 
@@ -90,7 +83,6 @@ def test_an_error_takes_it_away_too(attach: Callable[[], Terminal], clock: Clock
     assert terminal.getvalue().endswith("\r\x1b[K")
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_nothing_appears_where_nobody_looks(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
@@ -99,19 +91,6 @@ def test_nothing_appears_where_nobody_looks(monkeypatch: pytest.MonkeyPatch, clo
     assert stream.getvalue() == ""
 
 
-def test_rich_draws_it_where_it_is_installed(attach: Callable[[], Terminal], clock: Clock) -> None:
-    terminal = attach()
-    pytest.importorskip("rich")
-    with progress.Progress("work", 4) as bar:
-        bar.advance()
-        assert terminal.getvalue() == ""
-        clock.now = 1.0
-        bar.advance()
-        assert "work" in terminal.getvalue()
-        assert "50%" in terminal.getvalue()
-
-
-@pytest.mark.usefixtures("without_rich")
 @pytest.mark.parametrize("options", [{}, {"check_forward_ad": True, "check_batched_grad": True}, {"fast_mode": True}])
 def test_gradcheck_comes_to_the_end_of_it(
     attach: Callable[[], Terminal], clock: Clock, options: dict[str, Any]
@@ -124,7 +103,6 @@ def test_gradcheck_comes_to_the_end_of_it(
     assert shares[-1] == 100
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_gradcheck_that_is_done_at_once_shows_nothing(attach: Callable[[], Terminal], clock: Clock) -> None:
     terminal = attach()
     assert gradcheck(dk.exp, (leaf(1.0),))

@@ -186,7 +186,6 @@ class Rule:
     anywhere : whether the single type may stand in any position
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
-    fingerprint : of the operation's signature when the handler was registered, "" for a kind
     declines : whether it may decline a call, as declared; None where its annotation says so
     registration : version of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
@@ -197,7 +196,6 @@ class Rule:
     anywhere: bool
     handler: Callable[..., Any]
     takes: inspect.Signature
-    fingerprint: str = ""
     declines: bool | None = None
     registration: Version = field(default_factory=new_version)
     single: tuple[str, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -157,12 +156,6 @@ class Parameters:
         self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in every)
         spread = any(p.kind is p.VAR_POSITIONAL for p in every)
         self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
-
-    @property
-    def fingerprint(self) -> str:
-        """The signature as text (names, kinds and defaults), for comparison with a later one."""
-        bare = [p.replace(annotation=p.empty) for p in self.signature.parameters.values()]
-        return re.sub(r" at 0x[0-9a-fA-F]+", "", str(inspect.Signature(bare)))
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether the signature allows the number of arguments and the names of keywords."""

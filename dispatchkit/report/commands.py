@@ -17,8 +17,6 @@ from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
 from dispatchkit.report.check import CHECKS, check_package, load_package
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
-from dispatchkit.report.documents import show
-from dispatchkit.report.drift import drifted, fingerprints, read_fingerprints, write_fingerprints
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -64,10 +62,8 @@ def print_error(line: str) -> None:
 
 def print_report(report: Any, form: str) -> None:
     """Print a report as text, or in another of its forms."""
-    if form == "text":
-        show(report)
-    else:
-        sys.stdout.write(getattr(report, f"to_{form}")().rstrip("\n") + "\n")
+    text = str(report) if form == "text" else getattr(report, f"to_{form}")()
+    sys.stdout.write(text.rstrip("\n") + "\n")
 
 
 def write_files(*texts: tuple[str | None, Callable[[], str]]) -> None:
@@ -194,20 +190,6 @@ def _run_coverage(options: argparse.Namespace) -> int:
     return int(failed)
 
 
-def _run_drift(options: argparse.Namespace) -> int:
-    modules = options.modules or ["dispatchkit"]
-    for name in modules:
-        import_named(name)
-    left_behind = drifted(modules, [] if options.baseline is None else read_fingerprints(options.baseline))
-    now = fingerprints(modules)
-    written = f"{len({entry.handler for entry in left_behind})} are" if left_behind else "none is"
-    head = f"drift: of {len(now)} handlers {written} written against another signature"
-    sys.stdout.write("\n".join([head, *map(str, left_behind)]) + "\n")
-    if options.record is not None:
-        write_fingerprints(options.record, now)
-    return int(bool(left_behind))
-
-
 def _run_tour(options: argparse.Namespace) -> int:
     runpy.run_module("dispatchkit.tour", run_name="__main__")
     return 0
@@ -296,17 +278,6 @@ COMMANDS = (
             "--format": _format("markdown", "junit"),
             "--junit": _file("write the findings in JUnit's format"),
             "--html": _file("write the findings as a page"),
-        },
-    ),
-    Command(
-        "drift",
-        "handlers written against a signature that has changed",
-        "dispatchkit drift my_package --baseline drift.json",
-        _run_drift,
-        {
-            "modules": {"nargs": "*", "help": "modules and packages with handlers; those of dispatchkit by default"},
-            "--record": _file("write what the handlers are written against now", type=Path),
-            "--baseline": _file("compare with what --record wrote", type=Path),
         },
     ),
 )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -80,8 +78,8 @@ def save_as(use: str, path: str | Path, makers: Mapping[str, Callable[[], str]])
     path = Path(path)
     make = makers.get(path.suffix.lower())
     if make is None:
-        *names, last = makers
-        raise ValueError(f"{use}: cannot save as '{path.name}'; use a name that ends in {', '.join(names)} or {last}")
+        listed = " or ".join(", ".join(makers).rsplit(", ", 1))
+        raise ValueError(f"{use}: cannot save as '{path.name}'; use a name that ends in {listed}")
     path.write_text(make(), encoding="utf-8")
 
 
@@ -168,18 +166,6 @@ class Table:
         shown = f"<code>{escape(text)}</code>" if text and place in self.code else escape(text)
         return f'<td class="{" ".join(css)}">{shown}</td>' if css else f"<td>{shown}</td>"
 
-    def rich(self) -> Any:
-        """Return the table as rich prints it."""
-        from rich.table import Table as RichTable  # noqa: PLC0415  # an optional dependency
-        from rich.text import Text  # noqa: PLC0415
-
-        table = RichTable()
-        for place, head in enumerate(self.heads):
-            table.add_column(head, justify="right" if place in self.right else "left")
-        for row in self.rows:
-            table.add_row(*(Text(text, COLOURS[text].dark_edge if text in COLOURS else "") for text in row))
-        return table
-
 
 def numbered_table(texts: Iterable[str]) -> Table:
     """Return texts of several lines as a table with a number before each."""
@@ -251,28 +237,6 @@ class Document:
         css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
         return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}{"</details>" if opened else ""}</div>'
 
-    def rich(self) -> Any:
-        """Return it as rich prints it.
-
-        Raises
-        ------
-        ImportError : where rich is not installed
-        """
-        try:
-            from rich.console import Group  # noqa: PLC0415  # an optional dependency
-            from rich.text import Text  # noqa: PLC0415
-        except ImportError as error:
-            raise ImportError("a report in colour needs rich: pip install dispatchkit[rich]") from error
-        renderables: list[Any] = []
-        for part in self.parts:
-            if isinstance(part, Table):
-                renderables.append(part.rich())
-            elif isinstance(part, Title):
-                renderables.append(Text(": ".join(filter(None, [part.line(), part.note])), "bold"))
-            else:
-                renderables.append(Text(part if isinstance(part, str) else " ".join([part.lead, *part.names]).strip()))
-        return Group(*renderables)
-
 
 class Reported:
     """What prints as its document."""
@@ -287,22 +251,9 @@ class Reported:
     def __repr__(self) -> str:
         return str(self)
 
-    def __rich__(self) -> Any:
-        return self.document().rich()
-
     def to_markdown(self) -> str:
         """Return it as Markdown: the same tables."""
         return self.document().markdown()
-
-
-def show(report: Any) -> None:
-    """Print a report: by rich on a terminal where it is installed."""
-    if sys.stdout.isatty() and hasattr(report, "__rich__") and find_spec("rich") is not None:
-        from rich.console import Console  # noqa: PLC0415  # an optional dependency
-
-        Console().print(report)
-    else:
-        sys.stdout.write(f"{report}\n")
 
 
 def markdown_text(text: str) -> str:

@@ -8,37 +8,29 @@ Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is tested
-from dispatchkit.declare.declared import Axes
-from dispatchkit.declare.namespace import make_home
-from dispatchkit.declare.samples import Draw, Sample, draw, sample
-from dispatchkit.protocol.types.declaration import Relation
-from dispatchkit.testing.conformance import CHECKS, Check, TypeConformance, check_type
-from dispatchkit.testing.findings import Conformance, ConformanceError, Failure
-from dispatchkit.testing.programs import WrongCallError, checked, verify
-from dispatchkit.testing.strategies import axes, shapes, tensors
-from dispatchkit.testing.wrapper import Wrapper
+from dispatchkit.declare.declared import Axes as Axes
+from dispatchkit.declare.namespace import make_home, starred_names
+from dispatchkit.declare.samples import Draw as Draw
+from dispatchkit.declare.samples import Sample as Sample
+from dispatchkit.declare.samples import draw as draw
+from dispatchkit.declare.samples import sample as sample
+from dispatchkit.protocol.types.declaration import Relation as Relation
+from dispatchkit.testing.conformance import CHECKS as CHECKS
+from dispatchkit.testing.conformance import Check as Check
+from dispatchkit.testing.conformance import TypeConformance as TypeConformance
+from dispatchkit.testing.conformance import check_type as check_type
+from dispatchkit.testing.findings import Conformance as Conformance
+from dispatchkit.testing.findings import ConformanceError as ConformanceError
+from dispatchkit.testing.findings import Failure as Failure
+from dispatchkit.testing.programs import WrongCallError as WrongCallError
+from dispatchkit.testing.programs import checked as checked
+from dispatchkit.testing.programs import verify as verify
+from dispatchkit.testing.strategies import axes as axes
+from dispatchkit.testing.strategies import shapes as shapes
+from dispatchkit.testing.strategies import tensors as tensors
+from dispatchkit.testing.wrapper import Wrapper as Wrapper
 
-__all__ = [
-    "CHECKS",
-    "Axes",
-    "Check",
-    "Conformance",
-    "ConformanceError",
-    "Draw",
-    "Failure",
-    "Relation",
-    "Sample",
-    "TypeConformance",
-    "Wrapper",
-    "WrongCallError",
-    "axes",
-    "check_type",
-    "checked",
-    "draw",
-    "sample",
-    "shapes",
-    "tensors",
-    "verify",
-]
+# Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
+vars()["__all__"] = starred_names(__name__)
 
 make_home(__name__)

@@ -109,7 +109,7 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("covrage", "did you mean coverage?"), ("xyz", "the commands are tour, coverage, audit, check, drift")],
+    [("covrage", "did you mean coverage?"), ("xyz", "the commands are tour, coverage, audit, check")],
 )
 def test_a_misspelt_command_names_the_one_that_was_meant(
     word: str, hint: str, capsys: pytest.CaptureFixture[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import warnings
@@ -321,15 +320,6 @@ def test_several_types_are_a_matrix() -> None:
     assert "| `exp` | elementwise | implemented | implemented |" in markdown
     assert "| `add` | elementwise | implemented (3 of 7 keep it) | dense |" in markdown
     assert len(reports) == 2
-
-
-def test_rich_shows_the_same_buckets(report: Any) -> None:
-    console = pytest.importorskip("rich.console")
-    written = io.StringIO()
-    console.Console(width=200, file=written).print(report)
-    text = written.getvalue()
-    assert "wrong gradient" in text
-    assert "tanh" in text
 
 
 @pytest.mark.parametrize(

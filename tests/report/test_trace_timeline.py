@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,7 +11,6 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.report import Timeline, Trace, TracedCall
-from tests.report.test_page import BROWSER
 from tests.report.test_trace_summary import call, traced
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -128,67 +125,6 @@ def test_an_inner_call_that_is_too_narrow_has_its_name_after_it() -> None:
     assert texts(traced(*crowded).timeline()).count("exp") == 1  # after the last of them alone there is room
 
 
-def data_of(timeline: Any) -> Any:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', timeline.to_html(), re.DOTALL)
-    assert found is not None
-    return json.loads(found[1])
-
-
-def test_the_page_has_every_call_with_what_is_known_of_it() -> None:
-    timeline = traced(*CALLS, call("<b>&", 0, 10, what="</script>")).timeline()
-    data = data_of(timeline)
-    assert [data["names"][row[0]] for row in data["calls"]] == ["softmax", "exp", "add", "<b>&"]
-    assert [row[1:4] for row in data["calls"]][:3] == [[0, 100_000, 0], [10_000, 40_000, 1], [100_000, 50_000, 0]]
-    assert "2.0 kB densified" in data["texts"][data["calls"][0][6]]
-    text = timeline.to_html()
-    assert "{{" not in text
-    assert not re.search(r"https?:|@import|url\(", text)
-    assert text.count("<script") == text.count("</script>") == 2
-
-
-def test_a_page_of_very_many_calls_says_how_many_it_leaves_out() -> None:
-    text = traced(*(call("exp", i, 1) for i in range(20_005))).timeline().to_html()
-    assert "5 later calls are not shown." in text
-    assert len(text) < 2_000_000
-
-
-PROBE = """
-<script>
-const out = {labels: +view.dataset.labelled};
-zoom(.02, data.calls[1][1] + 500); out.near = to - from; out.zoomed = +view.dataset.labelled;
-view.dispatchEvent(new KeyboardEvent("keydown", {key: "s", bubbles: true})); out.far = to - from > out.near;
-byId("all").click(); out.whole = to - from === end;
-byId("search").value = "exp"; byId("search").dispatchEvent(new Event("input")); out.count = byId("count").textContent;
-choose(1); out.details = byId("details").textContent.split("\\n")[1];
-out.overflow = document.documentElement.scrollWidth > innerWidth;
-document.title = JSON.stringify(out);
-</script>
-"""
-
-
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium")
-def test_the_page_zooms_and_searches_in_a_browser(tmp_path: Path) -> None:
-    calls = [call("softmax", 0, 100_000), call("exp", 10_000, 1000, 0), call("log", 50_000, 900, 0)]
-    path = tmp_path / "calls.html"
-    traced(*calls).timeline().save(path)
-    path.write_text(path.read_text(encoding="utf-8").replace("</body>", PROBE + "</body>"), encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    command = [str(BROWSER), *options, "--window-size=500,900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
-    title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
-    assert title is not None
-    assert json.loads(title[1]) == {
-        "labels": 1,
-        "near": 2000,
-        "zoomed": 2,
-        "far": True,
-        "whole": True,
-        "count": "1 calls, 1.0 µs of their own (1 %)",
-        "details": "exp(Tensor)",
-        "overflow": False,
-    }
-
-
 def test_calls_inside_of_very_many_others() -> None:
     calls = []
     for depth in range(60):
@@ -225,7 +161,7 @@ def test_it_is_saved_and_shown(tmp_path: Path) -> None:
     timeline.save(tmp_path / "calls.svg")
     assert (tmp_path / "calls.svg").read_text(encoding="utf-8") == timeline.svg == timeline._repr_svg_()
     assert repr(timeline) == "<Timeline: 3 calls, 150.0 µs>"
-    with pytest.raises(ValueError, match=r"cannot save as 'calls.png'; use a name that ends in .svg"):
+    with pytest.raises(ValueError, match=r"cannot save as 'calls.png'; use a name that ends in .svg$"):
         timeline.save(tmp_path / "calls.png")
     with pytest.raises(ValueError, match="width must be at least 200 pixels, found 10"):
         traced().timeline(width=10)

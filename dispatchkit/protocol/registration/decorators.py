@@ -519,13 +519,12 @@ def _make_rule(
     count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
     if not anywhere and not one_array and len(types) != count:
         raise RegistrationError(wrong_count(len(types), target, count))
-    fingerprint = target.parameters.fingerprint if isinstance(target, Overridable) else ""
     single: tuple[str, ...] = ()
     if isinstance(target, Kind) and not explicit:
         single = tuple(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
-    return Rule(target, types, anywhere, handler, takes, fingerprint, single=single)
+    return Rule(target, types, anywhere, handler, takes, single=single)
 
 
 def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:

@@ -7,7 +7,6 @@ near to the middle of its neighbours as the others of its layer let it be.
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,8 +108,7 @@ def _assign_layers(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[i
 
 
 def _order(graph: _Layered) -> None:
-    """Order each layer by the mean place of the neighbours, down and up again; the fewest crossings stay."""
-    best, fewest = [list(layer) for layer in graph.layers], _crossings(graph)
+    """Order each layer by the mean place of the neighbours, down and up again."""
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
         neighbours = graph.above if down else graph.below
@@ -120,27 +118,10 @@ def _order(graph: _Layered) -> None:
             means = {v: sum(places[n] for n in neighbours[v]) / len(neighbours[v]) for v in layer if neighbours[v]}
             moving = iter(sorted(means, key=means.__getitem__))
             layer[:] = [next(moving) if v in means else v for v in layer]
-        crossings = _crossings(graph)
-        if crossings < fewest:
-            best, fewest = [list(layer) for layer in graph.layers], crossings
-    graph.layers[:] = best
 
 
 def _places(graph: _Layered) -> dict[int, int]:
     return {v: place for layer in graph.layers for place, v in enumerate(layer)}
-
-
-def _crossings(graph: _Layered) -> int:
-    """Return how many pairs of arrows cross."""
-    count, places = 0, _places(graph)
-    for layer in graph.layers:
-        ends: list[int] = []
-        for v in layer:
-            targets = sorted(places[n] for n in graph.below[v])
-            count += sum(len(ends) - bisect_right(ends, end) for end in targets)
-            for end in targets:
-                insort(ends, end)
-    return count
 
 
 def _across(graph: _Layered) -> list[float]:

@@ -1,4 +1,4 @@
-"""Traced calls over time: a picture, a page that zooms, and a file for Perfetto."""
+"""Traced calls over time: a picture, and a file for Perfetto, which zooms and searches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from dispatchkit.report.documents import (
     css_class,
-    filled_page,
     format_time,
     resource,
     save_as,
@@ -84,8 +83,6 @@ CHARACTER = 6.75
 # Calls that are narrower are drawn in one box with their neighbours, as long as that is not wider than the other.
 NARROW, WIDE = 2.0, 90.0
 DEEPEST = 40
-# Calls that a page holds, the first ones.
-ON_PAGE = 20_000
 
 
 @dataclass(slots=True)
@@ -154,50 +151,14 @@ class Timeline:
     def _x(self, time: int) -> float:
         return MARGIN + (time - self._from) * self._scale
 
-    def to_html(self) -> str:
-        """Return one HTML page that needs nothing else: it zooms, searches, and shows what is known of each call."""
-        calls, dropped = self._calls[:ON_PAGE], len(self._calls) - ON_PAGE
-        names: dict[str, int] = {}
-        lanes: dict[Lane, int] = {}
-        texts: dict[str, int] = {}
-        hows = [how for how in HOWS if any((call.how or "plain") == how for call in calls)]
-        rows = [
-            [
-                names.setdefault(call.name, len(names)),
-                call.start - self._from,
-                call.duration,
-                call.depth,
-                lanes.setdefault(call.lane, len(lanes)),
-                hows.index(call.how or "plain"),
-                texts.setdefault(_details(call), len(texts)),
-                int(bool(call.error)),
-                call.self_time,
-            ]
-            for call in calls
-        ]
-        data = {
-            "names": list(names),
-            "lanes": [lane_text(lane) for lane in lanes],
-            "hows": [[how, css_class(how)] for how in hows],
-            "texts": list(texts),
-            "calls": rows,
-        }
-        chips = "".join(
-            f'<li class="chip"><i class="{css_class(how)}" aria-hidden="true"></i>{escape(f"{how}: {HOWS[how]}")}</li>'
-            for how in hows
-        )
-        note = f"{dropped:,} later calls are not shown." if dropped > 0 else "All calls are shown."
-        title = f"{len(calls):,} call{'' if len(calls) == 1 else 's'}"
-        return filled_page("dispatchkit.report.record", {"title": title, "note": note, "chips": chips}, data, hows)
-
     def save(self, path: str | Path) -> None:
-        """Write the picture or the page to a file.
+        """Write the picture to a file.
 
         Raises
         ------
-        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
+        ValueError : if its name does not end in ``.svg``
         """
-        save_as("timeline", path, {".svg": lambda: self.svg, ".html": self.to_html})
+        save_as("timeline", path, {".svg": lambda: self.svg})
 
     def _repr_svg_(self) -> str:
         return self.svg
