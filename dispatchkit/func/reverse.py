@@ -13,7 +13,6 @@ from typing import Any
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
-from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
@@ -30,7 +29,7 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import differentiated, reachable, sweep
-from dispatchkit.tensor.gradients import plain
+from dispatchkit.tensor.gradients import gradient_for, plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
@@ -203,16 +202,7 @@ class Recording:
         grads = sweep(
             roots, plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
         )
-        return [None if (g := grads.get(x._node)) is None else _of_class(g if live else plain(g), x) for x in inputs]
-
-
-def _of_class(g: Any, x: Any) -> Any:
-    """Return the gradient of an instance of a subclass as an instance of it."""
-    if type(g) is type(x) or type(g) is not tensor_namespace.Tensor:
-        return g
-    gradient = wrap_array(type(x), g.array, vertex_of(g))
-    gradient.__tensor_finalize__(None, (x,))
-    return gradient
+        return [None if (g := grads.get(x._node)) is None else gradient_for(x, g if live else plain(g)) for x in inputs]
 
 
 def _as_leaf(x: Any) -> Any:

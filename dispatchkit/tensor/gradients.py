@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.variables import is_floating, variables_in, variables_of
 from dispatchkit.declare.wrapping import make_leaf, wrap_array
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, GradientWarning
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
@@ -33,6 +33,9 @@ from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import map_leaves
 from dispatchkit.wording import class_name
+
+# Modules that read every attribute, by which no program asks for a gradient.
+INSPECTORS = frozenset({"IPython", "_pydevd_bundle", "inspect", "jedi", "rlcompleter"})
 
 
 class ByFields:
@@ -160,6 +163,7 @@ class GradientMethods(Storage):
     """What a tensor knows of gradients."""
 
     __slots__ = ()
+    __dispatch_results__: ClassVar[type[Any] | None]
 
     @property
     def requires_grad(self) -> bool:
@@ -210,11 +214,18 @@ class GradientMethods(Storage):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that backward passes have accumulated, None before the first."""
+        """The gradient that backward passes have accumulated, None before the first; a subclass has it of its type."""
         gradient: Tensor | None = gradient_of(self)
+        if gradient is not None and type(gradient) not in (type(self), self.__dispatch_results__):
+            typed: Tensor = gradient_for(self, gradient)
+            if typed is not gradient:
+                keep_gradient(self, typed)  # so that it is the same at the next look
+            return typed
         if gradient is None and self._node is not None and not self._node.is_leaf and not self.retains_grad:
             text = "grad is None: a tensor that is no leaf keeps no gradient; call retain_grad() before backward()"
-            warn_at(caller_frame(), text, UserWarning)
+            frame = caller_frame()
+            if frame.f_globals.get("__name__", "").partition(".")[0] not in INSPECTORS:
+                warn_at(frame, text, GradientWarning)
         return gradient
 
     @grad.setter
@@ -263,8 +274,16 @@ class GradientMethods(Storage):
         Raises
         ------
         AutogradError : if no gradient flows to the tensor
+
+        Notes
+        -----
+        The hook of a subclass is given a gradient of its type, with the attributes that the tensor has now.
         """
-        return RemovableHandle(_extras_for_hook(self, "register_hook").hooks, hook)
+        hooks = _extras_for_hook(self, "register_hook").hooks
+        if tensor_protocol.types.results_of(type(self)) is tensor_namespace.Tensor:
+            return RemovableHandle(hooks, hook)
+        model = self.detach()  # the hooks of a leaf must not keep it alive
+        return RemovableHandle(hooks, lambda g: hook(gradient_for(model, g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
@@ -395,6 +414,17 @@ def gradient_of(tensor: Storage) -> Any:
     return None if node.extras is None else node.extras.grad
 
 
+def gradient_for(tensor: Any, gradient: Any) -> Any:
+    """Return a plain gradient in the type of results of the tensor that it belongs to, with its attributes."""
+    cls = tensor_protocol.types.results_of(type(tensor))
+    if cls is type(gradient) or type(gradient) is not tensor_namespace.Tensor:
+        return gradient
+    typed = wrap_array(cls, gradient.array, vertex_of(gradient))
+    share_memory(typed, gradient)
+    typed.__tensor_finalize__(None, (tensor,))
+    return typed
+
+
 def keep_gradient(tensor: Any, value: Any) -> None:
     """Make a tensor of the same shape, or None, the gradient of a tensor."""
     node = tensor._node
@@ -451,7 +481,11 @@ def run_backward(
             return run_backward(outputs, gradients, retain_graph, create_graph, inputs, accumulate=accumulate)
     keep = create_graph if retain_graph is None else retain_graph
     grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=create_graph, accumulate=accumulate)
-    return [None if (g := grads.get(v)) is None else g if create_graph else plain(g) for v in targets or ()]
+    gradients_found = [grads.get(vertex) for vertex in targets or ()]
+    return [
+        None if g is None else gradient_for(tensor, g if create_graph else plain(g))
+        for tensor, g in zip(inputs or (), gradients_found, strict=True)
+    ]
 
 
 def plain(array: Any) -> Any:

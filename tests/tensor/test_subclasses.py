@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -225,3 +227,76 @@ def test_the_gradient_of_a_subclass_has_the_leafs_shape() -> None:
     (x * 2).sum().backward()
     assert x.grad is not None
     assert x.grad.shape == (1, 2)
+
+
+def test_the_gradient_of_a_subclass_has_its_type_and_attributes() -> None:
+    x = named([1.0, 2.0], unit="m")
+    x.requires_grad = True
+    y = x * x
+    y.retain_grad()
+    y.sum().backward()
+    x_grad, y_grad = x.grad, y.grad
+    assert type(x_grad) is Named
+    assert type(y_grad) is Named
+    assert x_grad.unit == "m"  # type: ignore[attr-defined]
+    assert x.grad is x_grad
+    assert x_grad.tolist() == [2.0, 4.0]
+    x.sum().backward()
+    assert type(x.grad) is Named
+    assert x.grad.tolist() == [3.0, 5.0]
+
+
+def test_what_changes_the_gradient_of_a_subclass_is_seen() -> None:
+    x = Named([1.0, 2.0], requires_grad=True)
+    x.sum().backward()
+    assert x.grad is not None
+    x.grad *= 3
+    x.sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+    x.grad = None
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_hooks_of_a_subclass_are_given_its_type(create_graph: bool) -> None:
+    x = named([1.0, 2.0], unit="m")
+    x.requires_grad = True
+    y = x * x
+    seen: list[Any] = []
+    x.register_hook(seen.append)
+    y.register_hook(lambda g: g * 2)
+    y.register_hook(seen.append)
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad))
+    y.sum().backward(create_graph=create_graph)
+    assert [(type(g), g.unit) for g in seen] == [(Named, "m")] * 3
+    assert [g.tolist() for g in seen] == [[2.0, 2.0], [4.0, 8.0], [4.0, 8.0]]
+    assert [g.requires_grad for g in seen] == [False, *[create_graph] * 2]
+
+
+def test_gradients_of_a_subclass_can_be_differentiated() -> None:
+    x = Named([1.0, 2.0], requires_grad=True)
+    (g,) = dk.autograd.grad((x**3).sum(), x, create_graph=True)
+    (second,) = dk.autograd.grad(g.sum(), x)
+    assert (type(g), type(second)) == (Named, Named)
+    assert second.tolist() == [6.0, 12.0]
+    (x**3).sum().backward(create_graph=True)
+    assert x.grad is not None
+    x.grad.sum().backward(inputs=x)
+    assert x.grad.tolist() == [3.0 + 6.0, 12.0 + 12.0]
+
+
+def test_a_hook_does_not_keep_a_subclass_alive() -> None:
+    x = Named([1.0], requires_grad=True)
+    x.register_hook(lambda g: None)
+    gone = weakref.ref(x)
+    del x
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_class_with_results_of_another_has_gradients_of_that() -> None:
+    weight = dk.nn.Parameter(dk.ones(2))
+    seen: list[Any] = []
+    weight.register_hook(seen.append)
+    (weight * 2).sum().backward()
+    assert [type(weight.grad), *map(type, seen)] == [dk.Tensor] * 2
