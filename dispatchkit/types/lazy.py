@@ -16,9 +16,8 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.levels import open_arguments
-from dispatchkit.types.rules import is_plain
+from dispatchkit.types.rules import implements, is_plain
 
-implements = tensor_protocol.implements
 # Elements that are computed at a time: the operands and results of a chain stay in the processor's cache.
 BLOCK = 32768
 # Smaller arrays are computed at once: recording takes as long as it saves.

@@ -16,7 +16,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
-from dispatchkit.types.rules import bind_rule, is_plain
+from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
@@ -153,10 +153,6 @@ def neutral(op: Any, x: MaskedTensor) -> Any:
     return 1 if op in (ops.prod, ops.all, ops.cumulative_prod) else 0
 
 
-implements = tensor_protocol.implements
-_function: Any
-
-
 @implements(kinds.creation, MaskedTensor)
 @implements(kinds.elementwise, MaskedTensor)
 def elementwise_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -242,7 +238,7 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return map_results(result, lambda data: MaskedTensor(data, ~next(valid) if adds else next(valid)))
 
 
-implements(linalg.diagonal, MaskedTensor)(bind_rule(linalg.diagonal, move_masked))
+implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
 
 
 @implements(ops.setitem, MaskedTensor)
@@ -271,16 +267,13 @@ def sort_masked(x: MaskedTensor, /, *, axis: int = -1, descending: bool = False,
     return ops.take_along_axis(x, order, axis=axis)
 
 
+@implements_each((ops.cumulative_sum, ops.cumulative_prod), MaskedTensor)
 def accumulate_masked(
     op: Any, x: MaskedTensor, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     if include_initial:
         return decline("the initial element has no place in the mask")
     return MaskedTensor(op(with_value(x, neutral(op, x)), axis=axis, dtype=dtype), ops.clone(x.valid))
-
-
-for _function in (ops.cumulative_sum, ops.cumulative_prod):
-    implements(_function, MaskedTensor)(bind_rule(_function, accumulate_masked))
 
 
 @implements(ops.diff, MaskedTensor)
@@ -293,12 +286,9 @@ def diff_masked(x: MaskedTensor, /, n: int = 1, *, axis: int = -1) -> MaskedTens
     return diff_masked(step, n - 1, axis=axis)
 
 
+@implements_each((ops.softmax, ops.log_softmax), MaskedTensor)
 def softmax_masked(op: Any, x: MaskedTensor, /, *, axis: Any = -1) -> MaskedTensor:
     return MaskedTensor(op(_lowest(x), axis=axis), ops.clone(x.valid))
-
-
-for _function in (ops.softmax, ops.log_softmax):
-    implements(_function, MaskedTensor)(bind_rule(_function, softmax_masked))
 
 
 @implements(ops.logsumexp, MaskedTensor)
@@ -313,6 +303,7 @@ def _lowest(x: MaskedTensor) -> Any:
     return with_value(x, ops.finfo(x.dtype).min)
 
 
+@implements_each((ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero), MaskedTensor)
 def reduce_masked(
     op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, **kwargs: Any
 ) -> MaskedTensor:
@@ -322,10 +313,6 @@ def reduce_masked(
     if not (is_plain(left) and left.array.all()):
         result = ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device))
     return MaskedTensor(result, left)
-
-
-for _function in (ops.sum, ops.prod, ops.max, ops.min, ops.all, ops.any, ops.count_nonzero):
-    implements(_function, MaskedTensor)(bind_rule(_function, reduce_masked))
 
 
 def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
@@ -397,6 +384,7 @@ def trace_masked(x: MaskedTensor, /, *, offset: int = 0, dtype: Any = None) -> A
     return ops.sum(linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
 
 
+@implements_each((ops.argmax, ops.argmin), MaskedTensor)
 def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     if not holds(ops.any(x.valid, axis=axis), traced=True):
         raise ValueError(f"{op.__name__}: every element is missing, so there is no place to give")
@@ -409,10 +397,6 @@ def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: boo
     if axis is None:
         return ops.reshape(place, (1,) * x.ndim if keepdims else ())
     return place if keepdims else ops.squeeze(place, axis=axis)
-
-
-for _function in (ops.argmax, ops.argmin):
-    implements(_function, MaskedTensor)(bind_rule(_function, place_masked))
 
 
 @implements(ops.average, MaskedTensor)

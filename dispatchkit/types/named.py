@@ -11,11 +11,9 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.rules import bind_rule
+from dispatchkit.types.rules import implements, implements_each
 
 Names = tuple[str, ...]
-implements = tensor_protocol.implements
-_function: Any
 
 
 @tensor_protocol.array_type(fallback=fallback.refuse, priority=level("names"), fields=("data", "names"))
@@ -169,7 +167,7 @@ def align(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _with_names(op(*args, **kwargs), names)
 
 
-implements(ops.where, NamedTensor)(bind_rule(ops.where, align))
+implements_each((ops.where,), NamedTensor)(align)
 
 
 def _data(value: Any) -> Any:
@@ -248,6 +246,7 @@ SAME_AXES = (
 )
 
 
+@implements_each(SAME_AXES, NamedTensor)
 @implements(kinds.creation, NamedTensor)
 @implements(kinds.conversion, NamedTensor)
 @implements(kinds.fft, NamedTensor)
@@ -259,22 +258,15 @@ def keep_axes(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _with_names(result, x.names) if len(result.shape) == len(x.names) else decline("the result has other axes")
 
 
-for _function in SAME_AXES:
-    implements(_function, NamedTensor)(bind_rule(_function, keep_axes))
-
-
 @implements(ops.permute_dims)
 def permute_named(x: NamedTensor, /, axes: Any) -> Any:
     axes = places(ops.permute_dims, x, tuple(axes))
     return _with_names(ops.permute_dims(x.data, axes), tuple(x.names[i] for i in axes))
 
 
+@implements_each((ops.t, ops.matrix_transpose, linalg.inv), NamedTensor)
 def transpose_named(op: Any, x: NamedTensor, /) -> Any:
     return _with_names(op(x.data), (*x.names[:-2], *x.names[:-3:-1]))
-
-
-for _function in (ops.t, ops.matrix_transpose, linalg.inv):
-    implements(_function, NamedTensor)(bind_rule(_function, transpose_named))
 
 
 @implements(ops.squeeze)
@@ -378,7 +370,7 @@ def det_named(x: NamedTensor, /) -> Any:
     return _with_names(linalg.det(x.data), x.names[:-2])
 
 
-implements(linalg.vector_norm, NamedTensor)(bind_rule(linalg.vector_norm, reduce_named))
+implements_each((linalg.vector_norm,), NamedTensor)(reduce_named)
 
 
 @implements(kinds.all, NamedTensor)

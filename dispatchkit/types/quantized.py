@@ -11,9 +11,8 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, in_either_order
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, in_either_order
 
-implements = tensor_protocol.implements
 LARGEST = 127
 # Elements that are dequantised at a time in a product: they stay in the processor's cache.
 BLOCK = 65536

@@ -5,7 +5,7 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable
 from functools import partial, update_wrapper
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
+F = TypeVar("F", bound=Callable[..., Any])
 Number = int | float | complex
 ORDER_MATTERS = "with inf or nan the order of the products matters"
 # Elementwise functions of numbers that map 0 to 0.
@@ -23,6 +24,7 @@ ZERO_PRESERVING = (
 )
 
 
+implements = tensor_protocol.implements
 # By another name: mypy's plugin takes a call of `implements` whose types it does not know for a rule of all types.
 enter = tensor_protocol.implements
 
@@ -32,6 +34,17 @@ def bind_rule(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     handler = partial(rule, function)
     handler.__dict__["__qualname__"] = f"{rule.__qualname__}[{function.__name__}]"
     return handler
+
+
+def implements_each(functions: tuple[Any, ...], *types: type) -> Callable[[F], F]:
+    """Return a decorator that registers a rule for each of several functions, which it receives first."""
+
+    def register(rule: F) -> F:
+        for function in functions:
+            enter(function, *types)(bind_rule(function, rule))
+        return rule
+
+    return register
 
 
 def in_either_order(operation: Any, *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -18,8 +18,9 @@ from dispatchkit.types.rules import (
     Number,
     all_finite,
     axes_of,
-    bind_rule,
     check_product,
+    implements,
+    implements_each,
     in_either_order,
     is_plain,
     promote,
@@ -185,9 +186,6 @@ class SparseTensor(ArrayMethods):
 
     def __repr__(self) -> str:
         return f"SparseTensor({self.extra_repr()}, dtype={self.dtype}, format='{self.format}')"
-
-
-implements = tensor_protocol.implements
 
 
 # Products.
@@ -384,12 +382,9 @@ def subtract_tensor_from_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any
     return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
 
 
+@implements_each((*ZERO_PRESERVING, ops.negative, ops.positive), SparseTensor)
 def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
     return SparseTensor(function(x.values), x.pattern)
-
-
-for _function in (*ZERO_PRESERVING, ops.negative, ops.positive):
-    implements(_function, SparseTensor)(bind_rule(_function, map_sparse))
 
 
 # Reductions.

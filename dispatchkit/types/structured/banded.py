@@ -13,7 +13,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, check_product
+from dispatchkit.types.rules import all_finite, check_product, implements
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -24,8 +24,6 @@ from dispatchkit.types.structured.base import (
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.systems import log_determinant, scipy_linalg, solution
-
-implements = tensor_protocol.implements
 
 
 @tensor_protocol.array_type(fields=("bands", "lower", "upper"))

@@ -14,7 +14,16 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
-from dispatchkit.types.rules import ZERO_PRESERVING, Number, all_finite, bind_rule, enter, in_either_order, promote
+from dispatchkit.types.rules import (
+    ZERO_PRESERVING,
+    Number,
+    all_finite,
+    enter,
+    implements,
+    implements_each,
+    in_either_order,
+    promote,
+)
 
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
@@ -315,9 +324,6 @@ def det_by_logarithm(slogdet: Callable[..., Any], x: StructuredTensor, /) -> Any
     return result if result is NotImplemented else result.sign * ops.exp(result.logabsdet)
 
 
-implements = tensor_protocol.implements
-
-
 def subtract_structured(x1: Any, x2: Any, /) -> Any:
     """Return the difference of two operands as the sum of one and the negative of the other, in one dtype."""
     dtype = np.result_type(x1.dtype, x2.dtype)
@@ -402,12 +408,9 @@ ZERO_PRESERVING_PAIRS = (
 )
 
 
+@implements_each((*ZERO_PRESERVING, ops.cbrt, ops.relu, special.erf, ops.isnan, ops.isinf), StructuredTensor)
 def map_structured(function: Any, x: StructuredTensor, /) -> Any:
     return x.map_elements(function)
-
-
-for _function in (*ZERO_PRESERVING, ops.cbrt, ops.relu, special.erf, ops.isnan, ops.isinf):
-    implements(_function, StructuredTensor)(bind_rule(_function, map_structured))
 
 
 @implements(ops.pow)
@@ -419,8 +422,7 @@ def pow_structured(x1: StructuredTensor, x2: Number, /) -> Any:
 
 def implement_pairs(cls: type[StructuredTensor]) -> None:
     """Register the elementwise functions of two matrices of a structure that defines `zip_elements`."""
-    for function in ZERO_PRESERVING_PAIRS:
-        implements(function, cls, cls)(bind_rule(function, zip_pair))
+    implements_each(ZERO_PRESERVING_PAIRS, cls, cls)(zip_pair)
 
 
 def zip_pair(function: Any, x1: StructuredTensor, x2: StructuredTensor, /) -> Any:

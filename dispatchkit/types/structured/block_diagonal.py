@@ -13,13 +13,10 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import bind_rule, check_product
+from dispatchkit.types.rules import check_product, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
-
-implements = tensor_protocol.implements
-_function: Any
 
 
 @tensor_protocol.array_type(fields=("blocks",))
@@ -145,6 +142,8 @@ class BlockDiagonalTensor(StructuredTensor):
 implement_pairs(BlockDiagonalTensor)
 
 
+@implements_each((ops.add, ops.subtract, ops.matmul), BlockDiagonalTensor, DiagonalTensor)
+@implements_each((ops.add, ops.subtract, ops.matmul), DiagonalTensor, BlockDiagonalTensor)
 def of_blocks_and_diagonal(function: Any, x1: Any, x2: Any, /) -> Any:
     """Return a function of a block diagonal and a diagonal matrix, which is split into parts of the blocks' sizes."""
     if x1.shape[-1] != x2.shape[-1]:
@@ -155,11 +154,6 @@ def of_blocks_and_diagonal(function: Any, x1: Any, x2: Any, /) -> Any:
         for x in (x1, x2)
     )
     return BlockDiagonalTensor([function(*pair) for pair in zip(left, right, strict=True)])
-
-
-for _function in (ops.add, ops.subtract, ops.matmul):
-    implements(_function, BlockDiagonalTensor, DiagonalTensor)(bind_rule(_function, of_blocks_and_diagonal))
-    implements(_function, DiagonalTensor, BlockDiagonalTensor)(bind_rule(_function, of_blocks_and_diagonal))
 
 
 @implements(ops.matmul)
@@ -197,15 +191,12 @@ def slogdet_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
     return linalg.SlogdetResult(math.prod(signs[1:], start=signs[0]), sum(logarithms[1:], logarithms[0]))
 
 
+@implements_each((linalg.eigvalsh, linalg.svdvals), BlockDiagonalTensor)
 def values_of_block_diagonal(function: Any, x: BlockDiagonalTensor, /) -> Any:
     """Return what there is one of for each row, such as eigenvalues, in order over all blocks."""
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
     return ops.sort(_along(x, list(map(function, x.blocks))), axis=-1, descending=function is linalg.svdvals)
-
-
-for _function in (linalg.eigvalsh, linalg.svdvals):
-    implements(_function, BlockDiagonalTensor)(bind_rule(_function, values_of_block_diagonal))
 
 
 @implements(linalg.eigh)

@@ -7,7 +7,6 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import fft, linalg, ops
 from dispatchkit.declare.wrapping import holds
@@ -16,10 +15,9 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import Number, all_finite, bind_rule, promote
+from dispatchkit.types.rules import Number, all_finite, implements, implements_each, promote
 from dispatchkit.types.structured.base import StructuredTensor, floating, full_tensor
 
-implements = tensor_protocol.implements
 SPREAD = "a Fourier transform spreads inf and nan over all elements"
 
 
@@ -84,22 +82,22 @@ class CirculantTensor(StructuredTensor):
         """
         return _from_spectrum(self, function(self.spectrum))
 
-    @override
     def map_linear(self, function: Callable[[Any], Any]) -> CirculantTensor:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
         return CirculantTensor(function(self.column))
 
     map_batch = map_linear
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         return self.column[..., (rows - columns) % self.column.shape[-1]]
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         return convolve_columns(self, columns, self.column, self.column.shape[-1])
 
-    @override
     def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         return linalg.inv(CirculantTensor(promote(self.column, columns.dtype))).times(columns)
 
     def __repr__(self) -> str:
@@ -170,7 +168,7 @@ def fit_elementwise(values: Sequence[Any], structure: Any) -> bool:
     )
 
 
-implements(ops.add, CirculantTensor, CirculantTensor)(bind_rule(ops.add, elementwise_circulant))
+implements_each((ops.add,), CirculantTensor, CirculantTensor)(elementwise_circulant)
 
 
 # Products and linear algebra.

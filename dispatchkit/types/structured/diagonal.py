@@ -12,7 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import axes_of, bind_rule, check_product
+from dispatchkit.types.rules import axes_of, check_product, implements, implements_each
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -23,8 +23,6 @@ from dispatchkit.types.structured.base import (
     same_size,
     slogdet_of_diagonal,
 )
-
-implements = tensor_protocol.implements
 
 
 @tensor_protocol.array_type(fields=("values",))
@@ -306,14 +304,11 @@ def diagonal_of_scalar(x: ScalarTensor) -> DiagonalTensor:
 # True it has structure only if the diagonal gives True as well.
 
 
+@implements_each((ops.less_equal, ops.greater_equal, ops.equal), ScalarTensor, ScalarTensor)
 def compare_scalar_tensors(function: Any, x1: ScalarTensor, x2: ScalarTensor, /) -> Any:
     if not same_size(function.__name__, x1, x2) or not holds(function(x1.value, x2.value)):
         return decline("the result is True off the diagonal alone")
     return ops.broadcast_to(ops.ones((), dtype=np.bool_), x1.shape)
-
-
-for _function in (ops.less_equal, ops.greater_equal, ops.equal):
-    implements(_function, ScalarTensor, ScalarTensor)(bind_rule(_function, compare_scalar_tensors))
 
 
 # Products.

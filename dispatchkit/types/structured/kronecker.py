@@ -8,7 +8,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
@@ -16,12 +15,10 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, bind_rule
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.permutation import PermutationTensor
-
-implements = tensor_protocol.implements
 
 
 @tensor_protocol.array_type(fields=("factors",))
@@ -84,8 +81,8 @@ class KroneckerTensor(StructuredTensor):
         places = None if all_finite(dense) else self.places()
         return dense if places is None else ops.where(places, dense, 0)
 
-    @override
     def places(self) -> Tensor | None:
+        """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
         of_factors = [f.places() if isinstance(f, StructuredTensor) else None for f in self.factors]
         like = next((places for places in of_factors if places is not None), None)
         if like is None:
@@ -93,12 +90,12 @@ class KroneckerTensor(StructuredTensor):
         everywhere = (ops.ones(f.shape[-2:], dtype=np.bool_).to(like=like) for f in self.factors)
         return reduce(_kron, (full if p is None else p for full, p in zip(everywhere, of_factors, strict=True)))
 
-    @override
     def map_linear(self, function: Callable[[Any], Any]) -> KroneckerTensor:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
         return KroneckerTensor(function(self.factors[0]), *self.factors[1:])
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         elements: Any = 1
         indices = []
         for f in reversed(self.factors):
@@ -112,14 +109,14 @@ class KroneckerTensor(StructuredTensor):
             elements = elements if places is None else ops.where(places[index], elements, 0)
         return elements
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         if not is_finite(self, columns):
             return product_of_elements(self.to_dense(), self.places(), columns)
         return _one_by_one(self.factors, columns, ops.matmul)
 
-    @override
     def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         if not _square(self):
             return decline("some factor is not square")
         if not is_finite(self, columns):
@@ -198,6 +195,7 @@ def _alike(x1: KroneckerTensor, x2: KroneckerTensor, inner: bool = False) -> boo
     return all(a.shape[-1] == b.shape[-2] if inner else a.shape[-2:] == b.shape[-2:] for a, b in pairs)
 
 
+@implements_each((ops.abs, ops.conj, ops.matrix_transpose), KroneckerTensor)
 def each_factor(function: Callable[..., Any], *products: KroneckerTensor) -> KroneckerTensor:
     """Return the product of what a function gives for each factor."""
     return KroneckerTensor(*(function(*f) for f in zip(*(x.factors for x in products), strict=True)))
@@ -225,10 +223,6 @@ def multiply_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     return each_factor(ops.multiply, x1, x2)
 
 
-for _function in (ops.abs, ops.conj, ops.matrix_transpose):
-    implements(_function, KroneckerTensor)(bind_rule(_function, each_factor))
-
-
 @implements(ops.matmul)
 def matmul_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     if not _alike(x1, x2, inner=True) or not is_finite(x1) or not is_finite(x2):
@@ -236,16 +230,13 @@ def matmul_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     return each_factor(ops.matmul, x1, x2)
 
 
+@implements_each((ops.sum, ops.mean), KroneckerTensor)
 def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     axes = tuple(axes_of(function.__name__, x, axis))
     if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
         return decline("sums of a batch, or with inf or nan")
     result = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
     return result if keepdims else ops.squeeze(result, axis=axes)
-
-
-for _function in (ops.sum, ops.mean):
-    implements(_function, KroneckerTensor)(bind_rule(_function, reduce_kronecker))
 
 
 # Linear algebra.

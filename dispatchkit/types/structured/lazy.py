@@ -15,7 +15,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, check_product
+from dispatchkit.types.rules import all_finite, check_product, implements
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
     StructuredTensor,
@@ -27,7 +27,6 @@ from dispatchkit.types.structured.base import (
 )
 from dispatchkit.types.structured.diagonal import ScalarTensor
 
-implements = tensor_protocol.implements
 WRAPPING = "sums and products of integers may wrap around"
 
 

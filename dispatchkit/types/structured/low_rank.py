@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
@@ -92,28 +91,28 @@ class LowRankTensor(StructuredTensor):
         dense: Tensor = ops.matmul(self.left, self.right)
         return dense
 
-    @override
     def map_linear(self, function: Callable[[Any], Any]) -> LowRankTensor:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
         return LowRankTensor(function(self.left), self.right)
 
-    @override
     def map_batch(self, function: Callable[[Any], Any]) -> LowRankTensor:
+        """Return the structure with a function of the axes of the batch applied, such as an index."""
         return LowRankTensor(*(function(factor) for factor in _in_one_batch(self.left, self.right)))
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         return _each_by_its_own(self.left[..., rows, :], ops.matrix_transpose(self.right)[..., columns, :])
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         return _finite(ops.matmul(self.left, ops.matmul(self.right, columns)))
 
-    @override
     def times_from_left(self, rows: Tensor) -> Any:
+        """Return the product of a tensor of shape (..., K, M) with the matrix."""
         return _finite(ops.matmul(ops.matmul(rows, self.left), self.right))
 
-    @override
     def principal(self, start: int, stop: int) -> LowRankTensor:
+        """Return the square submatrix of the rows and columns `start` to `stop`."""
         return LowRankTensor(self.left[..., start:stop, :], self.right[..., start:stop])
 
     def __repr__(self) -> str:
@@ -265,28 +264,28 @@ class LowRankUpdateTensor(StructuredTensor):
         dense: Tensor = self.base.to_dense() + self.update.to_dense()
         return dense
 
-    @override
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
         base = self.base.map_linear(function)
         return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.map_linear(function))
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         base = self.base.elements_at(rows, columns)
         return base if base is NotImplemented else base + self.update.elements_at(rows, columns)
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         update = self.update.times(columns)
         return update if update is NotImplemented else ops.matmul(self.base, columns) + update
 
-    @override
     def times_from_left(self, rows: Tensor) -> Any:
+        """Return the product of a tensor of shape (..., K, M) with the matrix."""
         update = self.update.times_from_left(rows)
         return update if update is NotImplemented else ops.matmul(rows, self.base) + update
 
-    @override
     def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         low = self.update
         spread = _spread(self) if all_finite(columns) else decline(ORDER_MATTERS)
         if spread is NotImplemented:
@@ -306,8 +305,8 @@ class LowRankUpdateTensor(StructuredTensor):
             return decline("the capacity matrix has no inverse")
         return solution if _is_stable(self, solution, columns, 2 / 3) else decline("the formula cancels")
 
-    @override
     def principal(self, start: int, stop: int) -> Any:
+        """Return the square submatrix of the rows and columns `start` to `stop`."""
         base = self.base.principal(start, stop)
         return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.principal(start, stop))
 

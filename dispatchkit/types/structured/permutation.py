@@ -12,12 +12,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import Number, bind_rule, check_product, promote
+from dispatchkit.types.rules import Number, check_product, implements, implements_each, promote
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
-
-implements = tensor_protocol.implements
 
 
 @tensor_protocol.array_type(fields=("permutation", "dtype"))
@@ -134,12 +132,9 @@ ONE_PRESERVING = (
 )
 
 
+@implements_each(ONE_PRESERVING, PermutationTensor)
 def map_permutation(function: Any, x: PermutationTensor, /) -> PermutationTensor:
     return _permutation(x.permutation, function(ops.ones((), dtype=x.dtype)).dtype)
-
-
-for _function in ONE_PRESERVING:
-    implements(_function, PermutationTensor)(bind_rule(_function, map_permutation))
 
 
 @implements(ops.pow)

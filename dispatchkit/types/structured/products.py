@@ -12,17 +12,13 @@ from dispatchkit import autograd, linalg, ops, random
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.chain import decline
-from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.random import Generator
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, promote
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor
-
-implements = tensor_protocol.implements
-
 
 # Products and systems.
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import autograd, func, linalg, ops
 from dispatchkit.declare.wrapping import holds
@@ -14,7 +13,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, bind_rule, in_either_order
+from dispatchkit.types.rules import all_finite, bind_rule, implements, in_either_order
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     det_by_logarithm,
@@ -26,7 +25,6 @@ from dispatchkit.types.structured.diagonal import ScalarTensor
 from dispatchkit.types.structured.kronecker import KroneckerTensor, is_finite, is_hermitian, plain, products_of
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 
-implements = tensor_protocol.implements
 ORDER = 2  # to which derivatives of determinants are computed
 
 
@@ -89,27 +87,27 @@ class ShiftedKroneckerTensor(StructuredTensor):
         dense: Tensor = self.product.to_dense() + self._diagonal
         return dense
 
-    @override
     def map_linear(self, function: Callable[[Any], Any]) -> ShiftedKroneckerTensor:
+        """Return the structure with a linear function, such as scaling, applied to the elements."""
         return ShiftedKroneckerTensor(self.product.map_linear(function), function(self.shift))
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         return self.product.elements_at(rows, columns) + ops.where(rows == columns, self.shift, 0)
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         if not all_finite(columns):
             return product_of_elements(self.to_dense(), self.places(), columns)
         return self.product.times(columns) + self.shift * columns
 
-    @override
     def places(self) -> Tensor | None:
+        """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
         places, diagonal = self.product.places(), self._diagonal.places()
         return None if places is None or diagonal is None else ops.logical_or(places, diagonal.to(like=places))
 
-    @override
     def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         if not _by_eigenvectors(self) or not is_finite(self.product, columns):
             return decline("some factor is not symmetric, or there are inf or nan")
         vectors, values = _eigen(self)

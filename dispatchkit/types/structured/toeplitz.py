@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit import fft, linalg, ops
 from dispatchkit.protocol.chain import decline
@@ -15,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bind_rule, enter, in_either_order
+from dispatchkit.types.rules import bind_rule, enter, implements, in_either_order
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -205,9 +204,6 @@ def log_determinant_of(column: Any, row: Any) -> tuple[float, float]:
     return float(sign), float(logarithm)
 
 
-implements = tensor_protocol.implements
-
-
 @tensor_protocol.array_type(fields=("column", "row"))
 class ToeplitzTensor(StructuredTensor):
     """The M×N matrix with elements ``column[i - j]`` on and below the diagonal, and ``row[j - i]`` above it.
@@ -295,20 +291,20 @@ class ToeplitzTensor(StructuredTensor):
         row = function(*(x.first_row[..., 1:] for x in matrices))
         return ToeplitzTensor(column, ops.concat([column[..., :1], row], axis=-1))
 
-    @override
     def map_batch(self, function: Callable[[Any], Any]) -> ToeplitzTensor:
+        """Return the structure with a function of the axes of the batch applied, such as an index."""
         return ToeplitzTensor(function(self.column), None if self.row is None else function(self.row))
 
-    @override
     def places(self) -> None:
-        return None
+        """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
+        return
 
-    @override
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
+        """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         return self.diagonals[..., rows - columns + self.shape[-1] - 1]
 
-    @override
     def times(self, columns: Tensor) -> Any:
+        """Return the product with a tensor of shape (..., N, K)."""
         n = fast_length(sum(self.shape[-2:]) - 1)
         diagonals = self.diagonals
         shape = (*diagonals.shape[:-1], n - diagonals.shape[-1])
@@ -317,8 +313,8 @@ class ToeplitzTensor(StructuredTensor):
         kernel = ops.concat([self.column, gap, diagonals[..., :upper]], axis=-1)
         return convolve_columns(self, columns, kernel, n)
 
-    @override
     def solve_columns(self, columns: Tensor) -> Any:
+        """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         if 0 in self.shape[:-2] or 0 in columns.shape[:-2]:
             return decline("there is no system")
         try:
@@ -326,8 +322,8 @@ class ToeplitzTensor(StructuredTensor):
         except (np.linalg.LinAlgError, ImportError) as error:
             return decline(str(error))
 
-    @override
     def principal(self, start: int, stop: int) -> ToeplitzTensor:
+        """Return the square submatrix of the rows and columns `start` to `stop`."""
         row = None if self.row is None else self.row[..., : stop - start]
         return ToeplitzTensor(self.column[..., : stop - start], row)
 

@@ -12,7 +12,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, check_product, in_either_order, promote
+from dispatchkit.types.rules import all_finite, check_product, implements, in_either_order, promote
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -24,8 +24,6 @@ from dispatchkit.types.structured.base import (
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor, require_regular
 from dispatchkit.types.structured.systems import scipy_linalg, solution
-
-implements = tensor_protocol.implements
 
 
 @tensor_protocol.array_type(fields=("data", "upper"))
