@@ -66,7 +66,11 @@ from dispatchkit.nn.normalization import RMSNorm as RMSNorm
 from dispatchkit.nn.parameter import Parameter as Parameter
 from dispatchkit.nn.sequences import GRU as GRU
 from dispatchkit.nn.sequences import LSTM as LSTM
+from dispatchkit.nn.sequences import RNN as RNN
+from dispatchkit.nn.sequences import GRUCell as GRUCell
+from dispatchkit.nn.sequences import LSTMCell as LSTMCell
 from dispatchkit.nn.sequences import MultiheadAttention as MultiheadAttention
+from dispatchkit.nn.sequences import RNNCell as RNNCell
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
 vars()["__all__"] = ["functional", "init", "utils", *starred_names(__name__)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -11,6 +10,7 @@ from typing_extensions import dataclass_transform, override
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
+from dispatchkit.declare.fields import constructor, take_fields
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
@@ -336,8 +336,6 @@ STANDARD = {
     "inplace": "whether the input is overwritten with the result",
     "reduction": '``"mean"`` or ``"sum"`` of all losses, or ``"none"``',
 }
-EMPTY = inspect.Parameter.empty
-PLAIN, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
 class Declared(Module):
@@ -394,48 +392,18 @@ def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:
 
     def decorate(cls: type[D]) -> type[D]:
         cls.function = staticmethod(function)
-        fields = _fields(cls)
+        fields = take_fields(cls)
         cls.options = tuple(field.name for field in fields)
-        cls.__init__ = _constructor(cls, fields)  # type: ignore[method-assign]  # as dataclasses do
+        cls.__init__ = constructor(cls, fields, _begin)  # type: ignore[method-assign]  # as dataclasses do
         cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
         return cls
 
     return decorate
 
 
-def _fields(cls: type) -> list[inspect.Parameter]:
-    """Return the fields of a class as parameters, and take their defaults out of it: modules register attributes."""
-    fields = []
-    named = False
-    for name, annotation in inspect.get_annotations(cls).items():
-        if name == "_":
-            named = True
-            continue
-        default = cls.__dict__.get(name, EMPTY)
-        fields.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
-        if name in cls.__dict__:
-            delattr(cls, name)
-    return fields
-
-
-def _constructor(cls: type[Declared], fields: list[inspect.Parameter]) -> Callable[..., None]:
-    signature = inspect.Signature(fields)
-
-    def __init__(self: Declared, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is one
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{cls.__name__}.__init__() {error}") from None
-        bound.apply_defaults()
-        Module.__init__(self)
-        self._set_options(bound.arguments)
-
-    this = inspect.Parameter("self", PLAIN)
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]  # what inspect reads
-        parameters=[this, *fields], return_annotation="None"
-    )
-    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    return __init__
+def _begin(self: Declared, values: dict[str, Any]) -> None:
+    Module.__init__(self)
+    self._set_options(values)
 
 
 def _documented(cls: type[Declared], text: str) -> str:

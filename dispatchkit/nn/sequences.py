@@ -1,9 +1,9 @@
-"""Layers over sequences: `LSTM`, `GRU`, `MultiheadAttention`."""
+"""Layers over sequences: `RNN`, `LSTM`, `GRU`, cells that take one step of theirs, and `MultiheadAttention`."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from typing_extensions import override
 
@@ -18,8 +18,52 @@ from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
 
 
-class Recurrent(Module):
-    """What recurrent layers share; a subclass says how many gates there are, and takes a step.
+class Gated(Module):
+    """What recurrent layers and cells share; a subclass says how many gates there are, and goes through sequences.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    bias : whether there are biases
+    """
+
+    gates: ClassVar[int]
+    states: ClassVar[int]
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool) -> None:
+        super().__init__()
+        self.input_size = integer(type(self), "input_size", input_size, least=1)
+        self.hidden_size = integer(type(self), "hidden_size", hidden_size, least=1)
+        self.bias = bias
+
+    def _register(self, inputs: int, ending: str, device: Any, dtype: Any) -> None:
+        """Give the module parameters whose names end so, for inputs of a length."""
+        outputs = self.gates * self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (outputs, inputs), "weight_hh": (outputs, self.hidden_size)}
+        shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)} if self.bias else {}
+        register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, uniform between ``±1 / sqrt(hidden_size)``."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            uniform_(parameter, -bound, bound)
+
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        """Return the outputs of sequences, and what is kept besides the last one."""
+        raise NotImplementedError
+
+    def _walk(self, x: Any, state: tuple[Any, ...] | None, ending: str = "") -> tuple[Any, tuple[Any, ...]]:
+        """Return what `_go` gives for sequences (L, N, inputs) and parameters whose names end so."""
+        weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
+        bias_ih, bias_hh = (getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh"))
+        if state is None:
+            state = (xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype),) * self.states
+        return self._go(linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
+
+
+class Recurrent(Gated):
+    """What recurrent layers share.
 
     Parameters
     ----------
@@ -36,9 +80,6 @@ class Recurrent(Module):
     ValueError : if a size is not positive, or `dropout` is no probability
     """
 
-    gates: ClassVar[int]
-    states: ClassVar[int]
-
     def __init__(
         self,
         input_size: int,
@@ -51,38 +92,20 @@ class Recurrent(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.input_size = integer(type(self), "input_size", input_size, least=1)
-        self.hidden_size = integer(type(self), "hidden_size", hidden_size, least=1)
+        super().__init__(input_size, hidden_size, bias)
         self.num_layers = integer(type(self), "num_layers", num_layers, least=1)
         if not 0 <= dropout <= 1:
             raise ValueError(f"{type(self).__name__}: dropout must be from 0 to 1, found {dropout}")
-        self.bias, self.batch_first, self.dropout, self.bidirectional = bias, batch_first, dropout, bidirectional
+        self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
         for layer in range(self.num_layers):
             for ending in self._endings(layer):
                 inputs = self.input_size if layer == 0 else self.hidden_size * (1 + bidirectional)
-                outputs = self.gates * self.hidden_size
-                shapes: dict[str, tuple[int, ...]] = {
-                    "weight_ih": (outputs, inputs),
-                    "weight_hh": (outputs, self.hidden_size),
-                }
-                shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)} if bias else {}
-                register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
+                self._register(inputs, ending, device, dtype)
         self.reset_parameters()
 
     def _endings(self, layer: int) -> list[str]:
         """Return what the names of a layer's parameters end in, for each direction."""
         return [f"_l{layer}", f"_l{layer}_reverse"][: 1 + self.bidirectional]
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters anew, uniform between ``±1 / sqrt(hidden_size)``."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for parameter in self.parameters():
-            uniform_(parameter, -bound, bound)
-
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        """Return the outputs of sequences, and what is kept besides the last one."""
-        raise NotImplementedError
 
     def _run(self, x: Any, initial: tuple[Any, ...] | None) -> tuple[Any, tuple[Any, ...]]:
         """Return outputs and last states of sequences (L, N, input_size), from states (layers, N, hidden_size)."""
@@ -90,17 +113,8 @@ class Recurrent(Module):
         for layer in range(self.num_layers):
             outputs = []
             for direction, ending in enumerate(self._endings(layer)):
-                weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
-                bias_ih, bias_hh = (
-                    getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh")
-                )
-                if initial is None:
-                    nothing = xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype)
-                    state: tuple[Any, ...] = (nothing,) * self.states
-                else:
-                    state = tuple(part[len(finals)] for part in initial)
-                inputs = linear(x, weight_ih, bias_ih)
-                hidden, kept = self._go(xp.flip(inputs, axis=0) if direction else inputs, state, weight_hh, bias_hh)
+                state = None if initial is None else tuple(part[len(finals)] for part in initial)
+                hidden, kept = self._walk(xp.flip(x, axis=0) if direction else x, state, ending)
                 outputs.append(xp.flip(hidden, axis=0) if direction else hidden)
                 finals.append((hidden[-1], *kept))
             x = outputs[0] if len(outputs) == 1 else xp.concat(outputs, axis=-1)
@@ -153,7 +167,87 @@ class Recurrent(Module):
         return ", ".join(parts)
 
 
-class LSTM(Recurrent):
+class RNNSteps(Gated):
+    """What `RNN` and `RNNCell` compute."""
+
+    gates, states = 1, 1
+    nonlinearity: str
+
+    def _choose(self, nonlinearity: str) -> None:
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"{type(self).__name__}: nonlinearity must be 'tanh' or 'relu', found {nonlinearity!r}")
+        self.nonlinearity = nonlinearity
+
+    @override
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        outputs, h = [], state[0]
+        for of_input in xp.unstack(x):
+            h = getattr(xp, self.nonlinearity)(of_input + linear(h, weight, bias))
+            outputs.append(h)
+        return xp.stack(outputs), ()
+
+
+class LSTMSteps(Gated):
+    """What `LSTM` and `LSTMCell` compute."""
+
+    gates, states = 4, 2
+
+    @override
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        outputs, c = lstm(x, weight, state[0], state[1], bias)
+        return outputs, (c,)
+
+
+class GRUSteps(Gated):
+    """What `GRU` and `GRUCell` compute."""
+
+    gates, states = 3, 1
+
+    @override
+    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
+        return gru(x, weight, state[0], bias), ()
+
+
+class RNN(RNNSteps, Recurrent):
+    """A layer that goes through sequences, each output made of the input and the output before.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    num_layers : as PyTorch has it
+    nonlinearity : ``"tanh"`` or ``"relu"``
+    bias, batch_first, dropout, bidirectional, device, dtype : as PyTorch has them
+
+    Attributes
+    ----------
+    weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0 : as for `LSTM`, with 1 in the place of 4
+
+    Notes
+    -----
+    ``h = tanh(W x + b + U h + d)``. Source: Elman, 1990; PyTorch, `torch.nn.RNN`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> y, h = dk.nn.RNN(3, 5, nonlinearity="relu")(dk.ones((7, 2, 3)))
+    >>> y.shape, h.shape
+    ((7, 2, 5), (1, 2, 5))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: Literal["tanh", "relu"] = "tanh",
+        *args: Any,
+        **kwargs: Any,
+    ) -> None:
+        Recurrent.__init__(self, input_size, hidden_size, num_layers, *args, **kwargs)
+        self._choose(nonlinearity)
+
+
+class LSTM(LSTMSteps, Recurrent):
     """A layer that goes through sequences with a long short-term memory.
 
     Parameters
@@ -183,15 +277,8 @@ class LSTM(Recurrent):
     ((7, 2, 5), (1, 2, 5), (1, 2, 5))
     """
 
-    gates, states = 4, 2
 
-    @override
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        outputs, c = lstm(x, weight, state[0], state[1], bias)
-        return outputs, (c,)
-
-
-class GRU(Recurrent):
+class GRU(GRUSteps, Recurrent):
     """A layer that goes through sequences with gated recurrent units.
 
     Parameters
@@ -216,11 +303,160 @@ class GRU(Recurrent):
     ((2, 7, 5), (1, 2, 5))
     """
 
-    gates, states = 3, 1
+
+class Cell(Gated):
+    """What cells share, which take one step of a recurrent layer.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    bias : whether there are biases
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Raises
+    ------
+    ValueError : if a size is not positive
+    """
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias)
+        self._register(self.input_size, "", device, dtype)
+        self.reset_parameters()
+
+    def forward(self, x: Any, hx: Any = None) -> Any:
+        """Take a step.
+
+        Parameters
+        ----------
+        x : array of shape (N, input_size), or (input_size,)
+        hx : the state before, of shape (N, hidden_size), without N where `x` has none; zeros if None. `LSTMCell` takes
+            a pair of them
+
+        Returns
+        -------
+        Array
+            The state after, of the form of `hx`.
+
+        Raises
+        ------
+        ValueError : if shapes do not fit
+        """
+        name, shape = type(self).__name__, tuple(x.shape)
+        if len(shape) not in (1, 2) or shape[-1] != self.input_size:
+            raise ValueError(f"{name}: x must have shape (N, {self.input_size}) or ({self.input_size},), found {shape}")
+        state = hx if hx is None or self.states > 1 else (hx,)
+        wanted = *shape[:-1], self.hidden_size
+        if state is not None and (len(state) != self.states or any(tuple(part.shape) != wanted for part in state)):
+            raise ValueError(f"{name}: hx must have {self.states} of shape {wanted} for x of shape {shape}")
+        rows = xp.reshape(x, (1, -1, self.input_size))
+        before = None if state is None else tuple(xp.reshape(part, (-1, self.hidden_size)) for part in state)
+        outputs, kept = self._walk(rows, before)
+        after = tuple(xp.reshape(part, wanted) for part in (outputs[0], *kept))
+        return after if self.states > 1 else after[0]
 
     @override
-    def _go(self, x: Any, state: tuple[Any, ...], weight: Any, bias: Any) -> tuple[Any, tuple[Any, ...]]:
-        return gru(x, weight, state[0], bias), ()
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}{'' if self.bias else ', bias=False'}"
+
+
+class RNNCell(RNNSteps, Cell):
+    """A cell that takes one step of an `RNN`.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    bias : whether there are biases
+    nonlinearity : ``"tanh"`` or ``"relu"``
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight_ih, weight_hh : parameters of shape (hidden_size, input_size) and (hidden_size, hidden_size)
+    bias_ih, bias_hh : parameters of shape (hidden_size,), where there is a bias
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.RNNCell`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> cell = dk.nn.RNNCell(3, 5)
+    >>> h = cell(dk.ones((2, 3)))
+    >>> cell(dk.zeros((2, 3)), h).shape
+    (2, 5)
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: Literal["tanh", "relu"] = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        Cell.__init__(self, input_size, hidden_size, bias, device, dtype)
+        self._choose(nonlinearity)
+
+    @override
+    def extra_repr(self) -> str:
+        return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
+
+
+class LSTMCell(LSTMSteps, Cell):
+    """A cell that takes one step of an `LSTM`.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    bias : whether there are biases
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : as for `RNNCell`, with 4 * hidden_size in the place of hidden_size as
+        their first length, of the gates i, f, g, o in this order
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.LSTMCell`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> h, c = dk.nn.LSTMCell(3, 5)(dk.ones((2, 3)))
+    >>> h.shape, c.shape
+    ((2, 5), (2, 5))
+    """
+
+
+class GRUCell(GRUSteps, Cell):
+    """A cell that takes one step of a `GRU`.
+
+    Parameters
+    ----------
+    input_size, hidden_size : lengths of the vectors it takes and keeps
+    bias : whether there are biases
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight_ih, weight_hh, bias_ih, bias_hh : as for `RNNCell`, with 3 * hidden_size in the place of hidden_size as
+        their first length, of the gates r, z, n in this order
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.GRUCell`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.GRUCell(3, 5)(dk.ones((2, 3))).shape
+    (2, 5)
+    """
 
 
 class MultiheadAttention(Module):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar
 
-from typing_extensions import override
+from typing_extensions import dataclass_transform, override
 
-from dispatchkit.backends.arrays import is_complex
+from dispatchkit.declare.fields import PLAIN, constructor, take_fields
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Optimizer, Options, Params, downhill, factor, options_in
+from dispatchkit.optim.optimizer import Optimizer, Options, Params, by_parts, downhill, factor
 
 
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
@@ -26,7 +28,41 @@ def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[A
     return p, *buffers
 
 
-class SGD(Optimizer):
+@dataclass_transform()
+class Declared(Optimizer):
+    """Base of classes whose options are fields, of which the constructor is made, where they say ``declared=True``.
+
+    Options that are numbers by default must not be negative, where the class does not say which.
+    """
+
+    def __init_subclass__(cls, *, declared: bool = False, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if declared:
+            fields = take_fields(cls)
+            of_parameters = inspect.Parameter("params", PLAIN, annotation="Params")
+            cls.__init__ = constructor(cls, [of_parameters, *fields], _begin)  # type: ignore[method-assign]
+            if "_not_negative" not in cls.__dict__:
+                cls._not_negative = tuple(field.name for field in fields if type(field.default) in (int, float))
+
+
+def _begin(self: Declared, values: dict[str, Any]) -> None:
+    Optimizer.__init__(self, values.pop("params"), values)
+
+
+class Descent(Declared):
+    """What optimisers share that have a formula."""
+
+    params: Params
+
+
+def keep(buffer: Any, share: float, value: Any) -> Any:
+    """Return a buffer of which a share is kept, and the rest is of another value; NumPy's is changed."""
+    buffer *= share
+    buffer += (1 - share) * value
+    return buffer
+
+
+class SGD(Descent, declared=True):
     """Gradient descent.
 
     Parameters
@@ -69,18 +105,13 @@ class SGD(Optimizer):
     _first_differs = ("dampening",)
     _formula = staticmethod(descend)
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Any = 1e-3,
-        momentum: float = 0,
-        dampening: float = 0,
-        weight_decay: float = 0,
-        nesterov: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None:
-        super().__init__(params, options_in(locals()))
+    lr: Any = 1e-3
+    momentum: float = 0
+    dampening: float = 0
+    weight_decay: float = 0
+    nesterov: bool = False
+    _: KW_ONLY
+    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
@@ -100,8 +131,7 @@ class SGD(Optimizer):
 def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
     """Go a step along the gradient over the root of its mean square."""
     g = downhill(p, g, options.weight_decay, options.maximize)
-    square *= options.alpha
-    square += (1 - options.alpha) * g * g
+    square = keep(square, options.alpha, g * g)
     spread, buffers = square, list(others)
     if options.centered:
         buffers[-1] += (1 - options.alpha) * (g - buffers[-1])
@@ -115,7 +145,7 @@ def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: 
     return (p, square, *buffers)
 
 
-class RMSprop(Optimizer):
+class RMSprop(Descent, declared=True):
     """Gradient descent with a rate for each element, by the mean square of its gradients.
 
     Parameters
@@ -152,22 +182,16 @@ class RMSprop(Optimizer):
     """
 
     _buffers = ("square_avg", "momentum_buffer", "grad_avg")
-    _not_negative = ("lr", "alpha", "eps", "weight_decay", "momentum")
     _formula = staticmethod(go_by_root)
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Any = 1e-2,
-        alpha: float = 0.99,
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        momentum: float = 0,
-        centered: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None:
-        super().__init__(params, options_in(locals()))
+    lr: Any = 1e-2
+    alpha: float = 0.99
+    eps: float = 1e-8
+    weight_decay: float = 0
+    momentum: float = 0
+    centered: bool = False
+    _: KW_ONLY
+    maximize: bool = False
 
     @override
     def _buffers_for(self, options: Options) -> Sequence[str]:
@@ -175,28 +199,13 @@ class RMSprop(Optimizer):
         return [name for name, used in zip(self._buffers, is_used, strict=True) if used]
 
 
-def adapt(xp: Any, options: Options, p: Any, g: Any, *moments: Any) -> tuple[Any, ...]:
-    """Go a step along the running mean of the gradient, over the root of that of its square."""
-    weight_decay = options.weight_decay
-    if options.decoupled_weight_decay and weight_decay:
-        p *= factor(xp, 1 - options.lr * weight_decay, p)
-        weight_decay = 0.0
-    g = downhill(p, g, weight_decay, options.maximize)
-    if not is_complex(p.dtype):
-        return _adapt_real(xp, options, p, g, *moments)
-    re, im = (_adapt_real(xp, options, *map(part, (p, g, *moments))) for part in (xp.real, xp.imag))
-    return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
+def adapt(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, largest: Any = None) -> tuple[Any, ...]:
+    """Go a step along the running mean of the gradient, over the root of that of its square.
 
-
-def _adapt_real(
-    xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, largest: Any = None
-) -> tuple[Any, ...]:
-    """Do what `adapt` does with real numbers; the corrections of the moments enter as factors of the whole step."""
+    The corrections of both enter as factors of the whole step.
+    """
     beta1, beta2 = map(float, options.betas)
-    mean *= beta1
-    mean += (1 - beta1) * g
-    square *= beta2
-    square += (1 - beta2) * g * g
+    mean, square = keep(mean, beta1, g), keep(square, beta2, g * g)
     buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
     root = (1 - beta2**options.step) ** 0.5
     denominator = xp.sqrt(buffers[-1])
@@ -207,7 +216,33 @@ def _adapt_real(
     return p, *buffers
 
 
-class Adam(Optimizer):
+class Counted(Descent):
+    """What optimisers share that count their steps."""
+
+    _counters: ClassVar[tuple[str, ...]] = ("step",)
+
+    @override
+    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
+        super()._check_options(options, where)
+        betas = options.get("betas", ())
+        if "betas" in options and (not isinstance(betas, (tuple, list)) or len(betas) != 2):
+            raise ValueError(f"Invalid betas: {betas!r} {where}; expected a pair of numbers")
+        for index, beta in enumerate(betas):
+            if not 0 <= number_of(beta, f"beta parameter at index {index}", where) < 1:
+                raise ValueError(
+                    f"Invalid beta parameter at index {index}: {beta} {where}; it must be from 0 on and below 1"
+                )
+
+    @override
+    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
+        missing = [name for name in (*self._counters, *self._buffers[:2]) if state.get(name) is None]
+        if state and missing:
+            raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
+        if state:
+            number_of(state["step"], "number of steps", f"of {where}")
+
+
+class Adam(Counted, declared=True):
     """Adaptive moments.
 
     Parameters
@@ -246,43 +281,16 @@ class Adam(Optimizer):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    _counters = ("step",)
-    _not_negative = ("lr", "eps", "weight_decay")
-    _formula = staticmethod(adapt)
+    _formula = staticmethod(by_parts(adapt))
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-        decoupled_weight_decay: bool = False,
-    ) -> None:
-        super().__init__(params, options_in(locals()))
-
-    @override
-    def _check_options(self, options: Mapping[str, Any], where: str) -> None:
-        super()._check_options(options, where)
-        betas = options["betas"]
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise ValueError(f"Invalid betas: {betas!r} {where}; expected a pair of numbers")
-        for index, beta in enumerate(betas):
-            if not 0 <= number_of(beta, f"beta parameter at index {index}", where) < 1:
-                raise ValueError(
-                    f"Invalid beta parameter at index {index}: {beta} {where}; it must be from 0 on and below 1"
-                )
-
-    @override
-    def _check_state(self, state: Mapping[str, Any], where: str) -> None:
-        missing = [name for name in ("step", *self._buffers[:2]) if state.get(name) is None]
-        if state and missing:
-            raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
-        if state:
-            number_of(state["step"], "number of steps", f"of {where}")
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    amsgrad: bool = False
+    _: KW_ONLY
+    maximize: bool = False
+    decoupled_weight_decay: bool = False
 
     @override
     def _buffers_for(self, options: Options) -> Sequence[str]:

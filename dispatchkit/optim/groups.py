@@ -114,7 +114,9 @@ def number_of(value: Any, what: str, where: str) -> float:
     return float(value)
 
 
-def convert_state(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: str) -> dict[str, Any]:
+def convert_state(
+    p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], where: str, counters: Iterable[str] = ()
+) -> dict[str, Any]:
     """Return what was saved for a parameter, with tensors of its library in the place of arrays.
 
     Parameters
@@ -123,6 +125,7 @@ def convert_state(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], w
     state : what was saved for it
     buffers : names of the arrays of the parameter's shape
     where : the parameter, for messages
+    counters : names of the numbers that keep their dtype, in addition to that of the steps
 
     Raises
     ------
@@ -132,7 +135,8 @@ def convert_state(p: Tensor, state: Mapping[str, Any], buffers: Iterable[str], w
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"the state of {where} is a {type(state).__name__}, not a dictionary")
-    result = {key: _convert(p, value, f"{key!r} of {where}", key == "step") for key, value in state.items()}
+    counts = {"step", *counters}
+    result = {key: _convert(p, value, f"{key!r} of {where}", key in counts) for key, value in state.items()}
     for name in buffers:
         part = result.get(name)
         if part is None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
-from dispatchkit.backends.arrays import namespace_of
+from dispatchkit.backends.arrays import is_complex, namespace_of
 from dispatchkit.backends.foreign import is_traced
 from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
@@ -91,6 +91,34 @@ def downhill(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
     if maximize:
         g = -g
     return g + weight_decay * p if weight_decay else g
+
+
+def at_least(value: Any, least: float) -> Any:
+    """Return a number made of options and counters, where it is not less than another one."""
+    return max(value, least) if isinstance(value, float) else namespace_of(value).where(value > least, value, least)
+
+
+def by_parts(change: Formula) -> Formula:
+    """Return a formula that takes care of decay and direction, and has the parts of complex numbers changed apart.
+
+    Parameters
+    ----------
+    change : a formula for real numbers and a gradient that points downhill
+    """
+
+    @functools.wraps(change)
+    def formula(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
+        weight_decay = getattr(options, "weight_decay", 0.0)
+        if weight_decay and getattr(options, "decoupled_weight_decay", False):
+            p *= factor(xp, 1 - options.lr * weight_decay, p)
+            weight_decay = 0.0
+        g = downhill(p, g, weight_decay, options.maximize)
+        if not is_complex(p.dtype):
+            return change(xp, options, p, g, *buffers)
+        re, im = (change(xp, options, *map(part, (p, g, *buffers))) for part in (xp.real, xp.imag))
+        return tuple(a + 1j * b for a, b in zip(re, im, strict=True))
+
+    return formula
 
 
 def _is_seen(cls: type) -> bool:
@@ -221,7 +249,7 @@ class Optimizer:
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
     _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
-    _counters: ClassVar[tuple[str, ...]] = ()  # names of the number of steps in it, where it is there
+    _counters: ClassVar[tuple[str, ...]] = ()  # names of the numbers in it that steps change
     _not_negative: ClassVar[tuple[str, ...]] = ()  # options that are numbers from 0 on
     _first_differs: ClassVar[tuple[str, ...]] = ()  # options with which the formula reads whether a step is the first
 
@@ -399,7 +427,7 @@ class Optimizer:
         for key, value in copy.deepcopy(dict(state_dict["state"])).items():
             if key in parameters:
                 p, where = parameters[key]
-                state[p] = convert_state(next(variables_in(p)), value, self._buffers, where)
+                state[p] = convert_state(next(variables_in(p)), value, self._buffers, where, self._counters)
                 self._check_state(state[p], where)
             else:
                 state[key] = value
@@ -471,21 +499,35 @@ class Optimizer:
         state = self.state[p]
         lacking = [name for name in (*self._counters, *names) if state.get(name) is None]
         options.is_first = bool(lacking)
+        starts = {name: start for name in lacking if (start := self._start_of(name, options)) is not None}
         for name in lacking:
-            self._begin(p, name)
-        if lacking and is_traced(p.array) and not any(getattr(options, name) for name in self._first_differs):
+            self._begin(p, name, starts.get(name))
+        is_plain = not starts and not any(getattr(options, name) for name in self._first_differs)
+        if lacking and is_traced(p.array) and is_plain:
             self._begun += [state[name] for name in lacking]
         for name in self._counters:
-            step = state[name]
-            step.array += 1
-            touch(step)
-            options.step = number(step)
+            counter = state[name]
+            after = self._count(name, number(counter), options)
+            counter.array = namespace_of(counter.array).asarray(after, dtype=counter.dtype)
+            touch(counter)
         return [state[name] for name in names]
 
-    def _begin(self, p: Tensor, name: str) -> None:
-        """Give the state of a parameter what it has under a name before the first step, which is zeros."""
-        is_counter = name in self._counters
-        self.state[p][name] = tensor_namespace.tensor(0.0) if is_counter else tensor_namespace.zeros_like(p)
+    def _count(self, name: str, value: Any, options: Options) -> Any:
+        """Return what a counter is after the step that begins, and tell the formula what it reads."""
+        options.step = value + 1
+        return options.step
+
+    def _start_of(self, name: str, options: Options) -> Any:
+        """Return the number that stands under a name before the first step, None for zero."""
+        return None
+
+    def _begin(self, p: Tensor, name: str, start: Any = None) -> None:
+        """Give the state of a parameter what it has under a name before the first step."""
+        tensor = tensor_namespace.tensor(0.0) if name in self._counters else tensor_namespace.zeros_like(p)
+        if start is not None:
+            both = 1 + 1j if is_complex(tensor.dtype) else 1
+            tensor.array += factor(namespace_of(tensor.array), start, tensor) * both
+        self.state[p][name] = tensor
 
     def _take_begun(self) -> list[Tensor]:
         """Return the zeros that traced steps since the last call of this began with, where later steps may as well."""

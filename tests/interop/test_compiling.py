@@ -58,6 +58,13 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "dampening": lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5),
     "RMSprop": lambda p: dk.optim.RMSprop(p, lr=0.01, momentum=0.9, centered=True),
     "AdamW": lambda p: dk.optim.AdamW(p, lr=0.01, amsgrad=True),
+    "Adagrad": lambda p: dk.optim.Adagrad(p, lr=0.1, lr_decay=0.1, initial_accumulator_value=0.1),
+    "Adadelta": lambda p: dk.optim.Adadelta(p, eps=1e-2, weight_decay=0.01),
+    "Adamax": lambda p: dk.optim.Adamax(p, lr=0.01),
+    "NAdam": lambda p: dk.optim.NAdam(p, lr=0.01, momentum_decay=0.1, decoupled_weight_decay=True, weight_decay=0.1),
+    "RAdam": lambda p: dk.optim.RAdam(p, lr=0.1),
+    "ASGD": lambda p: dk.optim.ASGD(p, lr=0.1, lambd=0.01, t0=8),
+    "Rprop": lambda p: dk.optim.Rprop(p, lr=0.01),
 }
 
 
@@ -386,6 +393,9 @@ BEGINNINGS: dict[str, tuple[Callable[[Any], Any], bool]] = {
     "SGD": (lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9), True),
     "RMSprop": (lambda p: dk.optim.RMSprop(p, lr=0.01, momentum=0.9, centered=True), True),
     "Adam": (lambda p: dk.optim.Adam(p, lr=0.01), True),
+    "RAdam": (lambda p: dk.optim.RAdam(p, lr=0.01), True),
+    "ASGD": (lambda p: dk.optim.ASGD(p, lr=0.01), False),
+    "Rprop": (lambda p: dk.optim.Rprop(p, lr=0.01), False),
     "dampening": (lambda p: dk.optim.SGD(p, lr=0.1, momentum=0.9, dampening=0.5), False),
     "custom": (lambda p: Custom(p, lr=0.01), False),
 }

@@ -19,6 +19,9 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "LSTM, one sequence": (lambda nn: nn.LSTM(3, 4, bias=False), (5, 3)),
     "GRU": (lambda nn: nn.GRU(3, 4, batch_first=True), (2, 5, 3)),
     "GRU, two layers, both ways": (lambda nn: nn.GRU(3, 4, 2, bidirectional=True), (5, 2, 3)),
+    "RNN": (lambda nn: nn.RNN(3, 4), (5, 2, 3)),
+    "RNN, ReLU, two layers, both ways": (lambda nn: nn.RNN(3, 4, 2, "relu", True, True, 0.0, True), (2, 2, 3)),
+    "RNN, one sequence": (lambda nn: nn.RNN(3, 4, nonlinearity="relu", bias=False), (5, 3)),
     "RMSNorm": (lambda nn: nn.RMSNorm((2, 3)), (5, 2, 3)),
     "RMSNorm without weight": (lambda nn: nn.RMSNorm(3, eps=0.1, elementwise_affine=False), (5, 3)),
 }
@@ -65,6 +68,71 @@ def test_losses_are_pytorchs(name: str) -> None:
 
     ours_found, theirs_found = trained(dk, ours, partial(loss, dk)), trained(torch, theirs, partial(loss, torch))
     np.testing.assert_allclose(ours_found, theirs_found, rtol=1e-12)
+
+
+CELLS: dict[str, Any] = {
+    "RNNCell": lambda nn: nn.RNNCell(3, 4),
+    "RNNCell, ReLU": lambda nn: nn.RNNCell(3, 4, False, "relu"),
+    "LSTMCell": lambda nn: nn.LSTMCell(3, 4),
+    "GRUCell": lambda nn: nn.GRUCell(3, 4, bias=False),
+}
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3,)])
+@pytest.mark.parametrize("name", CELLS)
+def test_losses_of_cells_are_pytorchs(name: str, shape: tuple[int, ...]) -> None:
+    torch: Any = pytest.importorskip("torch")
+    dk.manual_seed(0)
+    ours, theirs = CELLS[name](nn), CELLS[name](torch.nn).double()
+    copied(ours, theirs, torch)
+    assert repr(ours) == repr(theirs)
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    x = drawn(4, *shape)
+
+    def loss(library: Any, cell: Any) -> Any:
+        total, state = library.tensor(0.0), None
+        for of_step in library.tensor(x):
+            state = cell(of_step) if state is None else cell(of_step, state)
+            total = total + sum((part * part * part).sum() for part in (state if isinstance(state, tuple) else [state]))
+        return total
+
+    ours_found, theirs_found = trained(dk, ours, partial(loss, dk)), trained(torch, theirs, partial(loss, torch))
+    np.testing.assert_allclose(ours_found, theirs_found, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("layer", "cell"),
+    [
+        (nn.RNN(2, 3, nonlinearity="relu"), nn.RNNCell(2, 3, nonlinearity="relu")),
+        (nn.LSTM(2, 3), nn.LSTMCell(2, 3)),
+        (nn.GRU(2, 3, bias=False), nn.GRUCell(2, 3, bias=False)),
+    ],
+    ids=["RNN", "LSTM", "GRU"],
+)
+def test_a_cell_takes_the_steps_of_its_layer(layer: Any, cell: Any) -> None:
+    cell.load_state_dict({name.removesuffix("_l0"): value for name, value in layer.state_dict().items()})
+    x = dk.asarray(drawn(4, 2))
+    y, last = layer(x)
+    state = None
+    for of_step in x:
+        state = cell(of_step, state)
+    np.testing.assert_allclose(dk.stack([*cell_state(state)]).tolist(), dk.concat([*cell_state(last)]).tolist())
+    np.testing.assert_allclose(y[-1].tolist(), cell_state(state)[0].tolist())
+
+
+def cell_state(state: Any) -> tuple[Any, ...]:
+    return state if isinstance(state, tuple) else (state,)
+
+
+def test_steps_of_a_plain_layer_by_hand() -> None:
+    layer = nn.RNN(1, 1)
+    with dk.no_grad():
+        for parameter, value in zip(layer.parameters(), (0.5, 0.25, 0.125, 0.0), strict=True):
+            parameter.fill_(value)
+    y, h = layer(dk.asarray([[1.0], [2.0]]))
+    first = np.tanh(0.5 + 0.125)
+    np.testing.assert_allclose(y.tolist(), [[first], [np.tanh(1.0 + 0.25 * first + 0.125)]], rtol=1e-14)
+    assert h.tolist() == y[1:].tolist()
 
 
 MASK = np.triu(np.ones((4, 4), bool), 1)
@@ -158,6 +226,12 @@ def test_dropout_between_layers_is_for_training_alone() -> None:
         (lambda: nn.LSTM(2, 3)(dk.ones((4, 3))), r"LSTM: x must have shape \(L, N, 2\) or \(L, 2\), found \(4, 3\)"),
         (lambda: nn.GRU(2, 3)(dk.ones((4, 2)), dk.ones((1, 1, 3))), r"GRU: hx must have 1 of shape \(1, 3\) for x of"),
         (lambda: nn.LSTM(2, 3, dropout=2.0), "LSTM: dropout must be from 0 to 1, found 2.0"),
+        (lambda: nn.RNN(2, 3, nonlinearity="gelu"), "RNN: nonlinearity must be 'tanh' or 'relu', found 'gelu'"),  # type: ignore[arg-type]
+        (lambda: nn.GRUCell(2, 3)(dk.ones((4, 3))), r"GRUCell: x must have shape \(N, 2\) or \(2,\), found \(4, 3\)"),
+        (
+            lambda: nn.LSTMCell(2, 3)(dk.ones((4, 2)), dk.ones((4, 3))),
+            r"LSTMCell: hx must have 2 of shape \(4, 3\) for x of shape \(4, 2\)",
+        ),
         (lambda: nn.GRU(0, 3), "GRU: input_size must be at least 1, found 0"),
         (lambda: nn.MultiheadAttention(5, 2), "embed_dim=5 must be divisible by num_heads=2"),
         (

@@ -16,6 +16,13 @@ MAKERS: list[Any] = [
     (dk.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
     (dk.optim.Adam, {"lr": 0.1, "amsgrad": True, "weight_decay": 0.1}),
     (dk.optim.AdamW, {"lr": 0.1}),
+    (dk.optim.Adagrad, {"lr": 0.1, "lr_decay": 0.1, "initial_accumulator_value": 0.1}),
+    (dk.optim.Adadelta, {"lr": 0.1, "weight_decay": 0.1}),
+    (dk.optim.Adamax, {"lr": 0.1}),
+    (dk.optim.NAdam, {"lr": 0.1, "decoupled_weight_decay": True, "weight_decay": 0.1}),
+    (dk.optim.RAdam, {"lr": 0.1, "betas": (0.5, 0.6)}),
+    (dk.optim.ASGD, {"lr": 0.1, "t0": 1}),
+    (dk.optim.Rprop, {"lr": 0.1}),
 ]
 every = pytest.mark.parametrize(("make", "options"), MAKERS, ids=str)
 
@@ -142,7 +149,7 @@ def test_dtypes_stay(make: Any, options: Any, dtype: str) -> None:
     optimizer.step()
     optimizer.step()
     assert str(p.dtype) == dtype
-    buffers = {name: str(kept.dtype) for name, kept in optimizer.state[p].items() if name != "step"}
+    buffers = {name: str(kept.dtype) for name, kept in optimizer.state[p].items() if name not in optimizer._counters}
     assert set(buffers.values()) <= {dtype}
 
 
@@ -159,12 +166,16 @@ def test_dtypes_stay(make: Any, options: Any, dtype: str) -> None:
 def test_a_formula_returns_all_that_it_changes_for_arrays_that_cannot_be_changed(make: Any, options: Any) -> None:
     p, g = dk.tensor([1.0]), dk.tensor([0.5])
     optimizer = make([p], **options)
-    names = optimizer._buffers_for(SimpleNamespace(**optimizer.param_groups[0]))
-    numbers: Any = [np.float64(1.0), *(np.float64(0.0) for _ in names)]  # which, as JAX's arrays, stay what they are
+    options = SimpleNamespace(**optimizer.param_groups[0])
+    names = optimizer._buffers_for(options)
+    counters = {name: optimizer._start_of(name, options) or 0.0 for name in optimizer._counters}
+    # Which, as JAX's arrays, stay what they are.
+    numbers: Any = [np.float64(1.0), *(np.float64(optimizer._start_of(name, options) or 0.0) for name in names)]
     for step in range(1, 4):
         p.grad = g
         optimizer.step()
-        given = SimpleNamespace(**optimizer.param_groups[0], is_first=step == 1, step=float(step))
+        given = SimpleNamespace(**optimizer.param_groups[0], is_first=step == 1)
+        counters = {name: optimizer._count(name, value, given) for name, value in counters.items()}
         numbers = make._formula(np, given, numbers[0], np.float64(0.5), *numbers[1:])
         buffers = [optimizer.state[p][name] for name in names]
         np.testing.assert_allclose(numbers, [tensor.item() for tensor in (p, *buffers)], rtol=1e-12)

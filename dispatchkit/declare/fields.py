@@ -1,0 +1,47 @@
+"""Constructors made of the annotated fields of a class."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+EMPTY = inspect.Parameter.empty
+PLAIN, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+
+
+def take_fields(cls: type) -> list[inspect.Parameter]:
+    """Return the fields of a class as parameters, and take their defaults out of it: instances have their own."""
+    fields = []
+    named = False
+    for name, annotation in inspect.get_annotations(cls).items():
+        if name == "_":
+            named = True
+            continue
+        default = cls.__dict__.get(name, EMPTY)
+        fields.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
+        if name in cls.__dict__:
+            delattr(cls, name)
+    return fields
+
+
+def constructor(
+    cls: type, fields: list[inspect.Parameter], begin: Callable[[Any, dict[str, Any]], None]
+) -> Callable[..., None]:
+    """Return a constructor that calls ``begin(instance, values)`` with the values of all fields."""
+    signature = inspect.Signature(fields)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is one
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}.__init__() {error}") from None
+        bound.apply_defaults()
+        begin(self, bound.arguments)
+
+    this = inspect.Parameter("self", PLAIN)
+    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]  # what inspect reads
+        parameters=[this, *fields], return_annotation="None"
+    )
+    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    return __init__
