@@ -12,7 +12,7 @@ from dispatchkit import protocol
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.handlers import Handlers, Journal, Rule
+from dispatchkit.protocol.handlers import Handlers, Journal, Rule, RuleList, listed_rules, misfit
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
@@ -408,9 +408,48 @@ class DispatchProtocol:
         explanation: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
         return explanation
 
-    def rules(self) -> list[Rule]:
-        """Return all rules that are registered: those for operations, then those for kinds."""
-        return [*self.handlers.of_operations(), *self.handlers.of_kinds()]
+    @overload
+    def rules(self, /) -> list[Rule]: ...
+    @overload
+    def rules(self, target: type | Kind | Callable[..., Any], /) -> RuleList: ...
+    def rules(self, target: Any = ..., /) -> Any:
+        """Return all rules that are registered, or those of a type, an operation or a kind.
+
+        Parameters
+        ----------
+        target : as `dispatchkit.rules` takes it
+
+        Returns
+        -------
+        list or RuleList
+            All rules: those for operations, then those for kinds. Those of something print as `dispatchkit.rules`
+            prints them.
+
+        Raises
+        ------
+        TypeError : if it is none of these in this protocol
+
+        Examples
+        --------
+        >>> units = DispatchProtocol("__units_function__")
+        >>> scale = units.overridable(lambda x: 2 * x)
+        >>> @units.array_type()
+        ... class Metres:
+        ...     pass
+        >>> scale_metres = units.implements(scale, Metres)(lambda x: x)
+        >>> [rule.types == (Metres,) for rule in units.rules(Metres)], len(units.rules(scale)), len(units.rules())
+        ([True], 1, 1)
+        """
+        rules = [*self.handlers.of_operations(), *self.handlers.of_kinds()]
+        if target is ...:
+            return rules
+        if isinstance(target, Kind):
+            return listed_rules(self.handlers.of(target))
+        if isinstance(target, type):
+            return listed_rules(rule for rule in rules if rule.serves(self.types.counts_as(target)))
+        if self.types.participates(type(target)):
+            raise misfit("rules", target, self.types)
+        return listed_rules(self.operation(target).rules_for_calls())
 
     def operation(self, function: Callable[..., Any]) -> Overridable:
         """Return the record behind an overridable function.

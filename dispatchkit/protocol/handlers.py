@@ -371,6 +371,54 @@ def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
     return TypeError(f"{tool}: takes a type, not an instance of {type_name(cls)}{advice}")
 
 
+@dataclass(frozen=True, slots=True)
+class RegisteredRule:
+    """A rule that is registered.
+
+    Attributes
+    ----------
+    target : name of the operation, or of the kind
+    types : the types it answers for, in the order of the arguments
+    anywhere : whether its one type may stand in any position
+    handler : the function
+    location : its file and line
+    """
+
+    target: str
+    types: tuple[type, ...]
+    anywhere: bool
+    handler: Callable[..., Any]
+    location: str
+
+    def __str__(self) -> str:
+        types = ", ".join(map(type_name, self.types)) + (" in any position" if self.anywhere else "")
+        return f"{self.target}({types}): {getattr(self.handler, '__name__', self.handler)} at {self.location}"
+
+
+class RuleList(tuple[RegisteredRule, ...]):
+    """Rules; prints as a line each."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) if self else "no rules"
+
+    __str__ = __repr__
+
+
+def listed_rules(listed: Iterable[Rule]) -> RuleList:
+    """Return rules as `dispatchkit.rules` lists them: those of operations first, in the order of their names."""
+    registered: list[RegisteredRule] = []
+    for rule in listed:
+        # Types that this library's own tools make for themselves are nobody's business.
+        if any(cls.__name__.startswith("_") and f"{cls.__module__}.".startswith("dispatchkit.") for cls in rule.types):
+            continue
+        kind, target = isinstance(rule.target, Kind), rule.target
+        name = f"kind {target.name}" if kind else target.qualified_name.removeprefix("dispatchkit.")
+        registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location))
+    return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
+
+
 class Handlers:
     """The rules registered with a protocol.
 

@@ -80,7 +80,7 @@ def _rebuild(operation: OverridableFunction, state: Mapping[str, Any]) -> None:
 
 
 class Operations(Mapping[str, Overridable]):
-    """The overridable functions of a protocol, by qualified name.
+    """The overridable functions of a protocol, by qualified name; prints as a line each.
 
     Parameters
     ----------
@@ -104,6 +104,11 @@ class Operations(Mapping[str, Overridable]):
     @override
     def __len__(self) -> int:
         return len(self._listed)
+
+    @override
+    def __repr__(self) -> str:
+        lines = (f"{operation.qualified_name}{operation.parameters.signature}" for operation in self.values())
+        return "\n".join(lines) or "no overridable functions"
 
     def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """Make the public function of an operation without listing it; it lives as long as something refers to it.

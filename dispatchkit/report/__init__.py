@@ -26,8 +26,6 @@ from dispatchkit.report.record.summary import Summary as Summary
 from dispatchkit.report.record.summary import SummaryRow as SummaryRow
 from dispatchkit.report.record.timeline import Timeline as Timeline
 from dispatchkit.report.registered import FunctionExplanation as FunctionExplanation
-from dispatchkit.report.registered import RegisteredRule as RegisteredRule
-from dispatchkit.report.registered import RuleList as RuleList
 from dispatchkit.report.registered import WhichAnswer as WhichAnswer
 from dispatchkit.report.registered import explain as explain
 from dispatchkit.report.registered import rules as rules

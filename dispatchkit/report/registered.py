@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
+from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import Explanation
-from dispatchkit.protocol.handlers import Rule, location_of, misfit, type_name
+from dispatchkit.protocol.handlers import RuleList, location_of, misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Overridable, of, operation_of
+from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, key_of
@@ -101,10 +102,8 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     >>> found.densified, found.causes[0].code, found.causes[0].fix
     (1, 'no rule', 'write a rule: @dk.implements(dk.max)')
     """
-    entry = of(function)
-    if entry is not None and entry.protocol is tensor_protocol:
-        explanation: Explanation = tensor_protocol.explain(function, *args, run=run, **kwargs)
-        return explanation
+    if of(function) is not None:
+        return _protocol_of(function).explain(function, *args, run=run, **kwargs)
     if not callable(function):
         raise TypeError(f"explain takes a function, not {function!r}")
     result: Any = None
@@ -124,60 +123,14 @@ def _name_of(function: Callable[..., Any]) -> str:
     return f"lambda at {short_location(location_of(function))}" if name.endswith("<lambda>") else name
 
 
-@dataclass(frozen=True, slots=True)
-class RegisteredRule:
-    """A rule that is registered.
-
-    Attributes
-    ----------
-    target : name of the operation, or of the kind
-    types : the types it answers for, in the order of the arguments
-    anywhere : whether its one type may stand in any position
-    handler : the function
-    location : its file and line
-    """
-
-    target: str
-    types: tuple[type, ...]
-    anywhere: bool
-    handler: Callable[..., Any]
-    location: str
-
-    def __str__(self) -> str:
-        types = ", ".join(map(type_name, self.types)) + (" in any position" if self.anywhere else "")
-        return f"{self.target}({types}): {getattr(self.handler, '__name__', self.handler)} at {self.location}"
-
-
-class RuleList(tuple[RegisteredRule, ...]):
-    """Rules; prints as a line each."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "\n".join(map(str, self)) if self else "no rules"
-
-    __str__ = __repr__
-
-
-def _rule_list(listed: Iterable[Rule]) -> RuleList:
-    registered: list[RegisteredRule] = []
-    for rule in listed:
-        # Types that this library's own tools make for themselves are nobody's business.
-        if any(cls.__name__.startswith("_") and f"{cls.__module__}.".startswith("dispatchkit.") for cls in rule.types):
-            continue
-        kind, target = isinstance(rule.target, Kind), rule.target
-        name = f"kind {target.name}" if kind else target.qualified_name.removeprefix("dispatchkit.")
-        registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location))
-    return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
-
-
-def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
+def rules(target: type | Kind | Callable[..., Any], /) -> RuleList:
     """Return the rules of a type, or those of an operation or kind, each with file and line.
 
     Parameters
     ----------
-    of : a type, for all rules that its instances can reach, including rules for pairs and rules of superclasses; an
-        operation, for its rules and those of its kinds; or a kind
+    target : a type, for all rules that its instances can reach, including rules for pairs and rules of superclasses; an
+        operation, for its rules and those of its kinds; or a kind. Of another protocol than dispatchkit's own,
+        operations; for its types and kinds, call `rules` of the protocol
 
     Returns
     -------
@@ -196,13 +149,13 @@ def rules(of: type | Kind | Callable[..., Any], /) -> RuleList:
     >>> len(dk.rules(dk.types.MetadataTensor)), dk.rules(dk.types.MetadataTensor)[0].target
     (1, 'kind all')
     """
-    if isinstance(of, Kind):
-        return _rule_list(tensor_protocol.handlers.of(of))
-    if isinstance(of, type):
-        return _rule_list(rule for rule in tensor_protocol.rules() if rule.serves(tensor_protocol.types.counts_as(of)))
-    if tensor_protocol.types.participates(type(of)):
-        raise misfit("rules", of, tensor_protocol.types)
-    return _rule_list(operation_of(tensor_protocol, of).rules_for_calls())
+    return _protocol_of(target).rules(target)
+
+
+def _protocol_of(function: Any) -> DispatchProtocol:
+    """Return the protocol that a function is overridable by, dispatchkit's own for all else."""
+    entry = of(function)
+    return tensor_protocol if entry is None else entry.protocol  # type: ignore[return-value]  # as all make theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,9 +208,10 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     >>> dk.which(dk.softmax, dk.types.ScalarTensor).what
     'dense: to_dense() of ScalarTensor'
     """
-    operation = operation_of(tensor_protocol, function)
+    protocol = _protocol_of(function)
+    operation = protocol.operation(function)
     key = _key(operation, types)
-    chains = Chains(tensor_protocol)
+    chains = Chains(protocol)
     chain = chains(operation, key)
     call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
     reasons = [text for _, text in chain.skipped]

@@ -87,3 +87,51 @@ def test_mistakes_are_named() -> None:
         dk.which(dk.exp, 1.0)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="exp takes 1 arrays, 2 types were given"):
         dk.which(dk.exp, Left, Left)
+
+
+UNITS = dk.DispatchProtocol("__units_function__", namespace="units")
+
+
+@UNITS.overridable(arrays=("x",))
+def scale(x: Any, factor: float = 2.0) -> Any:
+    return x * factor
+
+
+@UNITS.array_type()
+class Metres:
+    pass
+
+
+@UNITS.implements(scale)
+def scale_metres(x: Metres, factor: float = 2.0) -> Any: ...
+
+
+def test_a_protocol_of_its_own_lists_its_rules() -> None:
+    listed = UNITS.rules(Metres)
+    assert str(listed).startswith("units.scale(Metres in any position): scale_metres at ")
+    assert listed == UNITS.rules(scale) == dk.rules(scale)
+    assert [rule.handler for rule in listed] == [scale_metres]
+    assert [rule.handler for rule in UNITS.rules()] == [scale_metres]
+    assert str(UNITS.rules(dk.kinds.function)) == "no rules"
+    assert str(dk.rules(Metres)) == "no rules"
+
+
+def test_a_protocol_of_its_own_refuses_what_is_not_its_own() -> None:
+    with pytest.raises(TypeError, match=r"^rules: takes a type, not an instance of Metres; give its type, Metres$"):
+        UNITS.rules(Metres())  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="is not overridable by __units_function__"):
+        UNITS.rules(dk.sum)
+    with pytest.raises(TypeError, match="is not overridable by __tensor_function__"):
+        dk.rules(None)  # type: ignore[arg-type]
+
+
+def test_who_answers_a_function_of_another_protocol_is_told() -> None:
+    answer = dk.which(scale, Metres)
+    assert answer.handler is scale_metres
+    assert str(answer).startswith("units.scale(Metres): scale_metres(Metres in any position) at ")
+    assert dk.explain(scale, Metres()).outcome.startswith("Metres: scale_metres(Metres in any position)")
+
+
+def test_the_functions_of_a_protocol_print_a_line_each() -> None:
+    assert repr(UNITS.operations) == "units.scale(x: 'Any', factor: 'float' = 2.0) -> 'Any'"
+    assert repr(dk.DispatchProtocol("__empty_function__").operations) == "no overridable functions"
