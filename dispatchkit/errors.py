@@ -27,6 +27,7 @@
     ├── StateDictError                     (RuntimeError) a state that does not fit a module
     └── LoadError                          (ValueError)   a file that is damaged, unsafe or of unknown types
     Warning
+    ├── GradientWarning                    (UserWarning)  the gradient of a tensor that keeps none
     └── DispatchWarning                    (UserWarning)
         ├── DensifyWarning                                a dense copy was made
         ├── FieldWarning                                  a field that hides a method of arrays
@@ -58,6 +59,7 @@ __all__ = [
     "FieldWarning",
     "ForeignArgumentError",
     "GradcheckError",
+    "GradientWarning",
     "InplaceError",
     "LoadError",
     "LoopWarning",
@@ -453,6 +455,10 @@ class LoadError(ValueError):
 
     def __str__(self) -> str:
         return " ".join(["load:", *([f"entry '{self.entry}' of"] if self.entry else []), self.file, self.problem])
+
+
+class GradientWarning(UserWarning):
+    """The gradient was read of a tensor that is no leaf, and so keeps none unless `retain_grad` asked it to."""
 
 
 class DispatchWarning(UserWarning):

@@ -15,7 +15,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.variables import is_floating, variables_in, variables_of
 from dispatchkit.declare.wrapping import make_leaf, wrap_array
-from dispatchkit.errors import AutogradError
+from dispatchkit.errors import AutogradError, GradientWarning
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
@@ -33,6 +33,9 @@ from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import map_leaves
 from dispatchkit.wording import class_name
+
+# Modules that read every attribute, by which no program asks for a gradient.
+INSPECTORS = frozenset({"IPython", "_pydevd_bundle", "inspect", "jedi", "rlcompleter"})
 
 
 class ByFields:
@@ -220,7 +223,9 @@ class GradientMethods(Storage):
             return typed
         if gradient is None and self._node is not None and not self._node.is_leaf and not self.retains_grad:
             text = "grad is None: a tensor that is no leaf keeps no gradient; call retain_grad() before backward()"
-            warn_at(caller_frame(), text, UserWarning)
+            frame = caller_frame()
+            if frame.f_globals.get("__name__", "").partition(".")[0] not in INSPECTORS:
+                warn_at(frame, text, GradientWarning)
         return gradient
 
     @grad.setter

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import rlcompleter
+import warnings
 from typing import Any
 
 import numpy as np
@@ -78,11 +81,40 @@ def test_only_leaves_keep_their_gradients() -> None:
     y = x * 2
     (y * 3).sum().backward()
     message = r"^grad is None: a tensor that is no leaf keeps no gradient; call retain_grad\(\) before backward\(\)$"
-    with pytest.warns(UserWarning, match=message) as caught:
+    with pytest.warns(dk.errors.GradientWarning, match=message) as caught:
         assert y.grad is None
     assert caught[0].filename == __file__
     assert x.grad is not None
-    copy.deepcopy(y)  # reads no gradient in the program's name
+
+
+def test_the_missing_gradient_warns_once_per_place() -> None:
+    y = leaf(1.0) * 2
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            y.grad  # noqa: B018  # which is what warns
+        y.grad  # noqa: B018  # another place
+    assert len(caught) == 2
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        copy.copy,
+        copy.deepcopy,
+        dir,
+        lambda y: inspect.getmembers(y[:, None]),
+        repr,
+        "{:.2f}".format,
+        lambda y: rlcompleter.Completer({"y": y}).complete("y.gr", 0),
+        lambda y: y.detach(),
+        lambda y: (y.retain_grad(), y.grad),
+    ],
+)
+def test_who_asks_for_no_gradient_is_not_warned(look: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        look(leaf(1.0) * 2)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "bool", "uint8"])
