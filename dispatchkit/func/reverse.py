@@ -29,7 +29,7 @@ from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import differentiated, reachable, sweep
-from dispatchkit.tensor.gradients import gradient_for, plain
+from dispatchkit.tensor.gradients import in_class_of, plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
@@ -202,7 +202,7 @@ class Recording:
         grads = sweep(
             roots, plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
         )
-        return [None if (g := grads.get(x._node)) is None else gradient_for(x, g if live else plain(g)) for x in inputs]
+        return [None if (g := grads.get(x._node)) is None else in_class_of(x, g if live else plain(g)) for x in inputs]
 
 
 def _as_leaf(x: Any) -> Any:

@@ -104,7 +104,7 @@ def array_function(
     self: Any, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Any:
     """Answer a NumPy function by the operation of the same meaning, by several, or by NumPy on arrays."""
-    return bridge_to("numpy").array_function(func, types, args, kwargs)
+    return bridge_to("numpy").array_function(func, types, args, kwargs, self)
 
 
 def torch_function(

@@ -25,7 +25,7 @@ def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: f
     dense : the method that returns a plain array, or a function of the instance; by default ``"to_dense"``
     from_dense : the class method, or a function, that makes an instance from a plain array. It is called with the
         array and an instance whose structure, such as the rank, the new one should have. Modules use it to load
-        dense checkpoints
+        dense checkpoints, and NumPy's functions with ``like=`` make arrays of the type by it
     closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
     impossible : functions and kinds that cannot keep the structure; advice leaves them out
     relation : how results relate to those of the same calls on dense forms, with which the checks of `dk.testing`

@@ -217,7 +217,7 @@ class GradientMethods(Storage):
         """The gradient that backward passes have accumulated, None before the first; a subclass has it of its type."""
         gradient: Tensor | None = gradient_of(self)
         if gradient is not None and type(gradient) not in (type(self), self.__dispatch_results__):
-            typed: Tensor = gradient_for(self, gradient)
+            typed: Tensor = in_class_of(self, gradient)
             if typed is not gradient:
                 keep_gradient(self, typed)  # so that it is the same at the next look
             return typed
@@ -283,7 +283,7 @@ class GradientMethods(Storage):
         if tensor_protocol.types.results_of(type(self)) is tensor_namespace.Tensor:
             return RemovableHandle(hooks, hook)
         model = self.detach()  # the hooks of a leaf must not keep it alive
-        return RemovableHandle(hooks, lambda g: hook(gradient_for(model, g)))
+        return RemovableHandle(hooks, lambda g: hook(in_class_of(model, g)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], object]) -> RemovableHandle:
         """Have a function called with this leaf after a backward pass has accumulated its gradient.
@@ -414,14 +414,14 @@ def gradient_of(tensor: Storage) -> Any:
     return None if node.extras is None else node.extras.grad
 
 
-def gradient_for(tensor: Any, gradient: Any) -> Any:
-    """Return a plain gradient in the type of results of the tensor that it belongs to, with its attributes."""
-    cls = tensor_protocol.types.results_of(type(tensor))
-    if cls is type(gradient) or type(gradient) is not tensor_namespace.Tensor:
-        return gradient
-    typed = wrap_array(cls, gradient.array, vertex_of(gradient))
-    share_memory(typed, gradient)
-    typed.__tensor_finalize__(None, (tensor,))
+def in_class_of(model: Any, x: Any) -> Any:
+    """Return a plain tensor, such as a gradient, in the class of results of another, with its attributes."""
+    cls = tensor_protocol.types.results_of(type(model))
+    if cls is type(x) or type(x) is not tensor_namespace.Tensor:
+        return x
+    typed = wrap_array(cls, x.array, vertex_of(x))
+    share_memory(typed, x)
+    typed.__tensor_finalize__(None, (model,))
     return typed
 
 
@@ -483,7 +483,7 @@ def run_backward(
     grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=create_graph, accumulate=accumulate)
     gradients_found = [grads.get(vertex) for vertex in targets or ()]
     return [
-        None if g is None else gradient_for(tensor, g if create_graph else plain(g))
+        None if g is None else in_class_of(tensor, g if create_graph else plain(g))
         for tensor, g in zip(inputs or (), gradients_found, strict=True)
     ]
 

@@ -12,11 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
 from dispatchkit.tensor.conversion import has_numpy_array
+from dispatchkit.tensor.gradients import in_class_of
 from dispatchkit.tensor.numpy_arguments import (
     as_array,
     call_composition,
@@ -56,6 +60,14 @@ ATTRIBUTES = frozenset({"ndim", "shape", "size"})
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
 # What NumPy makes of files, text and functions: with `like` of a tensor, it becomes one.
 MADE = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "loadtxt")
+# They are asked about by `like` alone.
+CREATED = frozenset(
+    {
+        *MADE,
+        *("arange", "array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray", "empty", "eye", "full"),
+        *("identity", "ones", "require", "tri", "zeros"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +293,15 @@ def _check_dense(name: str | None, types: Iterable[type]) -> None:
 
 
 def array_function(
-    func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], asked: Any
 ) -> Any:
-    """Answer a NumPy function by the operation of the same meaning, by several, or by NumPy on arrays."""
+    """Answer a NumPy function by the operation of the same meaning, by several, or by NumPy on arrays.
+
+    Parameters
+    ----------
+    func, types, args, kwargs : as NumPy gives them
+    asked : the array whose method NumPy calls, the `like` of functions that create arrays
+    """
     records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
@@ -296,10 +314,44 @@ def array_function(
             return getattr(args[0], answer.text)
         result = _answer_function(func, path or func.__name__, answer, args, kwargs)
         if result is not NotImplemented:
-            return result
-    _check_dense(path, types)
+            return _like(asked, path, result) if path in CREATED else result
+    if path not in CREATED:
+        _check_dense(path, types)
     arrays, keywords = to_arrays(path, (args, dict(kwargs)))
-    return func(*arrays, **keywords)
+    result = func(*arrays, **keywords)
+    return _like(asked, path, result) if path in CREATED else result
+
+
+def _like(like: Any, path: str, created: Any) -> Any:
+    """Return what a function of NumPy created as an array of the type of `like`; other types stay as they are.
+
+    Raises
+    ------
+    TypeError : if the type does not say how it is made of a plain array, or `like` has not the structure of this one
+    """
+    x, cls, types = as_array(created), type(like), tensor_protocol.types
+    if type(x) is not tensor_namespace.Tensor:
+        return x
+    array = first_array(like)
+    if array is not None and not isinstance(array, np.ndarray):
+        x = x.to(like=array)
+    if isinstance(like, tensor_namespace.Tensor):
+        return in_class_of(like, x)
+    make, to_dense = types.from_dense(cls), types.to_dense(cls)
+    if make is None:
+        raise TypeError(
+            f"numpy.{path}: {type_name(cls)}, the type of like, does not say how it is made of a plain array; declare "
+            f"array_type(from_dense=...), or leave like out"
+        )
+    try:
+        result = make(x, like)
+    except (IndexError, TypeError, ValueError) as error:
+        text = f"an array of shape {tuple(x.shape)} does not become a {type_name(cls)} like the one that is given"
+        raise TypeError(f"numpy.{path}: {text}: {error}") from error
+    exact = fallback.dense in types.fallback(cls) and not types.relation(cls).tolerance
+    if exact and to_dense is not None and not bool(tensor_namespace.all(to_dense(result) == x)):
+        raise TypeError(f"numpy.{path}: a {type_name(cls)} of the structure of like does not hold all elements")
+    return result
 
 
 def _answer_function(

@@ -1,5 +1,7 @@
 """Testing array types: checked programs, checks of everything that a type should do, strategies for Hypothesis.
 
+`assert_close` compares a result with what is expected, units, masks and structures included.
+
 What the declarations of operations say for their tests is here, too: `sample` and `draw` describe valid calls, `Axes`
 the parameters that count axes.
 
@@ -15,6 +17,7 @@ from dispatchkit.declare.samples import Sample as Sample
 from dispatchkit.declare.samples import draw as draw
 from dispatchkit.declare.samples import sample as sample
 from dispatchkit.protocol.types.declaration import Relation as Relation
+from dispatchkit.testing.assertions import assert_close as assert_close
 from dispatchkit.testing.conformance import CHECKS as CHECKS
 from dispatchkit.testing.conformance import Check as Check
 from dispatchkit.testing.conformance import TypeConformance as TypeConformance

@@ -72,6 +72,22 @@ class Wrapper(ArrayMethods):
         wrapper.data = data
         return wrapper
 
+    @classmethod
+    def from_dense(cls, x: Any, like: Any) -> Any:
+        """Return an instance around a plain array, with what another has besides its elements.
+
+        Parameters
+        ----------
+        x : array
+        like : an instance; what it wraps says of which type the array inside is, by that type's `from_dense`
+        """
+        make = tensor_protocol.types.from_dense(type(like.data))
+        return like._around(x if make is None else make(x, like.data))
+
+    def _around(self, data: Any) -> Any:
+        """Return a wrapper like this one around new elements; as `with_data` where those have nothing of their own."""
+        return self.with_data(data)
+
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, which may itself be of this type, without this wrapper.
 

@@ -19,7 +19,9 @@ from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_p
 from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
-@tensor_protocol.array_type(fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"))
+@tensor_protocol.array_type(
+    fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"), from_dense="from_dense"
+)
 class MaskedTensor(Wrapper):
     """An array of which some elements are missing.
 
@@ -97,6 +99,10 @@ class MaskedTensor(Wrapper):
         if self.size == 1 and not self.valid.all():
             raise ValueError("item: the element is missing")
         return self.data.item()
+
+    def _around(self, data: Any) -> MaskedTensor:
+        """Return an array around new elements, of which none is missing."""
+        return MaskedTensor(data)
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside; what is missing in it has no influence.

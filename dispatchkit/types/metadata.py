@@ -20,6 +20,7 @@ MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[A
     priority=level("metadata"),
     fields=("data", "metadata", "merge", "laws"),
     dense="to_dense",
+    from_dense="from_dense",
 )
 class MetadataTensor(Wrapper):
     """A tensor with metadata, which the results of all operations on it have too.

@@ -16,7 +16,9 @@ from dispatchkit.types.rules import implements, implements_each
 Names = tuple[str, ...]
 
 
-@tensor_protocol.array_type(fallback=fallback.refuse, priority=level("names"), fields=("data", "names"))
+@tensor_protocol.array_type(
+    fallback=fallback.refuse, priority=level("names"), fields=("data", "names"), from_dense="from_dense"
+)
 class NamedTensor(Wrapper):
     """An array whose axes have names.
 
@@ -110,6 +112,10 @@ class NamedTensor(Wrapper):
         if unknown:
             raise ValueError(f"at: no axis {unknown[0]!r}; there are {self.names}")
         return self[tuple(places.get(name, slice(None)) for name in self.names)]
+
+    def _around(self, data: Any) -> NamedTensor:
+        """Return an array around new elements whose axes have the same names."""
+        return NamedTensor(data, self.names)
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, aligned with this array.

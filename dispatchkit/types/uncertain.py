@@ -164,7 +164,10 @@ MOVES = {
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.refuse, priority=level("uncertainty"), fields=("data", "factor", "sources")
+    fallback=fallback.refuse,
+    priority=level("uncertainty"),
+    fields=("data", "factor", "sources"),
+    from_dense="from_dense",
 )
 class UncertainTensor(Wrapper):
     """Numbers with standard deviations.
@@ -239,6 +242,10 @@ class UncertainTensor(Wrapper):
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
         return ops.abs(self.factor[0]) if len(self.factor) == 1 else linalg.vector_norm(self.factor, axis=0)
+
+    def _around(self, data: Any) -> UncertainTensor:
+        """Return an array around new numbers, which are exact."""
+        return UncertainTensor(data)
 
     def to_dense(self) -> Any:
         """Raise: a plain array would lose the standard deviations.

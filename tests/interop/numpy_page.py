@@ -45,6 +45,10 @@ The tables also name the parameters, or their values, that **lead to arrays**: a
 raises for a tensor that requires a gradient. All other parameters, and `out=`, mean what they mean in NumPy. Universal
 functions take `dtype=`, and `where=` with `out=`; `reduce`, `accumulate` and `outer` are operations where there are
 such; `casting=`, `order=`, `subok=` and `reduceat` lead to arrays.
+
+**`like=`** of the functions that create arrays asks for the type of an array: `np.zeros(2, like=q)` is a quantity in
+the unit of `q`, of a subclass of `Tensor` the result has the attributes, too. A declared type is made by its
+`array_type(from_dense=...)`; one without refuses `like`.
 """
 TITLES = {
     "operation": "An operation",

@@ -12,7 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError, DensifyWarning
-from dispatchkit.tensor import numpy_calls as numpy_table  # noqa: F401  # enters all compositions
+from dispatchkit.tensor import numpy_calls as numpy_table
 from dispatchkit.tensor.numpy_shapes import compositions, universal
 from tests.interop.everywhere import Diagonal
 
@@ -320,7 +320,7 @@ def test_gradients_of_compositions_are_those_of_differences() -> None:
 
 DIAGONAL = frozenset(
     name for name in CALLS if not name.startswith("ufunc") and CALLS[name] and CALLS[name][0][0] is A
-) - {"empty_like"}
+) - {"empty_like", *numpy_table.CREATED}
 
 
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
@@ -339,6 +339,16 @@ def test_a_composition_of_a_declared_type_has_the_values_of_its_dense_form(name:
                 assert one == other
                 continue
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(numpy_table.CREATED & CALLS.keys()))
+def test_what_is_created_like_a_declared_type_is_no_plain_tensor(name: str) -> None:
+    d = Diagonal(dk.asarray([4.0, 3.0, 5.0]))
+    for _, call in CALLS[name]:
+        with pytest.raises(
+            TypeError, match=rf"^numpy\.{name}: Diagonal, the type of like, does not say how it is made"
+        ):
+            call(d)
 
 
 def test_structure_stays_where_the_operations_keep_it() -> None:

@@ -36,7 +36,10 @@ def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.decompose, priority=level("unit"), fields={"data": field(), "unit": field(grad=unit_of_gradient)}
+    fallback=fallback.decompose,
+    priority=level("unit"),
+    fields={"data": field(), "unit": field(grad=unit_of_gradient)},
+    from_dense="from_dense",
 )
 class QuantityTensor(Wrapper):
     """An array of numbers in a unit.
