@@ -141,9 +141,7 @@ def _run_audit(options: argparse.Namespace) -> int:
     base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
     names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
     report = audit([*types, *base], operations=names)
-    for path in filter(None, (options.svg, options.html)):
-        report.save(path)
-    write_files((options.json, lambda: report.to_json() + "\n"))
+    write_files((options.html, report.to_html), (options.json, lambda: report.to_json() + "\n"))
     print_report(report, options.format)
     failed = {kind: count for kind, count in report.totals.items() if count and kind in options.fail_on}
     if failed:
@@ -248,7 +246,6 @@ COMMANDS = (
             "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types; plain Tensor is one anyway"},
             "--operations": {"metavar": "NAME,...", "help": "the operations that are called; all by default"},
             "--format": _format("json", "markdown"),
-            "--svg": _file("write the picture of the pairs"),
             "--html": _file("write a page on which the pairs open to their calls"),
             "--json": _file("write the audit as JSON"),
             "--fail-on": {

@@ -13,32 +13,35 @@ import dispatchkit as dk
 from dispatchkit.report import Timeline, Trace, TracedCall
 from tests.report.test_trace_summary import call, traced
 
-SVG = "{http://www.w3.org/2000/svg}"
-
 
 def parsed(timeline: Timeline) -> ET.Element:
-    return ET.fromstring(timeline.svg)  # noqa: S314  # made here
+    return ET.fromstring(timeline.to_html())  # noqa: S314  # made here
 
 
-def boxes(timeline: Timeline) -> list[ET.Element]:
-    """Return what is drawn for calls: what has a text to show where the pointer rests."""
-    return [g for g in parsed(timeline).iter(f"{SVG}g") if g.find(f"{SVG}title") is not None]
+def rows(timeline: Timeline) -> list[ET.Element]:
+    """Return the rows of calls, which have a text to show where the pointer rests."""
+    return [row for row in parsed(timeline).iter("tr") if "title" in row.attrib]
 
 
-def texts(timeline: Timeline) -> list[str]:
-    return [text.text or "" for text in parsed(timeline).iter(f"{SVG}text")]
+def said(row: ET.Element) -> list[str]:
+    return row.attrib["title"].split("\n")
 
 
-def said(box: ET.Element) -> list[str]:
-    title = box.find(f"{SVG}title")
-    assert title is not None
-    return (title.text or "").split("\n")
+def name(row: ET.Element) -> str:
+    return row[0].text or ""
 
 
-def rect(box: ET.Element) -> tuple[float, float, float]:
-    found = box.find(f"{SVG}rect")
+def bar(row: ET.Element) -> tuple[float, float]:
+    """Return where a bar begins and how long it is, in per cent of the whole."""
+    (style,) = [part.attrib["style"] for part in row.iter("i")]
+    found = re.fullmatch(r"margin-left:([\d.]+)%;width:([\d.]+)%", style)
     assert found is not None
-    return float(found.attrib["x"]), float(found.attrib["y"]), float(found.attrib["width"])
+    return float(found[1]), float(found[2])
+
+
+def head(timeline: Timeline) -> str:
+    text, _ = [p.text or "" for p in parsed(timeline).iter("p")]
+    return text
 
 
 CALLS = (
@@ -48,20 +51,22 @@ CALLS = (
 )
 
 
-def test_a_box_for_each_call_at_its_time_and_depth() -> None:
-    (x0, y0, w0), (x2, y2, w2), (x1, y1, w1) = map(rect, boxes(traced(*CALLS).timeline(width=1032)))
-    scale = 1000 / 150_000
-    assert (x0, w0) == pytest.approx((16, 100_000 * scale), abs=0.1)
-    assert (x1, w1) == pytest.approx((16 + 10_000 * scale, 40_000 * scale), abs=0.1)
-    assert (x2, w2) == pytest.approx((16 + 100_000 * scale, 50_000 * scale), abs=0.1)
-    assert y0 == y2 < y1
+def test_a_row_for_each_call_with_a_bar_at_its_time() -> None:
+    drawn = rows(traced(*CALLS).timeline())
+    assert list(map(name, drawn)) == ["softmax", "exp", "add"]
+    assert [row[1].text for row in drawn] == ["100.0 µs", "40.0 µs", "50.0 µs"]
+    assert list(map(bar, drawn)) == [
+        pytest.approx((100 * start / 150, 100 * length / 150), abs=0.01)
+        for start, length in ((0, 100), (10, 40), (100, 50))
+    ]
+    # Inner calls stand further to the right.
+    assert [row[0].attrib["style"] for row in drawn] == [f"padding-left:{depth}em" for depth in (0, 1, 0)]
 
 
-def test_labels_colours_and_details() -> None:
-    timeline = traced(*CALLS).timeline()
-    assert {"softmax 100.0 µs", "exp 40.0 µs", "add 50.0 µs"} <= set(texts(timeline))
-    outer, last, _ = boxes(timeline)
-    assert (outer.attrib["class"], last.attrib["class"]) == ("b-dense", "b-rule raised")
+def test_colours_and_details() -> None:
+    outer, _, last = rows(traced(*CALLS).timeline())
+    assert [part.attrib["class"] for row in (outer, last) for part in row.iter("i")] == ["b-dense", "b-rule"]
+    assert (outer.attrib.get("class"), last.attrib.get("class")) == (None, "raised")
     assert said(outer) == [
         "softmax(D)",
         "dense: dense: to_dense() of D",
@@ -73,107 +78,76 @@ def test_labels_colours_and_details() -> None:
 
 
 def test_the_colours_that_are_used_are_explained() -> None:
-    found = texts(traced(*CALLS).timeline())
-    assert {"plain: computed on plain tensors", "dense: by becoming dense", "raised an exception"} <= set(found)
-    assert not any(text.startswith("backward") for text in found)
+    found = [item.text for item in parsed(traced(*CALLS).timeline()).iter("span")]
+    assert {"plain: computed on plain tensors", "dense: by becoming dense"} <= set(found)
+    assert not any(text is not None and text.startswith("backward") for text in found)
 
 
 def test_it_follows_the_reader_s_colours_and_needs_nothing_else() -> None:
-    svg = traced(*CALLS).timeline().svg
-    assert "prefers-color-scheme: dark" in svg
-    assert re.findall(r"https?://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
-    assert "<script" not in svg
+    text = traced(*CALLS).timeline().to_html()
+    assert "prefers-color-scheme: dark" in text
+    assert not re.search(r"https?:|@import|url\(|<script", text)
 
 
 def test_names_are_escaped() -> None:
-    parsed(traced(call("<b>&", 0, 10, what="<i>", error="</svg>")).timeline())
+    (row,) = rows(traced(call("<b>&", 0, 10, what='<i>"', error="</table>")).timeline())
+    assert name(row) == "<b>&"
+    assert "raised </table>" in said(row)
 
 
 def test_threads_and_tasks_have_rows_of_their_own() -> None:
-    one, two = call("sin", 0, 10), call("cos", 5, 10)
+    one, two, three = call("sin", 0, 10), call("cos", 5, 10), call("tan", 20, 10)
     two.thread, two.thread_id, two.task = "worker", 2, "job"
-    timeline = traced(one, two).timeline()
-    assert {"MainThread", "worker, task job"} <= set(texts(timeline))
-    assert rect(boxes(timeline)[0])[1] < rect(boxes(timeline)[1])[1]
+    bodies = list(parsed(traced(one, two, three).timeline()).iter("tbody"))
+    texts = [[th.text for th in body.iter("th")] + [name(row) for row in body if len(row) == 3] for body in bodies]
+    assert texts == [["MainThread", "sin", "tan"], ["worker, task job", "cos"]]
 
 
-def test_calls_too_short_to_see_are_drawn_together_and_counted() -> None:
-    calls = [call("exp" if i % 2 else "sin", i * 10, 9, how="plain" if i % 2 else "rule") for i in range(5000)]
+def test_of_very_many_calls_the_longest_are_drawn_and_the_others_counted() -> None:
+    calls = [call("exp", i * 10, 9) for i in range(5000)] + [call("matmul", 50_000, 9000)]
     timeline = traced(*calls).timeline()
-    drawn = boxes(timeline)
-    assert 2 <= len(drawn) <= 20
-    assert len(timeline.svg) < 20_000
-    assert f"5,000 calls that are too short to see are drawn together, in {len(drawn)} dashed boxes" in texts(timeline)
-    assert sum(int(said(box)[0].split()[0]) for box in drawn) == 5000
-    assert {line.split()[0] for line in said(drawn[0])[1:]} == {"exp", "sin"}
-    # Bands show the share of each way of answering.
-    assert [band.attrib["class"] for band in drawn[0].iter(f"{SVG}g")][1:] == ["b-plain", "b-rule"]
-    assert all(x >= 16 and x + width <= 984.5 for x, _, width in map(rect, drawn))
-
-
-def test_a_long_call_among_short_ones_keeps_its_box() -> None:
-    calls = [call("sin", i * 10, 9) for i in range(100)]
-    calls += [call("matmul", 1000, 9000), *(call("sin", 10_000 + i * 10, 9) for i in range(100))]
-    drawn = boxes(traced(*calls).timeline())
-    assert [said(box)[0] for box in drawn if box.attrib["class"] == "b-plain"] == ["matmul(Tensor)"]
-
-
-def test_an_inner_call_that_is_too_narrow_has_its_name_after_it() -> None:
-    timeline = traced(call("softmax", 0, 100_000), call("exp", 10_000, 1000, 0), call("log", 50_000, 900, 0)).timeline()
-    assert {"exp", "log"} <= set(texts(timeline))
-    crowded = [call("softmax", 0, 100_000), *(call("exp", 10_000 + i * 1200, 1100, 0) for i in range(3))]
-    assert texts(traced(*crowded).timeline()).count("exp") == 1  # after the last of them alone there is room
-
-
-def test_calls_inside_of_very_many_others() -> None:
-    calls = []
-    for depth in range(60):
-        one = call("exp", depth, 1000 - 2 * depth, depth - 1 if depth else None)
-        one.depth = depth
-        calls.append(one)
-    timeline = traced(*calls).timeline()
-    assert "20 calls inside of more than 40 others are not drawn" in texts(timeline)
-    assert len(boxes(timeline)) == 40
+    assert len(rows(timeline)) == 300
+    assert name(rows(timeline)[-1]) == "matmul"
+    assert head(timeline) == "5,001 calls in 59.0 µs; 4,701 shorter calls are not drawn"
+    assert len(timeline.to_html()) < 150_000
+    assert list(map(name, rows(traced(*CALLS).timeline(most=2)))) == ["softmax", "add"]
 
 
 def test_nothing_and_one_call() -> None:
-    assert "no calls" in texts(Trace().timeline())
+    assert head(Trace().timeline()) == "no calls"
     with dk.record_calls() as t:
         dk.exp(1.0)
-    assert texts(t.timeline())[0].startswith("1 call in ")
-    assert len(boxes(t.timeline())) == 1
-
-
-def test_texts_do_not_leave_the_picture() -> None:
-    long = call("a_function_with_a_rather_long_name", 0, 1000)
-    timeline = traced(long, call("exp", 1000, 100_000)).timeline(width=300)
-    for element in parsed(timeline).iter(f"{SVG}text"):
-        if element.attrib.get("class") != "faint":
-            assert float(element.attrib["x"]) + 6.6 * len(element.text or "") <= 300
+    assert head(t.timeline()).startswith("1 call in ")
+    assert len(rows(t.timeline())) == 1
 
 
 def test_calls_that_were_not_kept_are_told_of() -> None:
-    assert "7 later calls were not kept" in texts(traced(*CALLS, dropped=7).timeline())
+    assert head(traced(*CALLS, dropped=7).timeline()).endswith("; 7 later calls were not kept")
 
 
 def test_it_is_saved_and_shown(tmp_path: Path) -> None:
     timeline = traced(*CALLS).timeline()
-    timeline.save(tmp_path / "calls.svg")
-    assert (tmp_path / "calls.svg").read_text(encoding="utf-8") == timeline.svg == timeline._repr_svg_()
+    timeline.save(tmp_path / "calls.html")
+    page = (tmp_path / "calls.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert timeline.to_html() in page
+    assert timeline._repr_html_() == timeline.to_html()
     assert repr(timeline) == "<Timeline: 3 calls, 150.0 µs>"
-    with pytest.raises(ValueError, match=r"cannot save as 'calls.png'; use a name that ends in .svg$"):
+    with pytest.raises(ValueError, match=r"cannot save as 'calls.png'; use a name that ends in .html$"):
         timeline.save(tmp_path / "calls.png")
-    with pytest.raises(ValueError, match="width must be at least 200 pixels, found 10"):
-        traced().timeline(width=10)
+    with pytest.raises(ValueError, match="timeline: most must be at least 1, found 0"):
+        traced().timeline(most=0)
 
 
 def test_a_call_under_way_is_drawn() -> None:
     unfinished: TracedCall = call("exp", 0, 0, how="")
-    assert said(boxes(traced(unfinished).timeline())[0])[0] == "exp(Tensor)"
+    assert said(rows(traced(unfinished).timeline())[0])[0] == "exp(Tensor)"
 
 
 def test_real_calls() -> None:
     with dk.record_calls() as t:
         x: Any = dk.ones((3, 3), requires_grad=True)
         dk.softmax(x @ x, axis=0).sum().backward()
-    assert sum(len(said(box)) > 0 for box in boxes(t.timeline(width=100_000))) == len(t.calls)
+    drawn = rows(t.timeline())
+    assert len(drawn) == len(t.calls)
+    assert all(0 <= left <= left + width <= 100.01 for left, width in map(bar, drawn))

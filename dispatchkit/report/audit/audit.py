@@ -43,7 +43,7 @@ def audit(
     Returns
     -------
     Audit
-        Has ``pairs`` and ``findings``, prints as a table, and has ``.to_json()``, ``.to_markdown()`` and ``.to_svg()``.
+        Has ``pairs`` and ``findings``, prints as tables; ``.to_json()``, ``.to_markdown()``, ``.to_html()`` write it.
 
     Raises
     ------

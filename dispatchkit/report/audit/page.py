@@ -1,4 +1,4 @@
-"""An audit: its tables, its picture of types by types, and its HTML page."""
+"""An audit: its tables, and its HTML page, a picture of types by types."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ from dispatchkit.report.documents import (
     css_class,
     filled_page,
     numbered_table,
-    resource,
     save_as,
     short_location,
-    style,
-    svg_document,
 )
 from dispatchkit.report.outcomes import OUTCOMES
 
@@ -120,24 +117,25 @@ class Audit(Reported):
         findings = list(map(asdict, self.findings))
         return json.dumps({"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs})
 
-    def to_svg(self) -> str:
-        """Return a picture of the pairs: a cell for each, coloured by how its calls are answered."""
-        return Matrix(self).text()
+    def _repr_html_(self) -> str:
+        """Return the document with how most calls of each pair end, in colours, in front."""
+        title, *parts = self.document().parts
+        shares = [[pair.share for pair in row] for row in _by_first(self)]
+        lines = [(name, *row) for name, row in zip(self.types, shares, strict=True)]
+        return Document([title, Table(("first \\ second", *self.types), lines), *parts]).html()
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
         return audit_page(self)
 
     def save(self, path: str | Path) -> None:
-        """Write the picture or the page to a file.
+        """Write the page to a file.
 
         Raises
         ------
-        ValueError : if its name ends neither in ``.svg`` nor in ``.html``
+        ValueError : if its name does not end in ``.html``
         """
-        save_as("audit", path, {".svg": self.to_svg, ".html": self.to_html})
-
-    _repr_svg_ = to_svg
+        save_as("audit", path, {".html": self.to_html})
 
 
 def _is(asked: str | type, name: str) -> bool:
@@ -148,19 +146,24 @@ def _is(asked: str | type, name: str) -> bool:
 
 def _matrix(audit: Audit) -> Iterator[Part]:
     """Yield a table with a row for each first argument: who wins most calls with each second one."""
-    count = len(audit.types)
-    rows = [audit.pairs[place * count : (place + 1) * count] for place in range(count)]
+    count, rows = len(audit.types), _by_first(audit)
     cells = [list(map(_cell, row)) for row in rows]
     if sum(max(map(len, column)) + 2 for column in zip(audit.types, *cells, strict=True)) > WIDEST:
         heads = [str(number) for number in range(1, count + 1)]
-        used = {share for pair in audit.pairs for share in list(pair.shares)[:1]}
+        used = {pair.share for pair in audit.pairs}
         yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
         yield Names([f"{LETTERS[share]}={share}" for share in SHARES if share in used], "How most calls are answered:")
-        cells = [[LETTERS[max(pair.shares, key=lambda s, p=pair: p.shares[s])] for pair in row] for row in rows]  # type: ignore[misc]
+        cells = [[LETTERS[pair.share] for pair in row] for row in rows]
     else:
         heads = list(audit.types)
     lines = [(name, *row) for name, row in zip(audit.types, cells, strict=True)]
     yield Table(("first \\ second", *heads), lines, code_heads=range(1, count + 1))
+
+
+def _by_first(audit: Audit) -> list[tuple[Pair, ...]]:
+    """Return the pairs in rows, one for each first argument."""
+    count = len(audit.types)
+    return [audit.pairs[place * count : (place + 1) * count] for place in range(count)]
 
 
 def _cell(pair: Pair) -> str:
@@ -183,108 +186,6 @@ def finding_lines(finding: Finding) -> list[str]:
 def _list_some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
     return ", ".join(texts[:LISTED]) + more
-
-
-# Width of a character of a monospaced font in units of its size, with some room.
-ASPECT = 0.61
-NAME, SMALL = 12, 10
-MARGIN, GAP, ROW = 20.0, 4.0, 46.0
-NARROW, WIDE = 84.0, 150.0  # bounds of the width of a cell
-ROUND = 6.0
-LEAST = 0.05  # of a cell, that a few calls still be seen
-
-
-class Matrix:
-    """Writes the picture, a document that needs nothing else, for light and dark pages."""
-
-    def __init__(self, audit: Audit) -> None:
-        self.audit = audit
-        longest = max(map(len, audit.types))
-        self.cell = min(max(ASPECT * NAME * longest + 22, NARROW), WIDE)
-        self.head = min(ASPECT * NAME * longest + 14, WIDE + 40)
-        self.top = MARGIN + 42.0
-        self.used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
-        # An order decides between these.
-        self.uneven = {types for finding in audit.findings if finding.kind == "asymmetry" for types in finding.types}
-
-    def text(self) -> str:
-        """Return the whole document."""
-        count = len(self.audit.types)
-        bottom, legend = self.top + count * ROW + 30, self._legend()
-        needed = max([ASPECT * SMALL * len(text) + 46 for _, text in legend], default=0.0)
-        width = max(2 * MARGIN + self.head + count * self.cell, 2 * MARGIN + needed, 330.0)
-        height = bottom + 18 * len(legend) + MARGIN - 8
-        title = f"who answers pairs of {', '.join(self.audit.types)}"
-        pairs = (self._pair(number, pair) for number, pair in enumerate(self.audit.pairs))
-        entries = (
-            f'<g class="entry" transform="translate({MARGIN + 4:.1f} {bottom + 18 * place:.1f})">{sign}'
-            f'<text class="small left" x="22">{escape(text)}</text></g>'
-            for place, (sign, text) in enumerate(legend)
-        )
-        rules = style(".dk-audit", resource("matrix.css"), self.used)
-        return svg_document("dk-audit", width, height, title, rules, [*self._heads(), *pairs, *entries])
-
-    def _heads(self) -> Iterator[str]:
-        left = MARGIN + self.head
-        middle = left + len(self.audit.types) * self.cell / 2
-        yield f'<text class="small" x="{middle:.1f}" y="{MARGIN + 6:.1f}">second argument</text>'
-        yield f'<text class="small right" x="{left - 10:.1f}" y="{self.top - 10:.1f}">first</text>'
-        for place, name in enumerate(self.audit.types):
-            x, y = left + (place + 0.5) * self.cell, self.top + (place + 0.5) * ROW
-            yield _text("winner", x, self.top - 10, name, self.cell - 8)
-            yield _text("winner right", left - 10, y + 4, name, self.head - 10)
-
-    def _pair(self, number: int, pair: Pair) -> str:
-        row, column = divmod(number, len(self.audit.types))
-        x, y = MARGIN + self.head + column * self.cell + GAP / 2, self.top + row * ROW + GAP / 2
-        width, height = self.cell - GAP, ROW - GAP
-        parts = [f'<g class="cell"><title>{escape(_words(pair))}</title>']
-        start, total = x, len(pair.rows)
-        weights = {share: max(count / total, LEAST) for share, count in pair.shares.items()}
-        for share, weight in weights.items():
-            part = width * weight / sum(weights.values())
-            first, last = start == x, share == [*weights][-1]
-            parts.append(f'<path class="{css_class(share)}" d="{_strip(start, y, part, height, first, last)}"/>')
-            start += part
-        frame = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{ROUND:g}"'
-        parts.append(f'<rect class="frame" {frame}/>')
-        winner, count = next(iter(pair.winners.items()), ("nobody", total))
-        parts.append(_text("winner", x + width / 2, y + 19, winner, width - 8))
-        parts.append(_text("small", x + width / 2, y + 33, f"{count} of {total}", width - 8))
-        if (pair.left, pair.right) in self.uneven:
-            parts.append(f'<text class="mark" x="{x + width - 5:.1f}" y="{y + height - 6:.1f}">≠</text>')
-        return "".join([*parts, "</g>"])
-
-    def _legend(self) -> list[tuple[str, str]]:
-        """Return signs, each drawn to the left of its text, with what they mean."""
-        rect = 'key" y="-9" width="14" height="11" rx="3"/>'
-        entries = [(f'<rect class="{css_class(share)} {rect}', f"{share}: {SHARES[share]}") for share in self.used]
-        uneven = '<text class="left" x="3">≠</text>', "the order of the two decides who answers"
-        return [*entries, *([uneven] if self.uneven else [])]
-
-
-def _strip(x: float, y: float, width: float, height: float, first: bool, last: bool) -> str:
-    """Return the outline of a part of a cell, round at the cell's ends."""
-    left, right = (min(ROUND, width) if end else 0.0 for end in (first, last))
-    return (
-        f"M{x + left:.2f} {y:.1f}H{x + width - right:.2f}q{right:.2f} 0 {right:.2f} {right:.2f}"
-        f"V{y + height - right:.2f}q0 {right:.2f} {-right:.2f} {right:.2f}"
-        f"H{x + left:.2f}q{-left:.2f} 0 {-left:.2f} {-left:.2f}V{y + left:.2f}q0 {-left:.2f} {left:.2f} {-left:.2f}z"
-    )
-
-
-def _words(pair: Pair) -> str:
-    """Return what a reader sees who stays on a cell."""
-    winners = ", ".join(f"{name} wins {count}" for name, count in pair.winners.items()) or "nobody answers"
-    shares = ", ".join(f"{count} {share}" for share, count in pair.shares.items())
-    return f"({pair.left}, {pair.right}): {winners}; {shares}"
-
-
-def _text(css: str, x: float, y: float, text: str, room: float) -> str:
-    """Return a line of text, cut where it does not fit."""
-    fits = int(room / (ASPECT * (SMALL if "small" in css else NAME)))
-    shown = text if len(text) <= fits else f"{text[: fits - 1]}…"
-    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}">{escape(shown)}</text>'
 
 
 def audit_page(audit: Audit) -> str:

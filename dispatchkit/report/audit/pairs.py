@@ -119,6 +119,11 @@ class Pair:
         counted = Counter(row.share for row in self.rows)
         return {share: counted[share] for share in SHARES if counted[share]}
 
+    @property
+    def share(self) -> str:
+        """The way in which most calls end, "" where there are none."""
+        return max(self.shares, key=self.shares.__getitem__, default="")
+
     def __getitem__(self, name: str) -> PairRow:
         """Return the first row of an operation, by its name, qualified or not, or by the call.
 

@@ -26,7 +26,7 @@ from dispatchkit.report.record.summary import (
     summarise,
     tree_of,
 )
-from dispatchkit.report.record.timeline import Timeline, chrome_trace
+from dispatchkit.report.record.timeline import MOST, Timeline, chrome_trace
 
 MAX_CALLS = 100_000
 
@@ -166,18 +166,18 @@ class Trace(Observer):
         """
         return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
-    def timeline(self, width: int = 1000) -> Timeline:
+    def timeline(self, most: int = MOST) -> Timeline:
         """Return a picture of the calls over time, those made inside of another below it.
 
         Parameters
         ----------
-        width : of the picture, in pixels
+        most : how many calls are drawn, the longest
 
         Raises
         ------
-        ValueError : if `width` is below 200
+        ValueError : if `most` is below 1
         """
-        return Timeline(self.calls, width, self.dropped)
+        return Timeline(self.calls, most, self.dropped)
 
     def to_chrome(self, path: str | Path | None = None) -> str:
         """Return the calls in the Trace Event Format, which Perfetto and ``chrome://tracing`` open.
@@ -198,7 +198,7 @@ class Trace(Observer):
     def _repr_html_(self) -> str:
         calls = self.calls
         causes = causes_of(calls)
-        return calls_html(headline(calls, causes), causes, calls, self.dropped, self.timeline().svg)
+        return calls_html(headline(calls, causes), causes, calls, self.dropped, self.timeline().to_html())
 
     def __str__(self) -> str:
         return tree_of(self.calls, self.dropped)

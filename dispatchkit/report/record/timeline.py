@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from heapq import nlargest
 from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dispatchkit.report.documents import (
-    css_class,
-    format_time,
-    resource,
-    save_as,
-    short_location,
-    style,
-    svg_document,
-)
+from dispatchkit.report.documents import css_class, format_time, resource, save_as, short_location, style
 from dispatchkit.report.record.call import HOWS, TracedCall
 from dispatchkit.wording import format_bytes
 
@@ -77,191 +67,81 @@ def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
     }
 
 
-MARGIN, ROW, GAP = 16.0, 20.0, 2.0
-# Width of a character of the font, in pixels.
-CHARACTER = 6.75
-# Calls that are narrower are drawn in one box with their neighbours, as long as that is not wider than the other.
-NARROW, WIDE = 2.0, 90.0
-DEEPEST = 40
-
-
-@dataclass(slots=True)
-class _Block:
-    """What is drawn as one box: a call, or neighbours each of which is too narrow for one."""
-
-    start: int
-    end: int
-    calls: list[TracedCall]
+# Calls that are drawn, the longest.
+MOST = 300
 
 
 class Timeline:
-    """Calls over time, drawn; a notebook shows it.
+    """Calls over time: a row for each, with a bar where it stands in the time of all; a notebook shows it.
 
     Parameters
     ----------
     calls : to draw
-    width : of the picture in pixels
+    most : how many are drawn, the longest, in the order in which they began
     dropped : how many calls the trace did not keep
 
     Raises
     ------
-    ValueError : if `width` is below 200
+    ValueError : if `most` is below 1
     """
 
-    def __init__(self, calls: Sequence[TracedCall], width: int = 1000, dropped: int = 0) -> None:
-        if width < 200:
-            raise ValueError(f"timeline: width must be at least 200 pixels, found {width}")
+    def __init__(self, calls: Sequence[TracedCall], most: int = MOST, dropped: int = 0) -> None:
+        if most < 1:
+            raise ValueError(f"timeline: most must be at least 1, found {most}")
         self._calls = list(calls)
-        self._width = width
         self._dropped = dropped
+        longest = {id(call) for call in nlargest(most, self._calls, key=lambda call: call.duration)}
+        self._shown = [call for call in self._calls if id(call) in longest]
         self._from = min((call.start for call in calls), default=0)
         self._span = max(max((call.start + call.duration for call in calls), default=0) - self._from, 1)
-        self._scale = (width - 2 * MARGIN) / self._span
 
-    @property
-    def svg(self) -> str:
-        """The picture as SVG."""
-        groups = {lane: self._rows(lane) for lane in dict.fromkeys(call.lane for call in self._calls)}
-        heads = list(self._heads(groups))
-        parts: list[str] = []
-        y = MARGIN - 4
-        for line in heads:
-            y += 16
-            parts.append(f'<text x="{MARGIN}" y="{y:.0f}">{escape(line)}</text>')
-        for css, text in self._legend().items():
-            y += 18
-            sign = f'<rect x="{MARGIN}" y="{y - 8:.0f}" width="12" height="12" rx="2"/>'
-            label = f'<text class="faint" x="{MARGIN + 18}" y="{y + 2:.0f}">{escape(text)}</text>'
-            parts.append(f'<g class="{css}">{sign}{label}</g>')
-        top = y = y + 36
-        boxes: list[str] = []
-        for lane, rows in groups.items():
-            boxes.append(f'<text class="faint" x="{MARGIN}" y="{y + 14:.1f}">{escape(lane_text(lane))}</text>')
-            y += ROW
-            for blocks in rows:
-                limits = [*(self._x(block.start) for block in blocks[1:]), float(self._width)]
-                boxes += [self._box(block, y, limit) for block, limit in zip(blocks, limits, strict=True)]
-                y += ROW + GAP
-            y += 8
-        parts += [*self._axis(top, y), *boxes]
-        used = [*dict.fromkeys(call.how or "plain" for call in self._calls), "several"]
-        rules = style(".dk-trace", resource("timeline.css"), used)
-        return svg_document("dk-trace", self._width, y + MARGIN, heads[0], rules, parts)
+    def to_html(self) -> str:
+        """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
+        hows = dict.fromkeys(call.how or "plain" for call in self._shown)
+        legend = "".join(f'<span class="{css_class(how)}">{escape(f"{how}: {HOWS[how]}")}</span>' for how in hows)
+        bodies = []
+        for lane in dict.fromkeys(call.lane for call in self._shown):
+            rows = "".join(self._row(call) for call in self._shown if call.lane == lane)
+            bodies.append(f'<tbody><tr><th colspan="3">{escape(lane_text(lane))}</th></tr>{rows}</tbody>')
+        rules = style(".dk-trace", resource("timeline.css"), hows)
+        return (
+            f'<div class="dk-trace"><style>{rules}</style><p>{escape("; ".join(self._heads()))}</p>'
+            f"<p>{legend}</p><table>{''.join(bodies)}</table></div>"
+        )
 
-    def _x(self, time: int) -> float:
-        return MARGIN + (time - self._from) * self._scale
+    _repr_html_ = to_html
 
     def save(self, path: str | Path) -> None:
         """Write the picture to a file.
 
         Raises
         ------
-        ValueError : if its name does not end in ``.svg``
+        ValueError : if its name does not end in ``.html``
         """
-        save_as("timeline", path, {".svg": lambda: self.svg})
-
-    def _repr_svg_(self) -> str:
-        return self.svg
+        page = f'<!doctype html><meta charset="utf-8"><title>Calls over time</title>{self.to_html()}\n'
+        save_as("timeline", path, {".html": lambda: page})
 
     def __repr__(self) -> str:
         return f"<Timeline: {len(self._calls)} calls, {format_time(self._span)}>"
 
-    def _rows(self, lane: Lane) -> list[list[_Block]]:
-        """Return the boxes of a lane by depth, neighbours that are too narrow joined."""
-        rows: list[list[_Block]] = []
-        for call in sorted((call for call in self._calls if call.lane == lane), key=lambda call: call.start):
-            if call.depth >= DEEPEST:
-                continue
-            rows += [[] for _ in range(call.depth + 1 - len(rows))]
-            row, end = rows[call.depth], call.start + call.duration
-            if row and call.duration * self._scale < NARROW and self._joins(row[-1], call.start, end):
-                row[-1].calls.append(call)
-                row[-1].end = max(row[-1].end, end)
-            else:
-                row.append(_Block(call.start, end, [call]))
-        return rows
-
-    def _joins(self, block: _Block, start: int, end: int) -> bool:
-        """Return whether a narrow call is drawn in the box before it."""
-        narrow = len(block.calls) > 1 or (block.end - block.start) * self._scale < NARROW
-        return narrow and (start - block.end) * self._scale < NARROW and (end - block.start) * self._scale <= WIDE
-
-    def _heads(self, groups: dict[Lane, list[list[_Block]]]) -> Iterator[str]:
+    def _heads(self) -> Iterator[str]:
         count = len(self._calls)
         yield f"{count:,} call{'' if count == 1 else 's'} in {format_time(self._span)}" if count else "no calls"
-        joined = [block for rows in groups.values() for row in rows for block in row if len(block.calls) > 1]
-        if joined:
-            calls = sum(len(block.calls) for block in joined)
-            boxes = "1 dashed box" if len(joined) == 1 else f"{len(joined):,} dashed boxes"
-            yield f"{calls:,} calls that are too short to see are drawn together, in {boxes}"
-        deep = sum(call.depth >= DEEPEST for call in self._calls)
-        if deep:
-            yield f"{deep:,} calls inside of more than {DEEPEST} others are not drawn"
+        if count > len(self._shown):
+            yield f"{count - len(self._shown):,} shorter calls are not drawn"
         if self._dropped:
             yield f"{self._dropped:,} later calls were not kept"
 
-    def _legend(self) -> dict[str, str]:
-        """Return by CSS class what the colours mean that are used."""
-        used = {call.how for call in self._calls}
-        meanings = {css_class(how): f"{how}: {text}" for how, text in HOWS.items() if how in used}
-        if any(call.error for call in self._calls):
-            meanings[f"{css_class('several')} raised"] = "raised an exception"
-        return meanings
-
-    def _axis(self, top: float, bottom: float) -> Iterator[str]:
-        """Yield lines at round times."""
-        step = _round_step(self._span * 90 / (self._width - 2 * MARGIN))
-        for tick in range(int(self._span // step) + 1):
-            x = self._x(self._from + tick * step)
-            text = "0" if tick == 0 else format_time(tick * step, "g")
-            yield f'<line class="tick" x1="{x:.1f}" x2="{x:.1f}" y1="{top:.1f}" y2="{bottom:.1f}"/>'
-            if x + CHARACTER * len(text) < self._width:
-                yield f'<text class="faint" x="{x + 2:.1f}" y="{top - 3:.1f}">{text}</text>'
-
-    def _box(self, block: _Block, y: float, limit: float) -> str:
-        """Return the box of a call, or of several; a name that it is too narrow for stands after it, before `limit`."""
-        calls, x = block.calls, self._x(block.start)
-        width = max((block.end - block.start) * self._scale, 1.0)
-        call, place, bands, baseline = calls[0], x, "", y + 14
-        if len(calls) == 1:
-            css, details = css_class(call.how), _details(call)
-            label = _fitting((f"{call.name} {format_time(call.duration)}", call.name), width)
-            if not label and _fitting((call.name,), limit - x - width):
-                label, place = call.name, x + width
-            label = label or _shorten(call.name, width)
-        else:
-            css, details = f"several {css_class('several')}", _details_of_several(calls)
-            label = _fitting((f"{len(calls)} calls", f"×{len(calls)}"), width)
-            bands, baseline = "".join(_shares(block, x, y, width)), y + 12
-        css += " raised" if any(call.error for call in calls) else ""
-        text = f'<text x="{place + 4:.1f}" y="{baseline:.1f}">{escape(label)}</text>' if label else ""
+    def _row(self, call: TracedCall) -> str:
+        """Return the row of a call: its name, further to the right inside of others, its time, and its bar."""
+        left, width = (100 * time / self._span for time in (call.start - self._from, call.duration))
+        raised = ' class="raised"' if call.error else ""
+        details = escape(_details(call)).replace("\n", "&#10;")
         return (
-            f'<g class="{css}"><title>{escape(details)}</title>'
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{ROW:.0f}" rx="{min(3.0, width / 3):.1f}"/>'
-            f"{bands}{text}</g>"
+            f'<tr title="{details}"{raised}><td style="padding-left:{call.depth}em">{escape(call.name)}'
+            f'</td><td class="n">{format_time(call.duration)}</td><td class="w"><i class="{css_class(call.how)}" '
+            f'style="margin-left:{left:.3f}%;width:{width:.3f}%"></i></td></tr>'
         )
-
-
-def _fitting(texts: Sequence[str], width: float) -> str:
-    """Return the first of some texts that fits into a width, "" where none does."""
-    return next((text for text in texts if CHARACTER * len(text) + 8 <= width), "")
-
-
-def _shorten(text: str, width: float) -> str:
-    count = int((width - 8) / CHARACTER)
-    return f"{text[: count - 1]}…" if count >= 4 else ""
-
-
-def _shares(block: _Block, x: float, y: float, width: float) -> Iterator[str]:
-    """Yield for each way in which the calls of a box were answered a band that is as wide as its share of the time."""
-    times: Counter[str] = Counter()
-    for call in block.calls:
-        times[call.how] += call.duration
-    scale = width / max(times.total(), 1)
-    for how, time in sorted(times.items()):
-        part = time * scale
-        yield f'<g class="{css_class(how)}"><rect x="{x:.1f}" y="{y + 15:.1f}" width="{part:.1f}" height="5"/></g>'
-        x += part
 
 
 def _details(call: TracedCall) -> str:
@@ -277,17 +157,3 @@ def _details(call: TracedCall) -> str:
     if call.error:
         lines.append(f"raised {call.error}")
     return "\n".join([*lines, f"called from {short_location(call.place)}"])
-
-
-def _details_of_several(calls: Sequence[TracedCall]) -> str:
-    counts = Counter(call.name for call in calls)
-    total = format_time(sum(call.duration for call in calls))
-    most = [f"{name} ×{count}" for name, count in counts.most_common(8)]
-    rest = len(counts) - len(most)
-    return "\n".join([f"{len(calls)} calls, {total} together", *most, *([f"{rest} more functions"] if rest else [])])
-
-
-def _round_step(least: float) -> int:
-    """Return the smallest of 1, 2, 5, 10, 20, ... that is not below a number."""
-    power = int(10 ** math.floor(math.log10(max(least, 1.0))))
-    return next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= least)
