@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
+from dispatchkit.graph.node import GradientEdge
+from dispatchkit.graph.recording import set_grad_enabled
+from dispatchkit.graph.sweep import sweep
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import run_backward
+from dispatchkit.tensor.gradients import place_of, plain, run_backward
+from dispatchkit.transforms import Batched
+from dispatchkit.transforms.batched import in_front
+from dispatchkit.transforms.tracer import new_level
+
+# Whose gradients are wanted.
+Inputs: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
 def backward(
@@ -15,7 +25,7 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    inputs: Inputs | None = None,
 ) -> None:
     """Compute the gradients of tensors and add them to the leaves they belong to.
 
@@ -47,22 +57,26 @@ def backward(
 
 def grad(
     outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    inputs: Inputs,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
     """Return the gradients of tensors, without touching ``.grad``.
 
     Parameters
     ----------
     outputs : one tensor, or several whose gradients are added
-    inputs : the tensors to differentiate by
+    inputs : the tensors to differentiate by, or what `dispatchkit.autograd.graph.get_gradient_edge` gave for them
     grad_outputs : cotangent for each output, of its shape; may be left out for outputs of one element
     retain_graph : keep the graph for another pass; as `create_graph` by default
     create_graph : record the pass itself, so that the gradients can be differentiated
     allow_unused : give None for inputs that the outputs do not depend on, rather than raise
+    is_grads_batched : whether the cotangents have a first axis more, along which they are mapped; so do the gradients
+    materialize_grads : give zeros for inputs that the outputs do not depend on, rather than raise
 
     Returns
     -------
@@ -83,17 +97,39 @@ def grad(
     """
     results, targets = _as_list(outputs), _as_list(inputs)
     gradients = _gradients("grad", results, grad_outputs)
-    gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
-    for index, g in enumerate(gradients_found):
-        if g is None and not allow_unused:
+    if is_grads_batched:
+        gradients_found = _of_batch(results, gradients, create_graph, targets)
+    else:
+        gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
+    for index, (g, target) in enumerate(zip(gradients_found, targets, strict=True)):
+        if g is None and materialize_grads:
+            vertex = place_of(target, "one of the inputs")
+            gradients_found[index] = tensor_namespace.zeros(vertex.shape, dtype=vertex.dtype)
+        elif g is None and not allow_unused:
             raise AutogradError(
-                f"grad: the outputs do not depend on input {index}; pass allow_unused=True to get None for it"
+                f"grad: the outputs do not depend on input {index}; pass allow_unused=True to get None for it, or "
+                f"materialize_grads=True to get zeros"
             )
     return tuple(gradients_found)
 
 
+def _of_batch(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool, inputs: Sequence[Any]) -> list[Any]:
+    """Return what `run_backward` gives, for cotangents that have a first axis more; the graph is kept."""
+    for output, g in zip(outputs, gradients, strict=True):
+        if g is None or tuple(g.shape[1:]) != tuple(output.shape):
+            shape = None if g is None else tuple(g.shape)
+            raise AutogradError(f"grad: is_grads_batched=True needs grad_outputs (n, *{output.shape}), found {shape}")
+    level, size = new_level(), gradients[0].shape[0]
+    starts = [place_of(output, "the tensor to differentiate") for output in outputs]
+    roots = [(vertex, Batched(g, level)) for vertex, g in zip(starts, gradients, strict=True)]
+    targets = [place_of(tensor, "one of the inputs") for tensor in inputs]
+    with set_grad_enabled(create_graph):
+        grads = sweep(roots, plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
+        return [None if (g := grads.get(vertex)) is None else in_front(g, level, size) for vertex in targets]
+
+
 def _as_list(tensors: Any) -> list[Any]:
-    return list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    return list(tensors) if isinstance(tensors, (list, tuple)) and type(tensors) is not GradientEdge else [tensors]
 
 
 def _gradients(name: str, outputs: Sequence[Any], given: Any) -> list[Any]:

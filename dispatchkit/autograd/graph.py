@@ -8,17 +8,43 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.errors import AutogradError, InplaceError
-from dispatchkit.graph.node import Anomaly, CallNode, Node, NodeWrapper, is_wrapped_by, nodes_of_call
+from dispatchkit.graph.node import Anomaly, CallNode, GradientEdge, Node, NodeWrapper, is_wrapped_by, nodes_of_call
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
 from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import place_of
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
 
-__all__ = ["Node", "disable_saved_tensors_hooks", "saved_tensors_hooks"]
+__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "saved_tensors_hooks"]
+
+
+def get_gradient_edge(tensor: Tensor, /) -> GradientEdge:
+    """Return the place of a tensor in the graph, for `dispatchkit.autograd.grad` once the tensor is gone.
+
+    Parameters
+    ----------
+    tensor : that gradients flow to
+
+    Raises
+    ------
+    AutogradError : if none do
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor(3.0, requires_grad=True)
+    >>> y = x * x
+    >>> edge = dk.autograd.graph.get_gradient_edge(y)
+    >>> y = dk.exp(y) / dk.exp(y)
+    >>> dk.autograd.grad(y * 2.0, edge)
+    (tensor(0.),)
+    """
+    vertex = place_of(tensor, "get_gradient_edge: the tensor")
+    return GradientEdge(vertex, getattr(vertex, "index", 0))
 
 
 class Packing(Observer):

@@ -301,6 +301,7 @@ class Derivative:
     ----------
     rules : as they were declared
     kernels : those of kernels, by the library whose raw arrays they are for
+    repeats : whether no rule reads a value, so that the graph of a call need not be freed
     trusted : whether the rules are of this library, which tests that they keep no gradient, and that what they give is
         new or shows the cotangent's memory
     pull_raw : computes the raw cotangents of a recorded call's inputs
@@ -316,6 +317,7 @@ class Derivative:
         self.rules = Rules()
         self.kernels: dict[str, Rules] = {}
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
+        self.repeats = False
         self._plan: VjpPlan | None = None
         self._kernel_plans: dict[str, VjpPlan] = {}
         self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
@@ -329,6 +331,7 @@ class Derivative:
     def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
         """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
         self.pull_raw = self._pull_by_kernel if self.kernels else self.plan.pull_raw
+        self.repeats = not (self.keeps_output or any(self.plan.keeps))
         return self.pull_raw(node, g)
 
     def _pull_by_kernel(self, node: Any, g: Any) -> Sequence[Any]:

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from types import CodeType
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.errors import AnomalyError, InplaceError
@@ -162,6 +162,19 @@ class Output(Vertex):
     def track_memory(self, memory: Memory) -> None:
         """Note that the output's memory is shared from now on."""
         self.main.track_memory(memory, self.index)
+
+
+class GradientEdge(NamedTuple):
+    """A place that gradients arrive at, in the stead of the tensor there.
+
+    Attributes
+    ----------
+    node : vertex of the tensor
+    output_nr : which of the outputs of its operation it is
+    """
+
+    node: Vertex
+    output_nr: int
 
 
 class Leaf(Vertex):

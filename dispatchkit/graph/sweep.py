@@ -181,7 +181,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
                 incoming = operation.pull_raw(vertex, g)
                 if not operation.trusted:
                     let_go([g, *incoming], ownership[2])
-            if not retain_graph:
+            if not (retain_graph or getattr(operation, "repeats", False)):
                 vertex.saved = vertex.output = None  # type: ignore[attr-defined]
         for edge, g in zip(edges, incoming):  # noqa: B905  # one each, and this is the hot loop
             if edge is None:

@@ -32,11 +32,15 @@ from dispatchkit.nn.containers import ParameterDict as ParameterDict
 from dispatchkit.nn.containers import ParameterList as ParameterList
 from dispatchkit.nn.containers import Sequential as Sequential
 from dispatchkit.nn.convolution import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from dispatchkit.nn.convolution import AvgPool1d as AvgPool1d
 from dispatchkit.nn.convolution import AvgPool2d as AvgPool2d
 from dispatchkit.nn.convolution import Conv1d as Conv1d
 from dispatchkit.nn.convolution import Conv2d as Conv2d
 from dispatchkit.nn.convolution import ConvTranspose2d as ConvTranspose2d
+from dispatchkit.nn.convolution import MaxPool1d as MaxPool1d
 from dispatchkit.nn.convolution import MaxPool2d as MaxPool2d
+from dispatchkit.nn.convolution import PixelShuffle as PixelShuffle
+from dispatchkit.nn.convolution import PixelUnshuffle as PixelUnshuffle
 from dispatchkit.nn.engine import get_engine as get_engine
 from dispatchkit.nn.engine import set_engine as set_engine
 from dispatchkit.nn.hooks import register_module_forward_hook as register_module_forward_hook
@@ -44,6 +48,8 @@ from dispatchkit.nn.hooks import register_module_forward_pre_hook as register_mo
 from dispatchkit.nn.hooks import register_module_full_backward_hook as register_module_full_backward_hook
 from dispatchkit.nn.hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from dispatchkit.nn.linear import Dropout as Dropout
+from dispatchkit.nn.linear import Dropout1d as Dropout1d
+from dispatchkit.nn.linear import Dropout2d as Dropout2d
 from dispatchkit.nn.linear import Embedding as Embedding
 from dispatchkit.nn.linear import Flatten as Flatten
 from dispatchkit.nn.linear import Identity as Identity

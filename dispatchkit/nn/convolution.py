@@ -1,4 +1,4 @@
-"""Layers that convolve, and layers that make images smaller: `Conv1d`, `Conv2d`, `MaxPool2d` and others."""
+"""Layers that convolve, and layers that make images smaller or larger: `Conv1d`, `MaxPool2d`, `PixelShuffle`, ..."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing_extensions import override
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
 from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
-from dispatchkit.nn.functional.shared import Pair, pair, single
+from dispatchkit.nn.functional.shared import Pair, Single, expect, pair, single
 from dispatchkit.nn.linear import register_zeros, start_uniform
 from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.ops.shared import integer
@@ -337,6 +337,80 @@ class Pooling(Declared):
         super()._set_options(options)
 
 
+class PoolingOfSequences(Pooling):
+    """What layers that make sequences shorter share: they pool images of one row."""
+
+    @override
+    def forward(self, x: Any) -> Any:
+        values = self._values()
+        for name in values.keys() & {"kernel_size", "stride", "padding", "dilation"}:
+            values[name] = int(name != "padding"), single(type(self), name, values[name], least=0)
+        return self.function(x[..., None, :], **values)[..., 0, :]
+
+
+@declared(max_pool2d)
+class MaxPool1d(PoolingOfSequences):
+    """A layer that finds the largest element of each window of sequences.
+
+    Parameters
+    ----------
+    kernel_size : of the windows; like the three that follow, a number or a tuple of one
+    stride : from a window to the next, `kernel_size` if None
+    padding : elements added at both ends
+    dilation : from an element of a window to the next
+    ceil_mode : whether a last window that reaches beyond the end counts
+
+    Notes
+    -----
+    Takes arrays of shape (..., L). Source: PyTorch, `torch.nn.MaxPool1d`.
+
+    Examples
+    --------
+    >>> dk.nn.MaxPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
+    tensor([[2., 5.]])
+    """
+
+    kernel_size: Single
+    stride: Single | None = None
+    padding: Single = 0
+    dilation: Single = 1
+    ceil_mode: bool = False
+
+
+@declared(avg_pool2d)
+class AvgPool1d(PoolingOfSequences):
+    """A layer that averages the elements of each window of sequences.
+
+    Parameters
+    ----------
+    kernel_size : of the windows; like the two that follow, a number or a tuple of one
+    stride : from a window to the next, `kernel_size` if None
+    padding : zeros added at both ends
+    ceil_mode : whether a last window that reaches beyond the end counts
+    count_include_pad : whether the zeros count as elements
+
+    Notes
+    -----
+    Takes arrays of shape (..., L). Source: PyTorch, `torch.nn.AvgPool1d`.
+
+    Examples
+    --------
+    >>> dk.nn.AvgPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
+    tensor([[1.5000, 2.5000]])
+    """
+
+    kernel_size: Single
+    stride: Single | None = None
+    padding: Single = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+
+    @override
+    def extra_repr(self) -> str:
+        """Return the windows, as PyTorch shows them."""
+        return ", ".join(f"{n}={(single(type(self), n, getattr(self, n), least=0),)}" for n in self.options[:3])
+
+
 @declared(max_pool2d)
 class MaxPool2d(Pooling):
     """A layer that finds the largest element of each window of images.
@@ -409,3 +483,99 @@ class AdaptiveAvgPool2d(Pooling):
     """
 
     output_size: Pair | tuple[int | None, int | None]
+
+
+def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
+    """Return images whose pixels were in channels.
+
+    Parameters
+    ----------
+    x : array of shape (..., C * r * r, H, W)
+    upscale_factor : r
+
+    Returns
+    -------
+    Array
+        Array of shape (..., C, H * r, W * r).
+    """
+    r, shape = integer(pixel_shuffle, "upscale_factor", upscale_factor, least=1), tuple(x.shape)
+    expect(pixel_shuffle, "x", shape, len(shape) >= 3 and shape[-3] % r**2 == 0, f"(..., C * {r} * {r}, H, W)")
+    *others, c, h, w = shape
+    squares = tensor_namespace.reshape(x, (-1, c // r**2, r, r, h, w))
+    images = tensor_namespace.permute_dims(squares, (0, 1, 4, 2, 5, 3))
+    return tensor_namespace.reshape(images, (*others, c // r**2, h * r, w * r))
+
+
+@declared(pixel_shuffle)
+class PixelShuffle(Declared):
+    """A layer that makes images larger, and takes the pixels from channels.
+
+    Parameters
+    ----------
+    upscale_factor : how many times higher and wider images become, r
+
+    Raises
+    ------
+    ValueError : from `forward`, if the factor is not positive, or the channels cannot be divided into squares of it
+
+    Notes
+    -----
+    Makes an array of shape (..., C, H r, W r) of one of shape (..., C r², H, W): channel c r² + a r + b has the pixels
+    of row a and column b in each square of channel c. Source: PyTorch, `torch.nn.PixelShuffle`.
+
+    Examples
+    --------
+    >>> dk.nn.PixelShuffle(2)(dk.asarray([[[1.0]], [[2.0]], [[3.0]], [[4.0]]]))
+    tensor([[[1., 2.],
+             [3., 4.]]])
+    """
+
+    upscale_factor: int
+
+
+def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
+    """Return images whose pixels came into channels.
+
+    Parameters
+    ----------
+    x : array of shape (..., C, H * r, W * r)
+    downscale_factor : r
+
+    Returns
+    -------
+    Array
+        Array of shape (..., C * r * r, H, W).
+    """
+    r, shape = integer(pixel_unshuffle, "downscale_factor", downscale_factor, least=1), tuple(x.shape)
+    right = len(shape) >= 3 and shape[-2] % r == shape[-1] % r == 0
+    expect(pixel_unshuffle, "x", shape, right, f"(..., C, H * {r}, W * {r})")
+    *others, c, h, w = shape
+    images = tensor_namespace.reshape(x, (-1, c, h // r, r, w // r, r))
+    squares = tensor_namespace.permute_dims(images, (0, 1, 3, 5, 2, 4))
+    return tensor_namespace.reshape(squares, (*others, c * r**2, h // r, w // r))
+
+
+@declared(pixel_unshuffle)
+class PixelUnshuffle(Declared):
+    """A layer that makes images smaller, and channels of the pixels: the inverse of `PixelShuffle`.
+
+    Parameters
+    ----------
+    downscale_factor : how many times lower and narrower images become, r
+
+    Raises
+    ------
+    ValueError : from `forward`, if the factor is not positive, or images cannot be divided into squares of it
+
+    Notes
+    -----
+    Makes an array of shape (..., C r², H, W) of one of shape (..., C, H r, W r). Source: PyTorch,
+    `torch.nn.PixelUnshuffle`.
+
+    Examples
+    --------
+    >>> dk.nn.PixelUnshuffle(2)(dk.ones((3, 4, 6))).shape
+    (12, 2, 3)
+    """
+
+    downscale_factor: int

@@ -1,9 +1,9 @@
-"""Layers without further structure: `Linear`, `Bilinear`, `Embedding`, `Dropout`, `Identity`, `Flatten`."""
+"""Layers without further structure: `Linear`, `Embedding`, `Dropout`, `Identity`, `Flatten`."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -286,3 +286,64 @@ class Dropout(Module):
     @override
     def extra_repr(self) -> str:
         return f"p={self.p}"
+
+
+class DropoutOfChannels(Dropout):
+    """What layers share that replace whole channels; a subclass says how many axes one has."""
+
+    axes: ClassVar[int]
+
+    @override
+    def forward(self, x: Any) -> Any:
+        channels = *x.shape[: -self.axes], *(1,) * self.axes
+        return x * dropout(tensor_namespace.ones(channels, dtype=x.dtype), self.p, self.training)
+
+
+class Dropout1d(DropoutOfChannels):
+    """A layer that in training replaces channels of sequences by zeros at random, and scales the others.
+
+    Parameters
+    ----------
+    p : probability that a channel is replaced
+
+    Raises
+    ------
+    ValueError : if the probability is not between 0 and 1
+
+    Notes
+    -----
+    Takes arrays of shape (..., C, L). Source: PyTorch, `torch.nn.Dropout1d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.Dropout1d(0.2).eval()(dk.ones((1, 2)))
+    tensor([[1., 1.]])
+    """
+
+    axes = 1
+
+
+class Dropout2d(DropoutOfChannels):
+    """A layer that in training replaces channels of images by zeros at random, and scales the others.
+
+    Parameters
+    ----------
+    p : probability that a channel is replaced
+
+    Raises
+    ------
+    ValueError : if the probability is not between 0 and 1
+
+    Notes
+    -----
+    Takes arrays of shape (..., C, H, W). Source: PyTorch, `torch.nn.Dropout2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.Dropout2d(0.2).eval()(dk.ones((1, 1, 2)))
+    tensor([[[1., 1.]]])
+    """
+
+    axes = 2

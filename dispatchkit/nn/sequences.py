@@ -240,10 +240,15 @@ class RNN(RNNSteps, Recurrent):
         hidden_size: int,
         num_layers: int = 1,
         nonlinearity: Literal["tanh", "relu"] = "tanh",
-        *args: Any,
-        **kwargs: Any,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
     ) -> None:
-        Recurrent.__init__(self, input_size, hidden_size, num_layers, *args, **kwargs)
+        further = bias, batch_first, dropout, bidirectional, device, dtype
+        Recurrent.__init__(self, input_size, hidden_size, num_layers, *further)
         self._choose(nonlinearity)
 
 
@@ -343,16 +348,15 @@ class Cell(Gated):
         ------
         ValueError : if shapes do not fit
         """
-        name, shape = type(self).__name__, tuple(x.shape)
-        if len(shape) not in (1, 2) or shape[-1] != self.input_size:
-            raise ValueError(f"{name}: x must have shape (N, {self.input_size}) or ({self.input_size},), found {shape}")
+        name, shape, n = type(self).__name__, tuple(x.shape), self.input_size
+        if len(shape) not in (1, 2) or shape[-1] != n:
+            raise ValueError(f"{name}: x must have shape (N, {n}) or ({n},), found {shape}")
         state = hx if hx is None or self.states > 1 else (hx,)
         wanted = *shape[:-1], self.hidden_size
         if state is not None and (len(state) != self.states or any(tuple(part.shape) != wanted for part in state)):
             raise ValueError(f"{name}: hx must have {self.states} of shape {wanted} for x of shape {shape}")
-        rows = xp.reshape(x, (1, -1, self.input_size))
         before = None if state is None else tuple(xp.reshape(part, (-1, self.hidden_size)) for part in state)
-        outputs, kept = self._walk(rows, before)
+        outputs, kept = self._walk(xp.reshape(x, (1, -1, self.input_size)), before)
         after = tuple(xp.reshape(part, wanted) for part in (outputs[0], *kept))
         return after if self.states > 1 else after[0]
 

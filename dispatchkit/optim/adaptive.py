@@ -251,10 +251,9 @@ class NAdam(Counted, declared=True):
     def _count(self, name: str, value: Any, options: Options) -> Any:
         if name == "step":
             return super()._count(name, value, options)
-        steps = options.step, options.step + 1
-        options.momentum, options.next_momentum = (
-            float(options.betas[0]) * (1 - 0.5 * 0.96 ** (step * options.momentum_decay)) for step in steps
-        )
+        most, rise = float(options.betas[0]), 0.96**options.momentum_decay
+        options.momentum = most * (1 - 0.5 * rise**options.step)
+        options.next_momentum = most * (1 - 0.5 * rise ** (options.step + 1))
         options.product = value * options.momentum
         return options.product
 

@@ -35,6 +35,8 @@ class Declared(Optimizer):
     Options that are numbers by default must not be negative, where the class does not say which.
     """
 
+    _always: ClassVar[tuple[str, ...]] = ()  # options that are True
+
     def __init_subclass__(cls, *, declared: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if declared:
@@ -46,7 +48,7 @@ class Declared(Optimizer):
 
 
 def _begin(self: Declared, values: dict[str, Any]) -> None:
-    Optimizer.__init__(self, values.pop("params"), values)
+    Optimizer.__init__(self, values.pop("params"), {**values, **dict.fromkeys(self._always, True)})
 
 
 class Descent(Declared):
@@ -297,7 +299,7 @@ class Adam(Counted, declared=True):
         return self._buffers if options.amsgrad else self._buffers[:2]
 
 
-class AdamW(Adam):
+class AdamW(Adam, declared=True):
     """Adaptive moments, with a decay of weights that does not enter them.
 
     Parameters
@@ -326,21 +328,18 @@ class AdamW(Adam):
     tensor([0.8500, 1.8000], requires_grad=True)
     """
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Any = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 1e-2,
-        amsgrad: bool = False,
-        *,
-        maximize: bool = False,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, decoupled_weight_decay=True)
+    _always = ("decoupled_weight_decay",)
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 1e-2
+    amsgrad: bool = False
+    _: KW_ONLY
+    maximize: bool = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state; the decay stays decoupled whatever was saved."""
         super().__setstate__(state)
         for group in self.param_groups:
-            group["decoupled_weight_decay"] = True
+            group.update(dict.fromkeys(self._always, True))

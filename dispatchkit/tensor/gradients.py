@@ -16,7 +16,7 @@ from dispatchkit.declare.typing import Array as Tensor
 from dispatchkit.declare.variables import is_floating, variables_in, variables_of
 from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError, GradientWarning
-from dispatchkit.graph.node import Leaf
+from dispatchkit.graph.node import GradientEdge, Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
     Storage,
@@ -351,7 +351,7 @@ class GradientMethods(Storage):
         tensor([2., 4.])
         """
         if inputs is None and not create_graph:
-            root = _vertex(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
+            root = place_of(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
             sweep([root], plain, retain_graph=bool(retain_graph))
             return
         targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
@@ -465,13 +465,13 @@ def run_backward(
     AutogradError : if an output is outside the graph, a cotangent is missing or of another shape, or `inputs` is empty
     """
     roots = [
-        (_vertex(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph))
+        (place_of(output, "the tensor to differentiate"), _cotangent(output, gradient, create_graph))
         for output, gradient in zip(outputs, gradients, strict=True)
     ]
     if inputs is not None and not inputs:
         advice = "leave it out for all leaves" if accumulate else "name the tensors to differentiate by"
         raise AutogradError(f"{'backward' if accumulate else 'grad'}: inputs is empty; {advice}")
-    targets = None if inputs is None else [_vertex(tensor, "one of the inputs") for tensor in inputs]
+    targets = None if inputs is None else [place_of(tensor, "one of the inputs") for tensor in inputs]
     if targets is not None and accumulate:
         for vertex in targets:
             if not vertex.is_leaf:
@@ -493,7 +493,15 @@ def plain(array: Any) -> Any:
     return wrap_array(tensor_namespace.Tensor, array)
 
 
-def _vertex(tensor: Any, what: str) -> Vertex:
+def place_of(tensor: Any, what: str) -> Vertex:
+    """Return the vertex of a tensor that is to be differentiated, or that a gradient edge leads to.
+
+    Raises
+    ------
+    TypeError, AutogradError : if it is neither, or no gradient flows to it, saying what it is for
+    """
+    if isinstance(tensor, GradientEdge):
+        return tensor.node
     if not isinstance(tensor, Storage):
         raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor")
     vertex = vertex_of(tensor)

@@ -32,6 +32,12 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
         (2, 4, 3, 2),
     ),
     "ConvTranspose2d, dilated": (lambda nn: nn.ConvTranspose2d(1, 2, 3, bias=False, dilation=2), (1, 4, 3)),
+    "MaxPool1d": (lambda nn: nn.MaxPool1d(2), (2, 3, 5)),
+    "MaxPool1d with parameters": (lambda nn: nn.MaxPool1d(3, 2, 1, 2, ceil_mode=True), (3, 8)),
+    "AvgPool1d": (lambda nn: nn.AvgPool1d(3, (2,), padding=1, count_include_pad=False), (2, 3, 5)),
+    "PixelShuffle": (lambda nn: nn.PixelShuffle(2), (2, 8, 3, 2)),
+    "PixelShuffle of several axes": (lambda nn: nn.PixelShuffle(3), (2, 1, 9, 1, 2)),
+    "PixelUnshuffle": (lambda nn: nn.PixelUnshuffle(2), (2, 3, 4, 6)),
     "MaxPool2d": (lambda nn: nn.MaxPool2d(2), (2, 3, 4, 4)),
     "MaxPool2d with parameters": (lambda nn: nn.MaxPool2d((3, 2), 1, padding=1, ceil_mode=True), (2, 3, 5, 4)),
     "AvgPool2d": (lambda nn: nn.AvgPool2d(3, 2, padding=1, count_include_pad=False), (2, 3, 5, 4)),
@@ -98,6 +104,30 @@ def test_a_layer_prints_as_pytorchs(name: str, torch: Any) -> None:
     make, _ = LAYERS[name]
     printed = re.sub(r", bias=True\)$", ")", str(make(torch.nn))) if "Norm" in name else str(make(torch.nn))
     assert str(make(nn)) == printed.replace(", bias=False", "") if "LayerNorm" in name else printed
+
+
+@pytest.mark.parametrize(("make", "axes"), [(nn.Dropout1d, 1), (nn.Dropout2d, 2)])
+def test_channels_are_dropped_as_wholes(make: Any, axes: int) -> None:
+    dk.manual_seed(0)
+    layer = make(0.25)
+    x = dk.ones((50, 40, *(3,) * axes), requires_grad=True)
+    y = layer(x)
+    channels = y.detach().numpy().reshape(2000, -1)
+    assert (channels == channels[:, :1]).all()
+    assert set(np.unique(channels)) == {0.0, 4 / 3}
+    assert 0.7 < (channels[:, 0] != 0).mean() < 0.8
+    y.sum().backward()
+    assert x.grad is not None
+    np.testing.assert_array_equal(x.grad.numpy(), y.detach().numpy())
+    assert dk.all(layer.eval()(x) == x)
+    assert str(layer) == f"{make.__name__}(p=0.25)"
+
+
+def test_pixels_by_hand_and_back() -> None:
+    x = dk.reshape(dk.arange(16.0), (4, 2, 2))
+    y = nn.PixelShuffle(2)(x)
+    assert y[0].tolist() == [[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]]
+    assert dk.all(nn.PixelUnshuffle(2)(y) == x)
 
 
 def test_dropout_and_embedding_print_themselves() -> None:
@@ -365,6 +395,17 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "Embedding: padding_idx must be within num_embeddings=3",
     ),
+    "channels of pixels": (
+        lambda: nn.PixelShuffle(2)(dk.ones((6, 1, 1))),
+        ValueError,
+        "pixel_shuffle: argument 'x' has shape (6, 1, 1), expected (..., C * 2 * 2, H, W)",
+    ),
+    "pixels": (
+        lambda: nn.PixelUnshuffle(2)(dk.ones((1, 2, 3))),
+        ValueError,
+        "pixel_unshuffle: argument 'x' has shape (1, 2, 3), expected (..., C, H * 2, W * 2)",
+    ),
+    "windows": (lambda: nn.MaxPool1d(9)(dk.ones((1, 4))), ValueError, "max_pool2d: argument 'x' has shape (1, 1, 4)"),
     "groups of channels": (lambda: nn.GroupNorm(2, 3), ValueError, "GroupNorm: num_channels=3 must be divisible by"),
 }
 

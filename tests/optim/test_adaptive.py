@@ -36,7 +36,7 @@ EVERY = [(name, options) for name, several in OPTIONS.items() for options in sev
 every = pytest.mark.parametrize("name", OPTIONS)
 
 
-def made(library: Any, name: str, parameters: Any, **options: Any) -> Any:
+def create(library: Any, name: str, parameters: Any, **options: Any) -> Any:
     return getattr(library.optim, name)(parameters, **options)
 
 
@@ -54,7 +54,7 @@ def test_steps_are_pytorchs(name: str, options: dict[str, Any], torch: Any) -> N
     found = []
     for library in (dk, torch):
         problem = Problem(library)
-        found.append(problem.run(made(library, name, problem.parameters, **options), steps=30))
+        found.append(problem.run(create(library, name, problem.parameters, **options), steps=30))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -64,7 +64,7 @@ def test_single_precision_and_closures(name: str, torch: Any) -> None:
     found = []
     for library in (dk, torch):
         problem = Problem(library, "float32")
-        found.append(problem.run(made(library, name, problem.parameters, lr=0.01), steps=20, closure=True))
+        found.append(problem.run(create(library, name, problem.parameters, lr=0.01), steps=20, closure=True))
     assert found[0][-1].dtype == np.float32
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
@@ -75,7 +75,7 @@ def test_complex_parameters(name: str, torch: Any) -> None:
     found = []
     for library in (dk, torch):
         z = library.tensor(np.array([1 + 2j, -0.5 + 0.25j, 3 - 1j]), requires_grad=True)
-        optimizer, seen = made(library, name, [z], lr=0.1), []
+        optimizer, seen = create(library, name, [z], lr=0.1), []
         for _ in range(30):
             optimizer.zero_grad()
             ((z - 1j) * (z - 1j).conj()).real.sum().backward()
@@ -90,7 +90,7 @@ def test_states_are_pytorchs_and_either_goes_on_with_the_others(name: str, torch
     options = {**OPTIONS[name][1]}
     problems = Problem(dk), Problem(torch)
     ours, theirs = (
-        made(library, name, p.parameters, **options) for library, p in zip((dk, torch), problems, strict=True)
+        create(library, name, p.parameters, **options) for library, p in zip((dk, torch), problems, strict=True)
     )
     for problem, optimizer in zip(problems, (ours, theirs), strict=True):
         problem.run(optimizer, steps=3)
@@ -194,7 +194,7 @@ def test_steps_are_the_formulas(reference: Any, options: dict[str, Any], shape: 
     rng = np.random.default_rng(0)
     start, g = rng.standard_normal(shape), rng.standard_normal(shape)
     p = dk.tensor(start, requires_grad=True)
-    optimizer = made(dk, NAMES[reference.__name__], [p], lr=0.1, **options)
+    optimizer = create(dk, NAMES[reference.__name__], [p], lr=0.1, **options)
     for _, expected in zip(range(8), reference(start, g), strict=False):
         p.grad = dk.tensor(g)
         optimizer.step()
@@ -229,12 +229,12 @@ def test_dtypes_stay_and_a_saved_state_goes_on(name: str, dtype: str) -> None:
     ends = []
     for interrupted in (False, True):
         p = dk.tensor([1.0, -2.0], dtype=getattr(dk, dtype), requires_grad=True)
-        optimizer = made(dk, name, [p], lr=0.1)
+        optimizer = create(dk, name, [p], lr=0.1)
         for step in range(6):
             p.grad = dk.tensor([0.3 - step * 0.1, 0.2], dtype=p.dtype)
             if interrupted and step == 3:
                 saved = copy.deepcopy(optimizer.state_dict())
-                optimizer = made(dk, name, [p])
+                optimizer = create(dk, name, [p])
                 optimizer.load_state_dict(saved)
             optimizer.step()
         assert str(p.dtype) == dtype
@@ -258,7 +258,7 @@ def test_dtypes_stay_and_a_saved_state_goes_on(name: str, dtype: str) -> None:
 )
 def test_wrong_options_are_named(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        made(dk, name, [dk.ones(1, requires_grad=True)], **options)
+        create(dk, name, [dk.ones(1, requires_grad=True)], **options)
 
 
 def test_a_state_that_lacks_something_is_refused() -> None:
