@@ -400,7 +400,7 @@ class NumpyNamespace:
         """Broadcast; an array whose elements follow one another without NumPy's iterator."""
         lengths = x.shape
         extra = len(shape) - len(lengths) if type(shape) is tuple else -1
-        if extra < 0 or (lengths and (0 in shape or not x.flags.c_contiguous)):
+        if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
             return np.broadcast_to(x, shape)
         strides = [0] * extra
         if lengths:

@@ -187,11 +187,11 @@ def require_square(operation: Named, x: Any, name: str = "x") -> None:
 
     Raises
     ------
-    ValueError : naming operation, argument and shape
+    LinAlgError : naming operation, argument and shape; it is a ValueError
     """
     shape = shape_of(x)
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(
+        raise LinAlgError(
             f"{operation.__name__}: {name} must be square matrices, of shape (..., M, M), found shape {shape}"
         )
 

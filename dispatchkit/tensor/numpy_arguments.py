@@ -31,6 +31,13 @@ from dispatchkit.tree import container_items, map_leaves
 
 # NumPy's names of parameters where the operations' are others.
 KEYWORDS = {"a_max": "max", "a_min": "min", "ddof": "correction", "newshape": "shape", "rcond": "rtol"}
+# Parameters of which NumPy takes one, and says so itself where both are there.
+EXCLUSIVE = {
+    **dict.fromkeys(("std", "var", "nanstd", "nanvar"), ("ddof", "correction")),
+    **dict.fromkeys(("concatenate", "stack"), ("out", "dtype")),
+    "matrix_rank": ("tol", "rtol"),
+    "pinv": ("rcond", "rtol"),
+}
 # Without an axis these take the elements in a row.
 IN_A_ROW = frozenset({"argsort", "cumprod", "cumsum", "sort", "take"})
 # What NumPy 2.0 does not tell of its functions that are written in C.
@@ -200,6 +207,8 @@ def given_arguments(
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None
+    if all(arguments.get(name) is not None for name in EXCLUSIVE.get(func.__name__, ("",))):
+        return None
     for p in signature.parameters.values():
         if p.kind is p.VAR_KEYWORD:
             arguments |= arguments.pop(p.name, {})
@@ -296,8 +305,11 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
     return operation.function(*args, **keywords)
 
 
-def put(out: Any, result: Any) -> Any:
-    """Write a result where the caller wants it."""
+def put(out: Any, result: Any, *, whole: bool = False) -> Any:
+    """Write a result where the caller wants it, which has the shape of the `whole` where it must not broadcast."""
+    shape, wanted = tuple(np.shape(out)), tuple(np.shape(result))
+    if whole and shape != wanted and (wanted or np.size(out) != 1):
+        raise ValueError(f"out must have shape {wanted}, found {shape}")
     out[...] = result if tensor_protocol.types.participates(type(out)) else np.asarray(result)
     return out
 

@@ -11,6 +11,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.shared import normal_axis
 from dispatchkit.ops.statistics.quantiles import QuantileMethod, between
 from dispatchkit.tensor.numpy_arguments import as_array
 from dispatchkit.tensor.numpy_shapes import composition, compositions
@@ -51,6 +52,8 @@ def nanquantile(
         result = nanquantile(xp.ravel(a), q, 0)
         return xp.reshape(result, (*result.shape, *(1,) * a.ndim)) if keepdims else result
     a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
+    if not a.shape[-1]:
+        return NotImplemented
     count = xp.count_nonzero(xp.logical_not(xp.isnan(a)), axis=-1, keepdims=True)
     place = q * xp.maximum(xp.astype(count, xp.result_type(a, q)) - 1, 0)
     low = xp.floor(place)
@@ -100,6 +103,8 @@ def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
 def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = None) -> Any:
     x = xp.ravel(ary)
     ends = (to_begin, x[1:] - x[:-1], to_end)
+    if not all(part is None or np.can_cast(part.dtype, x.dtype, "same_kind") for part in ends):
+        return NotImplemented
     parts = [xp.ravel(as_array(part, x.dtype)) for part in ends if part is not None]
     return parts[0] if len(parts) == 1 else xp.concat(parts)
 
@@ -119,7 +124,10 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
 def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: int = 1) -> Any:
     axes = tuple(range(f.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple) else (axis,)
     spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    if len(spacings) != len(axes) or edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
+    axes = tuple(normal_axis(k, f.ndim, "axis") for k in axes)
+    if len(spacings) != len(axes) or any(np.ndim(h) > 1 for h in spacings):
+        return NotImplemented
+    if edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
         return NotImplemented
     f = f if f.dtype.kind in "fc" else xp.astype(f, np.float64)
     slopes = tuple(xp.astype(_slope(f, k, h, edge_order), f.dtype) for k, h in zip(axes, spacings, strict=True))

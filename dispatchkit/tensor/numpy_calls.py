@@ -18,7 +18,12 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.tensor import numpy_calculus, numpy_numbers, numpy_parameters  # noqa: F401  # enter their compositions
+from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
+    numpy_assignment,
+    numpy_calculus,
+    numpy_numbers,
+    numpy_parameters,
+)
 from dispatchkit.tensor.conversion import has_numpy_array
 from dispatchkit.tensor.gradients import in_class_of
 from dispatchkit.tensor.numpy_arguments import (
@@ -121,8 +126,6 @@ def answer_of(func: Any) -> Answer | None:
         return None
     if path in ATTRIBUTES:
         return Answer("attribute", path)
-    if path in WRITERS:
-        return Answer("declined", "it changes an array in place; write x[...] = values, which gradients see")
     if (answer := UNANSWERED.get(path) or UNANSWERED.get(path.rpartition(".")[0])) is not None:
         return answer
     if path in MADE:
@@ -307,14 +310,16 @@ def array_function(
         return NotImplemented
     answer, path = answer_of(func), path_of(func)
     if answer is not None:
-        first = next(iter((*args, *kwargs.values())), None)
-        if answer.how == "declined" and not (path in WRITERS and isinstance(first, np.ndarray)):
+        if answer.how == "declined":
             raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
         if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
             return getattr(args[0], answer.text)
-        result = _answer_function(func, path or func.__name__, answer, args, kwargs)
-        if result is not NotImplemented:
-            return _like(asked, path, result) if path in CREATED else result
+        # What is written into an array of NumPy's are arrays.
+        written = next(iter((*args, *kwargs.values())), None) if path in WRITERS else None
+        if not isinstance(written, np.ndarray):
+            result = _answer_function(func, path or func.__name__, answer, args, kwargs)
+            if result is not NotImplemented:
+                return _like(asked, path, result) if path in CREATED else result
     if path not in CREATED:
         _check_dense(path, types)
     arrays, keywords = to_arrays(path, (args, dict(kwargs)))
@@ -371,4 +376,4 @@ def _answer_function(
         result = call_operation(func, answer.operation, path, arguments)
     if result is NotImplemented and answer.composition is not None:
         result = call_composition(answer.composition, path, arguments)
-    return result if out is None or result is NotImplemented else put(out, result)
+    return result if out is None or result is NotImplemented else put(out, result, whole=True)

@@ -90,6 +90,8 @@ def linalg_cond(x: Array, p: Any = None) -> Any:
 
 def _condition(x: Any, p: Any) -> Any:
     """Return condition numbers, by norms those of regular matrices."""
+    if not x.size:
+        raise np.linalg.LinAlgError(f"cond: x must have elements, found shape {tuple(x.shape)}")
     if p in (None, 2, -2):
         s = xp.linalg.svdvals(x)
         with np.errstate(divide="ignore", invalid="ignore"):

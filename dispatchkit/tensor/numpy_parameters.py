@@ -11,6 +11,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
+from dispatchkit.ops.shared import normal_axis
 from dispatchkit.tensor.numpy_arguments import as_array, compose
 from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, join
 
@@ -210,7 +211,7 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array | None = None, app
         if x is None or x.ndim:
             return x
         shape = list(a.shape)
-        shape[axis] = 1
+        shape[normal_axis(axis, a.ndim, "axis")] = 1
         return xp.broadcast_to(x, tuple(shape))
 
     if a.dtype.kind == "b":  # which are not subtracted

@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
-from dispatchkit.ops.shared import conjugate
+from dispatchkit.ops.shared import conjugate, normal_axis
 from dispatchkit.tensor.numpy_arguments import as_array
 
 # Compositions by the path of NumPy's function, such as ``"linalg.cond"``.
@@ -107,6 +107,8 @@ def block(arrays: Any) -> Any:
         return NotImplemented  # NumPy says what is wrong
     arrays = with_arrays(arrays)
     deepest = depth(arrays)
+    if not deepest:
+        return xp.clone(arrays)
     ndim = max(deepest, dimensions(arrays))
     return assemble(arrays, 0)
 
@@ -155,7 +157,7 @@ def dsplit(ary: Array, indices_or_sections: Any) -> Any:
 
 @composition
 def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
-    first, second = (axis % m.ndim for axis in axes)
+    first, second = (normal_axis(axis, m.ndim, "axes") for axis in axes)
     if first == second:
         return NotImplemented
     turns = k % 4
@@ -170,7 +172,9 @@ def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @composition
 def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
-    axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
+    axis, start = normal_axis(axis, a.ndim, "axis"), start + a.ndim if start < 0 else start
+    if not 0 <= start <= a.ndim:
+        return NotImplemented
     return xp.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
@@ -186,7 +190,7 @@ def resize(a: Array, new_shape: Any) -> Any:
 @composition
 def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     x = xp.ravel(arr) if axis is None else arr
-    axis = 0 if axis is None else axis
+    axis = 0 if axis is None else normal_axis(axis, x.ndim, "axis")
     places = obj if isinstance(obj, slice) else np.asarray(obj)
     return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
 
@@ -205,13 +209,15 @@ def compress(condition: Array, a: Array, axis: Any = None) -> Any:
 
 @composition
 def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any:
-    arr, axis = (xp.ravel(arr), 0) if axis is None else (arr, operator.index(axis) % max(arr.ndim, 1))
+    arr, axis = (xp.ravel(arr), 0) if axis is None else (arr, normal_axis(operator.index(axis), arr.ndim, "axis"))
     if not arr.ndim or not arr.shape[axis]:
         return NotImplemented
     length = arr.shape[axis]
-    places = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
-    places = np.flatnonzero(places) if places.dtype.kind == "b" else places.astype(np.int64)
+    indices = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
+    places = np.flatnonzero(indices) if indices.dtype.kind == "b" else indices.astype(np.int64)
     count = places.size
+    if indices.dtype.kind not in "biu" and (count or not isinstance(obj, (list, tuple))):
+        return NotImplemented
     if count == 1:
         shape = (1,) * (arr.ndim - np.ndim(values)) + np.shape(values)
         if places.ndim == 0 and np.ndim(values):
@@ -225,7 +231,7 @@ def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any
 
 @composition
 def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Array | float = 0) -> Any:
-    if len(condlist) != len(choicelist) or not len(condlist):
+    if len(condlist) != len(choicelist) or not len(condlist) or any(c.dtype.kind != "b" for c in condlist):
         return NotImplemented
     selected = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
@@ -256,7 +262,7 @@ def _windows(x: Any, length: int, axis: int) -> Any:
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
-    if len(lengths) != len(axes):
+    if len(lengths) != len(axes) or min(lengths, default=0) < 0:
         return NotImplemented
     ndim = x.ndim
     for length, place in zip(lengths, axes, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.tensor.numpy_calls import answer_of
+from dispatchkit.tensor.numpy_calls import WRITERS, answer_of
 from tests.interop.numpy_page import FUNCTIONS, UFUNCS
 
 __all__ = ["SAMPLES", "WITHOUT", "Call"]
@@ -50,6 +50,7 @@ linalg.slogdet linalg.svd linalg.svdvals linalg.trace matrix_transpose rot90 tra
 triu triu_indices_from
 """
 SAMPLES: dict[str, list[Call]] = {
+    **{name: [] for name in WRITERS},  # they give nothing back
     **{name: [call(V)] for name in OF_A_VECTOR.split()},
     **{name: [call(A)] for name in OF_A_MATRIX.split()},
     "allclose": [call(V, W), call(V, V, V * 1e-5, V * 1e-8)],

@@ -13,6 +13,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.errors import AutogradError, DensifyWarning
 from dispatchkit.tensor import numpy_calls as numpy_table
+from dispatchkit.tensor.numpy_calls import WRITERS
 from dispatchkit.tensor.numpy_shapes import compositions, universal
 from tests.interop.everywhere import Diagonal
 
@@ -262,7 +263,8 @@ def values(result: Any) -> list[Any]:
 
 
 def test_every_composition_is_tried() -> None:
-    assert CALLS.keys() == {*compositions, *(f"ufunc {name}" for name in universal)}
+    made = {*compositions, *(f"ufunc {name}" for name in universal)}
+    assert CALLS.keys() == made - WRITERS  # which give nothing back
 
 
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # from NumPy 2.5 on

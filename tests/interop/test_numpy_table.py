@@ -26,10 +26,11 @@ def test_every_function_of_this_numpy_stands_in_the_table() -> None:
 
 
 def test_each_function_stands_in_one_place_and_is_numpys() -> None:
-    named = [*numpy_table.WRITERS, *numpy_table.ATTRIBUTES, *numpy_table.MADE, *compositions]
+    named = [*numpy_table.ATTRIBUTES, *numpy_table.MADE, *compositions]
     with files("dispatchkit.tensor").joinpath("numpy_functions.csv").open(encoding="utf-8") as lines:
         named += [name for row in csv.DictReader(lines) if row["of"] == "function" for name in row["names"].split()]
     assert len(set(named)) == len(named)
+    assert compositions.keys() >= numpy_table.WRITERS
     if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
         modules = {name.rpartition(".")[0] for name in FUNCTIONS}
         assert set(named) - FUNCTIONS.keys() - modules == {"in1d"}  # of NumPy before
@@ -45,12 +46,6 @@ def test_the_page_is_as_the_table() -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (
-            lambda x: np_.put(x, [0], 1.0),
-            r"numpy\.put takes no tensors .*: it changes an array in place",
-        ),
-        (lambda x: np_.fill_diagonal(x, 0.0), r"numpy\.fill_diagonal .*in place"),
-        (lambda x: np_.copyto(x, 1.0), r"numpy\.copyto .*in place"),
         (lambda x: np_.busday_count(x, x), r"numpy\.busday_count .*: it works on dates, and tensors hold numbers"),
         (lambda x: np_.lib.recfunctions.drop_fields(x, "a"), r"recfunctions\.drop_fields .*structured"),
         (lambda x: np_.isnat(x), r"numpy\.isnat .*dates"),

@@ -363,6 +363,8 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     >>> dk.clip(dk.asarray([-1.0, 1.0, 3.0]), 0, 2)
     tensor([0., 1., 2.])
     """
+    if int in (type(min), type(max)):
+        min, max = _in_range(xp, x, min, max)
     if min is None and max is None:
         return xp.positive(x)
     raw: Any = x
@@ -371,6 +373,14 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
         return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
     raised = x if min is None else xp.maximum(x, min)
     return raised if max is None else xp.minimum(raised, max)
+
+
+def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
+    """Return bounds without whole numbers that no element of an array of integers is beyond."""
+    if not xp.isdtype(x.dtype, "integral"):
+        return min, max
+    info = xp.iinfo(x.dtype)
+    return None if type(min) is int and min <= info.min else min, None if type(max) is int and max >= info.max else max
 
 
 @clip.def_jvp("x")

@@ -16,10 +16,12 @@ from dispatchkit.ops.linalg.elements import REFUSED
 from dispatchkit.ops.shared import (
     Axis,
     adjoint,
+    count,
     diagonal_matrix,
     floating,
     inverse_gaps,
     locate_errors,
+    normal_axis,
     require_finite,
     require_matrix,
     restore_axes,
@@ -80,6 +82,8 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     if ord == 2 and not holds_complex(x):
         return root(xp, xp.sum(x * x, axis=axis, keepdims=keepdims))
     size = xp.abs(x)
+    if ord == inf and not count(size.shape, axis):
+        return xp.sum(size, axis=axis, keepdims=keepdims)  # of no elements 0
     if ord in (inf, -inf):
         return (xp.max if ord > 0 else xp.min)(size, axis=axis, keepdims=keepdims)
     if ord == 0:
@@ -261,7 +265,7 @@ def norm(
             f"{norm.__name__}: a norm of order {ord} is along one axis or two, found shape {tuple(x.shape)}, "
             f"axis={axis}"
         )
-    first, second = (i % x.ndim for i in axes)
+    first, second = (normal_axis(i, x.ndim, norm.__name__) for i in axes)
     matrices = xp.moveaxis(x, (first, second), (-2, -1))
     if ord in SPECTRAL:
         require_finite(matrices)

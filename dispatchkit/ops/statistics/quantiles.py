@@ -120,15 +120,23 @@ def quantile(
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
     x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced_shape(x.shape, axis, keepdims)
     if isinstance(q, (int, float)):
-        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) else xp.float64)
+        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) and not _many(xp, x, x.dtype) else xp.float64)
     if holds_complex(q):
         raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
+    shares: Any = q
+    if is_inexact(shares.dtype) and _many(xp, x, shares.dtype):
+        shares = xp.astype(shares, xp.float64)
     if not holds((q >= 0) & (q <= 1), traced=True):
         raise ValueError(f"{quantile.__name__}: q must lie between 0 and 1, found {q}")
-    places = xp.reshape(q, (-1,)) * (x.shape[-1] - 1)
+    places = xp.reshape(shares, (-1,)) * (x.shape[-1] - 1)
     ordered, undefined = _sort(xp, x)
     chosen = xp.moveaxis(_without(xp, _chosen(xp, ordered, places, method), ordered, undefined), -1, 0)
     return xp.reshape(chosen, (*shape_of(q), *shape))
+
+
+def _many(xp: Namespace, x: Any, dtype: Any) -> bool:
+    """Return whether floating-point numbers of a dtype do not tell places between the elements of an axis apart."""
+    return bool(x.shape[-1] * float(xp.finfo(dtype).eps) > 2**-12)
 
 
 def _real_lanes(xp: Namespace, name: str, x: Any, axis: Axis) -> Any:
@@ -163,7 +171,8 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
     low, high = xp.floor(places), xp.ceil(places)
     ordered = floating(xp, ordered)
     below, above = _at(xp, ordered, low), _at(xp, ordered, high)
-    return between(xp, below, above, xp.full_like(places, 0.5) if method == "midpoint" else places - low)
+    share = xp.full_like(places, 0.5) if method == "midpoint" else places - low
+    return between(xp, below, above, xp.astype(share, below.dtype) if _many(xp, ordered, below.dtype) else share)
 
 
 def between(xp: Namespace, below: Any, above: Any, share: Any) -> Any:

@@ -1,0 +1,161 @@
+"""What NumPy's own tests ask of its functions, on tensors: places written to, arguments refused, long arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+
+np_: Any = np  # NumPy's stubs know no types but NumPy's
+
+# Of a matrix of shape (2, 3), which they change.
+CHANGES: dict[str, Callable[[Any], Any]] = {
+    "put": lambda x: np_.put(x, [0, -1, 0], [7, 8, 9]),
+    "put, repeated": lambda x: np_.put(x, [[0, 2], [3, 5]], [7, 8]),
+    "put, wrapped": lambda x: np_.put(x, [6, -8, 100], [7, 8, 9], mode="wrap"),
+    "put, clipped": lambda x: np_.put(x, [-3, 100], [7, 8], mode="clip"),
+    "put nothing": lambda x: np_.put(x, [], [7]),
+    "putmask": lambda x: np_.putmask(x, x > 2, [7, 8]),
+    "place": lambda x: np_.place(x, x > 1, [7, 8, 9]),
+    "fill_diagonal": lambda x: np_.fill_diagonal(x, [7, 8]),
+    "put_along_axis": lambda x: np_.put_along_axis(x, np.array([[1], [0]]), 9, axis=1),
+    "put_along_axis of all": lambda x: np_.put_along_axis(x, np.array([1, -1]), [8, 9], axis=None),
+    "copyto": lambda x: np_.copyto(x, [7, 8, 9]),
+    "copyto, in part": lambda x: np_.copyto(x, 7, where=[True, False, True]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex128])
+@pytest.mark.parametrize("name", CHANGES)
+def test_functions_that_change_an_array_change_a_tensor(name: str, dtype: Any) -> None:
+    if name in ("putmask", "place") and dtype is np.complex128:
+        pytest.skip("complex numbers have no order")
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    tensor: Any = dk.asarray(array.copy())
+    version = tensor._version
+    assert CHANGES[name](tensor) is None
+    CHANGES[name](array)
+    np.testing.assert_array_equal(np.asarray(tensor), array)
+    assert tensor.dtype == dtype
+    assert tensor._version > version or name == "put nothing"
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+@pytest.mark.parametrize("shape", [(2, 3), (7, 3), (3, 3, 3)])
+def test_diagonals_are_filled_as_numpy_fills_them(shape: tuple[int, ...], wrap: bool) -> None:
+    array, tensor = np.zeros(shape), dk.zeros(shape)
+    np_.fill_diagonal(tensor, 4.0, wrap)
+    np_.fill_diagonal(array, 4.0, wrap)
+    np.testing.assert_array_equal(np.asarray(tensor), array)
+
+
+def test_gradients_see_what_numpy_puts() -> None:
+    w = dk.tensor([1.0, 2.0], requires_grad=True)
+    x: Any = dk.zeros(3)
+    np_.put(x, [0, 2], w * 3)
+    np_.copyto(x, w.sum(), where=[False, True, False])
+    (x * x).sum().backward()
+    assert w.grad is not None
+    assert w.grad.tolist() == [24.0, 42.0]
+
+
+def test_numpy_writes_into_its_own_array() -> None:
+    array = np.zeros(3)
+    np_.put(array, [1], dk.asarray([4.0]))
+    np_.copyto(array[2:], dk.asarray(5.0))
+    assert array.tolist() == [0.0, 4.0, 5.0]
+
+
+def test_a_quantity_is_written_to_in_its_unit() -> None:
+    q = dk.types.QuantityTensor([1.0, 2.0], "m")
+    np_.copyto(q, dk.types.QuantityTensor([300.0, 400.0], "cm"), where=[True, False])
+    assert q.magnitude.tolist() == [3.0, 2.0]
+
+
+X = np.arange(6.0).reshape(2, 3)
+# What NumPy refuses, of a matrix of shape (2, 3).
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "rollaxis": lambda x: np_.rollaxis(x, 5),
+    "rollaxis to nowhere": lambda x: np_.rollaxis(x, 0, 5),
+    "insert at no fraction": lambda x: np_.insert(x, np.array([]), []),
+    "rot90": lambda x: np_.rot90(x, axes=(0, 5)),
+    "insert": lambda x: np_.insert(x, 1, 1.0, axis=9),
+    "insert at a fraction": lambda x: np_.insert(x, [1.0], 1.0),
+    "norm of matrices": lambda x: np_.linalg.norm(x, 1, (0, 3)),
+    "spectral norm": lambda x: np_.linalg.norm(x, 2, (0, 3)),
+    "gradient": lambda x: np_.gradient(x, axis=3),
+    "gradient by a matrix": lambda x: np_.gradient(x, x),
+    "delete": lambda x: np_.delete(x, 1, axis=4),
+    "diff": lambda x: np_.diff(x, prepend=0, axis=3),
+    "windows": lambda x: np_.lib.stride_tricks.sliding_window_view(x, (-1, 2)),
+    "two corrections": lambda x: np_.std(x, ddof=1, correction=1),
+    "two corrections but NaN": lambda x: np_.nanvar(x, ddof=1, correction=1),
+    "two tolerances": lambda x: np_.linalg.matrix_rank(x, tol=1e-3, rtol=1e-3),
+    "two tolerances of pinv": lambda x: np_.linalg.pinv(x, rcond=1e-3, rtol=1e-3),
+    "out and dtype": lambda x: np_.concatenate([x, x], out=np.empty((4, 3)), dtype=np.float64),
+    "another shape": lambda x: np_.concatenate([x, x], out=np.empty((1, 4, 3))),
+    "no booleans": lambda x: np_.select([x], [x]),
+    "NaN among integers": lambda x: np_.ediff1d(x.astype(np.int64), to_end=np.nan),
+    "no square": lambda x: np_.linalg.matrix_power(x, 2),
+    "no matrix": lambda x: np_.linalg.inv(x[0]),
+    "no elements": lambda x: np_.linalg.cond(x[:0]),
+    "a negative length": lambda x: np_.broadcast_to(x[:1, 0], (-1,)),
+    "put out of bounds": lambda x: np_.put(x, [6], 1.0),
+    "place of nothing": lambda x: np_.place(x, x > 1, []),
+    "another mask": lambda x: np_.putmask(x, [True], 1.0),
+    "fill_diagonal of a vector": lambda x: np_.fill_diagonal(x[0], 1.0),
+    "put_along_axis": lambda x: np_.put_along_axis(x, np.array([0]), 1.0, axis=1),
+    "copyto of a fraction": lambda x: np_.copyto(x.astype(np.int64), dk.asarray([0.5, 1.5, 2.5])),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_numpy_refuses_is_refused_on_tensors_with_an_error_of_its_class(name: str) -> None:
+    with pytest.raises((ValueError, TypeError, IndexError)) as theirs:
+        REFUSED[name](X.copy())
+    with pytest.raises(type(theirs.value)):
+        REFUSED[name](dk.asarray(X.copy()))
+
+
+@pytest.mark.parametrize("q", [0.001, 0.123, 0.9, 0.999])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float16, 50_001), (np.float16, 2_001), (np.float32, 300_001)])
+def test_quantiles_of_many_short_numbers(dtype: Any, size: int, q: float) -> None:
+    x = np.arange(size).astype(dtype)
+    y: Any = np_.quantile(dk.asarray(x), q)
+    assert y.dtype == dtype
+    np.testing.assert_allclose(float(y), q * (size - 1), rtol=float(np.finfo(dtype).eps))
+    assert float(dk.quantile(dk.asarray(x), dk.asarray(0.5, dtype=dtype))) == float(dtype((size - 1) / 2))
+
+
+def test_whole_bounds_beyond_a_dtype_are_none() -> None:
+    x = dk.asarray(np.array([0, 100, 255], np.uint8))
+    assert dk.clip(x, -1, 129).tolist() == [0, 100, 129]
+    assert dk.clip(x, 3, 10**30).tolist() == [3, 100, 255]
+    y: Any = dk.clip(x, -1, 300)
+    y[0] = 7
+    assert y.dtype == np.uint8
+    assert x.tolist() == [0, 100, 255]
+    with pytest.raises(OverflowError):
+        dk.clip(x, 300)
+
+
+def test_largest_norms_of_nothing_are_0() -> None:
+    assert dk.linalg.vector_norm(dk.zeros((2, 0)), axis=1, ord=float("inf")).tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="minimum"):
+        dk.linalg.vector_norm(dk.zeros(0), ord=-float("inf"))
+
+
+def test_a_block_of_one_array_is_a_copy() -> None:
+    x: Any = dk.asarray([1.0, 2.0])
+    y = np_.block(x)
+    y[0] = 5.0
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_nanmedian_of_no_elements_is_nan() -> None:
+    with pytest.warns(RuntimeWarning, match="empty"):
+        assert np.isnan(np_.nanmedian(dk.zeros((3, 0)), axis=1)).all()
