@@ -38,8 +38,8 @@ TITLES = {
 # What is public in `dispatchkit` itself and is no operation.
 SECTIONS = {
     "Array types and dispatch": (
-        "array_type register_type field ArrayMethods implements converts overridable operation Operation decline "
-        "redispatch local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch "
+        "array_type register_type field ArrayMethods ArrayLike implements converts overridable operation Operation "
+        "decline redispatch local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch "
         "reset_modes kinds fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
@@ -73,7 +73,7 @@ The dtypes are those of NumPy, with PyTorch's names for them.
 
 {rows}
 """
-HEAD = "{title}\n{rule}\n\n.. currentmodule:: {module}\n"
+HEAD = ".. title:: {module}\n\n{title}\n{rule}\n\n.. currentmodule:: {module}\n"
 TABLE = "\n.. autosummary::\n   :toctree: generated\n   :nosignatures:\n\n"
 
 
@@ -153,16 +153,26 @@ def write_pages(app: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     write(folder / "dispatchkit.rst", page("dispatchkit", "dispatchkit", list(root_sections())) + values_table())
     names = {f"dispatchkit.{name}" for name in public_names(dk)}
-    listed = ["dispatchkit"]
+    listed = {"dispatchkit": ("dispatchkit", dk)}
     for name, title in TITLES.items():
         module = import_module(f"dispatchkit.{name}")
-        heading = f"dispatchkit.{name}: {title[0].lower()}{title[1:]}"
-        listed.append(name.replace(".", "-"))
+        heading = f"{name}: {title}"
+        listed[name.replace(".", "-")] = heading, module
         names.update(f"{module.__name__}.{public}" for public in public_names(module))
-        write(folder / f"{listed[-1]}.rst", page(heading, module.__name__, [("", public_names(module))]))
+        path = folder / f"{name.replace('.', '-')}.rst"
+        write(path, page(heading, module.__name__, [("", public_names(module))]))
     forget_old_pages(folder, names)
-    text = "API\n===\n\nEvery public name, by namespace.\n\n.. toctree::\n   :maxdepth: 1\n\n"
-    write(folder / "index.rst", text + "".join(f"   {name}\n" for name in listed))
+    write(folder / "index.rst", index(listed))
+
+
+def index(listed: dict[str, tuple[str, Any]]) -> str:
+    """Return the list of the pages of namespaces: the first sentences of their docstrings."""
+    text = "API\n===\n\nEvery public name, by namespace.\n\n"
+    for place, (_, module) in listed.items():
+        sentence = (module.__doc__ or "").splitlines()[0].removeprefix("dispatchkit: ")
+        text += f"- :doc:`{module.__name__} <{place}>`: {sentence[0].upper()}{sentence[1:]}\n"
+    text += "\n.. toctree::\n   :hidden:\n   :caption: Namespaces\n\n"
+    return text + "".join(f"   {heading} <{place}>\n" for place, (heading, _) in listed.items())
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -18,12 +18,13 @@ W = [-0.5] * 4
 SIZE = 100
 
 
-def library(name: str) -> Any:
-    """Give a library that may not be installed."""
+def library(name: str, package: str = "") -> Any:
+    """Give a library that may not be installed, from the package of its name or of another."""
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise Unavailable(f"{name.partition('.')[0]} not installed: pip install {name.partition('.')[0]}") from None
+        root = name.partition(".")[0]
+        raise Unavailable(f"{root} not installed: pip install {package or root}") from None
 
 
 def jax() -> Any:

@@ -45,7 +45,7 @@ from tests.report.answering import (
 PAGE = Path(__file__).parents[2] / "docs" / "predictions.md"
 
 
-HEAD = """# Predicted and recorded
+HEAD = """# How far predictions agree with calls
 
 `dk.explain` reads a prediction of the call. This page compares it with what `dk.record_calls()` shows of the call: the
 sample calls of every operation, with an array type in the place of each array and of all, and mistaken calls.

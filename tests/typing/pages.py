@@ -35,7 +35,7 @@ ACCEPTED = {
     r"(idea|fallbacks)\.py.*(\"float\"|\"(u|v)\")": "the same, on what their handlers give",
     r"(operations|networks|defining_types|prices|torch_function)\.py.*attribute \"": "attributes of programs",
     r"Item \"None\"|of \"None\"|UncertainTensor\" of|\"Parameter\" has": "results that a program would narrow",
-    r"(_numpy|guides_units)\.py": "NumPy's functions with array types, which its annotations do not know",
+    r"(README|_numpy|guides_units)\.py": "NumPy's functions with array types, which its annotations do not know",
     r"(names|combining)\.py.*\"sum\" of|missing_prices\.py": "names of axes, where a tensor has numbers",
     r"(first_type|auditing_types)\.py.*list\[object\]": "a list of functions and kinds, to mypy one of objects",
     r"_seeing\.py.*(results|densified|time_ratio)": "columns that only measured coverage has",
