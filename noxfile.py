@@ -52,6 +52,7 @@ def stubs(session: nox.Session) -> None:
     """Write the stubs of operations and of the methods of arrays anew, from the declarations."""
     install(session, "test")
     session.run("python", "-m", "tests.typing.surface_stub")
+    session.run("python", "-m", "tests.typing.as_torch_stub")
 
 
 @nox.session

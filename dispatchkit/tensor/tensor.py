@@ -455,7 +455,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
     def _text(self, spec: str = "") -> str:
         """Return the tensor as it prints, with a format for each element."""
-        name = "tensor" if type(self) is Tensor else type(self).__name__
+        name = "tensor" if type(self).__name__ == Tensor.__name__ else type(self).__name__
         notes = []
         if self._node is not None:
             notes = ["requires_grad=True"] if self._node.is_leaf else [f"grad_fn={self._node!r}"]

@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("array_api_compat")
 bridge = __import__("dispatchkit.interop.torch", fromlist=["to_torch"])
 names = __import__("dispatchkit.interop.torch.calls", fromlist=["path_of"])
-translations = __import__("dispatchkit.interop.torch.translations", fromlist=["TRANSLATIONS"])
+translations = __import__("dispatchkit.as_torch.table", fromlist=["TRANSLATIONS"])
 F = torch.nn.functional
 SQUARE = torch.tensor([[2.0, 0.5, -1.0], [0.5, 3.0, 0.75], [-1.0, 0.75, 1.5]], dtype=torch.float64)
 CLASSES = torch.tensor([0, 2, 1])
@@ -53,6 +53,7 @@ def image(x: Any) -> Any:
 
 REDUCTION: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, dim=1), lambda f, x: f(x, 1, True)]
 ALONG: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x, dim=-1), lambda f, x: f(input=x, dim=1)]
+SMOOTH: Calls = [*ALONG, lambda f, x: f(x.float(), dim=0, dtype=torch.float64)]
 FFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 4, 0), lambda f, x: f(x, dim=0, norm="ortho")]
 FFTN: Calls = [lambda f, x: f(x), lambda f, x: f(x, (4, 2)), lambda f, x: f(x, dim=(0,), norm="forward")]
 SHIFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, dim=(0, 1))]
@@ -87,6 +88,14 @@ VECTORS: Calls = [lambda f, x: f(x[0], x[1]), lambda f, x: f(SQUARE[0], x[1])]
 LIKE: Calls = [lambda f, x: f(x), lambda f, x: f(x, dtype=torch.float32)]
 TRIANGLE: Calls = [lambda f, x: f(x), lambda f, x: f(x, 1), lambda f, x: f(x, diagonal=-1)]
 CLIPPED: Calls = [lambda f, x: f(x, 0, 1), lambda f, x: f(x, min=0.0), lambda f, x: f(x, max=x * 0.5)]
+OF_THREE: Calls = [lambda f, x: f(x, x + 2, SQUARE), lambda f, x: f(x, x, x + 3, value=0.5)]
+BOUNDED: Calls = [lambda f, x: f(x, 0.6), lambda f, x: f(x, x * 0.5)]
+STACKED: Calls = [lambda f, x: f([x, SQUARE]), lambda f, x: f((x[0], x[1]))]
+INDEXED: Calls = [lambda f, x: f(x, 1, CLASSES, SQUARE), lambda f, x: f(x, 0, CLASSES, x)]
+CLOSE: Calls = [
+    *(lambda f, x: f(x, x + 1e-9), lambda f, x: f(x, SQUARE * 1.1), lambda f, x: f(x, SQUARE * 1.1, rtol=0.2)),
+    lambda f, x: f(x / 0, SQUARE / 0, equal_nan=True),
+]
 POWER: Calls = [lambda f, x: f(x, 3), lambda f, x: f(x, n=-1)]
 MOVED: Calls = [lambda f, x: f(x[None], 0, -1), lambda f, x: f(x, (0, 1), (1, 0))]
 VALUES: Calls = [lambda f, x: f(x, 0.1), lambda f, x: f(x)]
@@ -99,8 +108,8 @@ CALLS: dict[str, Calls] = {
     **dict.fromkeys(("logsumexp", "special.logsumexp"), REDUCTION[1:]),
     **dict.fromkeys(("cat", "concat", "concatenate", "stack"), JOIN),
     **dict.fromkeys(("cumprod", "cumsum"), ALONG),
-    **dict.fromkeys(("softmax", "log_softmax", "special.softmax", "special.log_softmax"), ALONG),
-    **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax"), ALONG),
+    **dict.fromkeys(("softmax", "log_softmax", "special.softmax", "special.log_softmax"), SMOOTH),
+    **dict.fromkeys(("nn.functional.softmax", "nn.functional.log_softmax"), SMOOTH),
     **{f"fft.{name}": FFT for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{f"fft.{name}": FFTN for name in ("fftn", "ifftn", "rfftn", "irfftn")},
     **dict.fromkeys(("fft.fftshift", "fft.ifftshift"), SHIFT),
@@ -118,6 +127,49 @@ CALLS: dict[str, Calls] = {
     **dict.fromkeys(("tril", "triu", "diag"), TRIANGLE),
     **{f"nn.functional.{name}": VALUES for name in ("celu", "elu", "leaky_relu", "softplus")},
     "addmm": [lambda f, x: f(x, x, x), lambda f, x: f(x[0], SQUARE, x, beta=2, alpha=0.5)],
+    "addmv": [lambda f, x: f(x[0], SQUARE, x[1]), lambda f, x: f(x[0], x, x[1], beta=2, alpha=0.5)],
+    "baddbmm": [lambda f, x: f(x[None], SQUARE[None], x[None]), lambda f, x: f(x, x[None], x[None], beta=2)],
+    **dict.fromkeys(("addcdiv", "addcmul"), OF_THREE),
+    **dict.fromkeys(("isclose", "allclose"), CLOSE),
+    "argsort": [lambda f, x: f(x), lambda f, x: f(x, 0, True), lambda f, x: f(x, dim=0, stable=True)],
+    "broadcast_tensors": [lambda f, x: f(x, x[:1]), lambda f, x: f(SQUARE[0], x[None])],
+    **dict.fromkeys(("clamp_max", "clamp_min"), BOUNDED),
+    "equal": [lambda f, x: f(x, x), lambda f, x: f(x, SQUARE + 1), lambda f, x: f(x, x[0])],
+    **dict.fromkeys(("hstack", "vstack"), STACKED),
+    **dict.fromkeys(("index_add", "index_copy"), INDEXED),
+    "index_fill": [lambda f, x: f(x, 0, CLASSES[:2], 4), lambda f, x: f(x, dim=-1, index=CLASSES[:1], value=0.5)],
+    "isin": [lambda f, x: f(x, SQUARE[0]), lambda f, x: f(x, test_elements=SQUARE[0], invert=True)],
+    "kthvalue": [lambda f, x: f(x, 2), lambda f, x: f(x, 1, 0), lambda f, x: f(x, k=3, dim=0, keepdim=True)],
+    "lerp": [lambda f, x: f(x, SQUARE + 1, 0.25), lambda f, x: f(x, x * x, weight=x)],
+    "masked_select": [lambda f, x: f(x, x > 0.6), lambda f, x: f(x, SQUARE[0] > 0.6)],
+    "median": [
+        lambda f, x: f(x),
+        lambda f, x: f(x[:2]),
+        lambda f, x: f(x[:2], 0),
+        lambda f, x: f(x, dim=1, keepdim=True),
+    ],
+    "meshgrid": [lambda f, x: f(x[0], x[1], indexing="ij"), lambda f, x: f(x[0], x[1], indexing="xy")],
+    "narrow": [lambda f, x: f(x, 0, 1, 2), lambda f, x: f(x, dim=-1, start=-2, length=1)],
+    "nn.functional.one_hot": [lambda f, x: f((x > 0).long()), lambda f, x: f((x > 0).long(), num_classes=3)],
+    "nn.functional.pad": [
+        *(lambda f, x: f(x, (1, 2)), lambda f, x: f(x, (1, 0, 0, 2), value=2.5)),
+        *(lambda f, x: f(image(x), (1, 2, 0, 1), mode="reflect"), lambda f, x: f(x[None], (1, 2), "replicate")),
+        lambda f, x: f(image(x), (2, 1, 1, 0), mode="circular"),
+    ],
+    "nonzero": [lambda f, x: f(x > 0.6), lambda f, x: f(x > 0.6, as_tuple=True)],
+    "repeat_interleave": [lambda f, x: f(x, 2), lambda f, x: f(x, CLASSES, dim=0), lambda f, x: f(x, repeats=2, dim=1)],
+    "scatter": [
+        *(lambda f, x: f(x, 1, CLASSES[:, None], SQUARE), lambda f, x: f(x, 0, CLASSES[None], value=7)),
+        *(lambda f, x: f(x, dim=-1, index=CLASSES[:2, None], src=x), lambda f, x: f(x, 1, CLASSES[:, None], 2.0)),
+    ],
+    "searchsorted": [lambda f, x: f(SQUARE[1].sort()[0], x), lambda f, x: f(SQUARE[1].sort()[0], x, right=True)],
+    "select": [lambda f, x: f(x, 0, 1), lambda f, x: f(x, dim=-1, index=-1)],
+    "split": [lambda f, x: f(x, 2), lambda f, x: f(x, [1, 2], dim=1), lambda f, x: f(x, split_size_or_sections=1)],
+    **dict.fromkeys(("std_mean", "var_mean"), SPREAD),
+    "tile": [lambda f, x: f(x, (2,)), lambda f, x: f(x, dims=(2, 1))],
+    "unbind": [lambda f, x: f(x), lambda f, x: f(x, dim=1)],
+    "unflatten": [lambda f, x: f(x.reshape((9,)), 0, (3, 3)), lambda f, x: f(x, dim=-1, sizes=(-1, 1))],
+    "unique": [lambda f, x: f(x), lambda f, x: f(x, return_counts=True), lambda f, x: f(x, True, True, True)],
     "bmm": [lambda f, x: f(x[None], x[None])],
     "broadcast_to": [lambda f, x: f(x, (2, 3, 3)), lambda f, x: f(x, size=(1, 3, 3))],
     "chunk": [lambda f, x: f(x, 2), lambda f, x: f(x, 2, dim=1)],
@@ -330,7 +382,7 @@ def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> Non
         "'torch.logdet' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
     )
     with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
-        torch.kthvalue(MetadataTensor([1.0], {"unit": "m"}), 1)
+        torch.cummax(MetadataTensor([1.0], {"unit": "m"}), 0)
 
 
 def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:

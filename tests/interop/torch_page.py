@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.interop.torch.calls import operation_of, path_of
-from dispatchkit.interop.torch.translations import TRANSLATIONS
 
 __all__ = ["PAGE", "functions", "make_page"]
 

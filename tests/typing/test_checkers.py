@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SCRIPTS = [HERE / name for name in ("user_script.py", "right.py", "wrong.py")]
+SCRIPTS = [HERE / name for name in ("user_script.py", "right.py", "wrong.py", "spelled.py")]
 PYRIGHT = Path(sys.executable).with_name("basedpyright")
 
 

@@ -13,63 +13,17 @@ import numpy as np
 import torch
 from torch.overrides import resolve_name
 
+from dispatchkit.as_torch.table import KEYWORDS, NAMES, OTHERS, TRANSLATIONS, NotTranslated
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TorchCallError
 from dispatchkit.interop.torch.tensors import closed, mapped, opened, to_torch
-from dispatchkit.interop.torch.translations import TRANSLATIONS, NotTranslated
 from dispatchkit.nn import functional  # noqa: F401  # its operations are in the namespace once it is loaded
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor
-
-# What PyTorch calls otherwise than the array API and so the operations.
-NAMES = {
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
-    "det": "linalg.det",
-    "digamma": "special.digamma",
-    "erf": "special.erf",
-    "erfc": "special.erfc",
-    "erfinv": "special.erfinv",
-    "fix": "trunc",
-    "ger": "outer",
-    "inverse": "linalg.inv",
-    "lgamma": "special.gammaln",
-    "linalg.vecdot": "vecdot",
-    "logit": "special.logit",
-    "matrix_power": "linalg.matrix_power",
-    "slogdet": "linalg.slogdet",
-    "special.expm1": "expm1",
-    "special.log1p": "log1p",
-    "special.log_softmax": "log_softmax",
-    "special.logsumexp": "logsumexp",
-    "special.psi": "special.digamma",
-    "special.softmax": "softmax",
-    "take_along_dim": "take_along_axis",
-    "xlogy": "special.xlogy",
-}
-# Of the same name, but of another meaning; some of them are put in terms of operations in `translations`.
-OTHERS = frozenset(
-    {
-        *("add", "sub", "subtract", "div", "divide", "true_divide", "max", "min", "std", "var", "sort", "argsort"),
-        *("transpose", "diagonal", "split", "nonzero", "where", "softmax", "log_softmax", "meshgrid"),
-        *("equal", "index_put", "median", "norm", "squeeze", "trace", "empty_like", "searchsorted", "tile", "isin"),
-        *("special.softmax", "special.log_softmax"),
-        *(f"nn.functional.{name}" for name in ("batch_norm", "dropout", "softmax", "log_softmax", "one_hot")),
-    }
-)
-KEYWORDS = {
-    "dim": ("axis", "axes"),
-    "dims": ("axes", "axis"),
-    "keepdim": ("keepdims",),
-    "size": ("shape",),
-    "shifts": ("shift",),
-    "diagonal": ("k", "offset"),
-    "interpolation": ("method",),
-}
 
 
 @functools.cache
@@ -93,7 +47,7 @@ def method_name(func: Callable[..., Any]) -> str | None:
 @functools.cache
 def operation_of(path: str) -> Overridable | None:
     """Return the operation of the same meaning as a function of PyTorch, None where there is none."""
-    if path in OTHERS:
+    if path in OTHERS or path in TRANSLATIONS:
         return None
     place: Any = tensor_namespace
     for part in NAMES.get(path, path).split("."):

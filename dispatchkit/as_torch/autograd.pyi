@@ -1,0 +1,26 @@
+"""`torch.autograd` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit import enable_grad as enable_grad
+from dispatchkit import no_grad as no_grad
+from dispatchkit import set_grad_enabled as set_grad_enabled
+from dispatchkit.autograd import FunctionCtx as FunctionCtx
+from dispatchkit.autograd import backward as backward
+from dispatchkit.autograd import detect_anomaly as detect_anomaly
+from dispatchkit.autograd import grad as grad
+from dispatchkit.autograd import gradcheck as gradcheck
+from dispatchkit.autograd import gradgradcheck as gradgradcheck
+from dispatchkit.autograd import is_anomaly_enabled as is_anomaly_enabled
+from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
+from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
+from typing import Any
+import dispatchkit.autograd
+
+class Function(dispatchkit.autograd.Function): ...
+
+function: Any
+
+graph: Any

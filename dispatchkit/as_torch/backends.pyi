@@ -1,0 +1,13 @@
+"""`torch.backends` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+cuda: Any
+
+cudnn: Any
+
+mps: Any

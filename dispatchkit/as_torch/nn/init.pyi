@@ -1,0 +1,19 @@
+"""`torch.nn.init` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.nn.init import calculate_gain as calculate_gain
+from dispatchkit.nn.init import constant_ as constant_
+from dispatchkit.nn.init import eye_ as eye_
+from dispatchkit.nn.init import kaiming_normal_ as kaiming_normal_
+from dispatchkit.nn.init import kaiming_uniform_ as kaiming_uniform_
+from dispatchkit.nn.init import normal_ as normal_
+from dispatchkit.nn.init import ones_ as ones_
+from dispatchkit.nn.init import orthogonal_ as orthogonal_
+from dispatchkit.nn.init import trunc_normal_ as trunc_normal_
+from dispatchkit.nn.init import uniform_ as uniform_
+from dispatchkit.nn.init import xavier_normal_ as xavier_normal_
+from dispatchkit.nn.init import xavier_uniform_ as xavier_uniform_
+from dispatchkit.nn.init import zeros_ as zeros_

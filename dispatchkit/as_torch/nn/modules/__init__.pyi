@@ -1,0 +1,3 @@
+"""`torch.nn.modules` of PyTorch in terms of dispatchkit."""
+
+from dispatchkit.as_torch.nn import *

@@ -1,0 +1,16 @@
+"""`torch.optim` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.optim import lr_scheduler as lr_scheduler
+from dispatchkit.optim import Adam as Adam
+from dispatchkit.optim import AdamW as AdamW
+from dispatchkit.optim import LBFGS as LBFGS
+from dispatchkit.optim import Optimizer as Optimizer
+from dispatchkit.optim import RMSprop as RMSprop
+from dispatchkit.optim import SGD as SGD
+from typing import Any
+
+required: Any

@@ -1,0 +1,523 @@
+"""How the functions, methods and modules of `dispatchkit.as_torch` are made of operations and the table."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from difflib import get_close_matches
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, NoReturn
+
+from typing_extensions import override
+
+from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
+from dispatchkit.as_torch import table
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.tensor import Tensor as PlainTensor
+from dispatchkit.tensor import set_printoptions
+from dispatchkit.tensor.gradients import keep_gradient
+from dispatchkit.tree import with_members
+
+Call = Callable[..., Any]
+HOME = "dispatchkit.as_torch"
+# Of dispatchkit, by the same names.
+TAKEN = (
+    *("Generator", "bool", "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex128", "complex64", "double"),
+    *("e", "finfo", "float", "float32", "float64", "get_default_dtype", "iinfo", "inf", "int", "int16", "int32"),
+    *("int64", "int8", "long", "manual_seed", "nan", "newaxis", "pi", "result_type", "set_default_dtype", "short"),
+    *("uint16", "uint32", "uint64", "uint8"),
+)
+MODES = ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled")
+PLAIN_NAMES = {"x": "input", "x1": "input", "x2": "other", "arrays": "tensors"}
+NAME_OF = {
+    **{parameter: name for name, taken in reversed(table.KEYWORDS.items()) for parameter in taken if name != "dims"},
+    **PLAIN_NAMES,
+}
+ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
+CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
+NAMES_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
+
+
+# Tensors.
+
+
+def missing(place: str, name: str) -> NoReturn:
+    """Raise for a name that is not there.
+
+    Raises
+    ------
+    AttributeError : saying what to write instead, if the table knows
+    """
+    place = place if not place or place == "Tensor" else f"{place}."
+    path = name if place == "Tensor" else f"{place}{name}"
+    where = f"'{HOME}.Tensor' object" if place == "Tensor" else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
+    text = f"{where} has no attribute {name!r}"
+    if not name.startswith("_"):
+        near = get_close_matches(path, FUNCTIONS, 1, 0.8)
+        advice = f"write {table.INSTEAD[path]}" if path in table.INSTEAD else "dispatchkit has nothing of that name"
+        text += f": {advice}{f'; there is {near[0]}' if near and path not in table.INSTEAD else ''}"
+    raise AttributeError(text)
+
+
+class Size(int):
+    """The number of elements, as the array API has it, which PyTorch's spelling calls for the lengths of the axes."""
+
+    __module__ = HOME
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.shape[dim]
+
+
+class device(str):  # noqa: N801  # PyTorch's name
+    """A device by its name, such as ``"cpu"``.
+
+    Parameters
+    ----------
+    type : the name, with or without a number behind a colon
+    index : the number
+    """
+
+    __module__ = HOME
+    __slots__ = ()
+
+    def __new__(cls, type: str, index: int | None = None) -> device:
+        return str.__new__(cls, type if index is None else f"{type}:{index}")
+
+    @property
+    def type(self) -> str:
+        """The name without a number."""
+        return self.partition(":")[0]
+
+
+class Tensor(PlainTensor):
+    """A tensor whose methods have PyTorch's names, arguments and results.
+
+    Parameters
+    ----------
+    *data : elements, or the lengths of the axes of a tensor that is not filled
+    **options : of `dispatchkit.Tensor`
+
+    Notes
+    -----
+    `size` is both the array API's number of elements and PyTorch's method.
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> x = torch.ones(2, 6)
+    >>> x.size(), x.view(-1, 3).size(0), x.std(dim=1, keepdim=True).shape
+    ((2, 6), 4, (2, 1))
+    """
+
+    __module__ = HOME
+    __slots__ = ()
+
+    def __init__(self, *data: Any, **options: Any) -> None:
+        lengths = bool(data) and all(isinstance(length, int) for length in data)
+        super().__init__(xp.empty(data) if lengths else data[0] if len(data) == 1 else data, **options)
+
+    @property
+    @override
+    def size(self) -> Any:
+        """The number of elements; called, the lengths of the axes or of one."""
+        count = Size(super().size)
+        count.shape = self.shape
+        return count
+
+    @property
+    @override
+    def device(self) -> Any:
+        """Where the data is."""
+        place = super().device
+        return device(place) if isinstance(place, str) else place
+
+    @property
+    @override
+    def grad(self) -> Any:
+        """The gradient that backward passes have accumulated, None before the first."""
+        gradient = super().grad
+        if type(gradient) is PlainTensor:
+            gradient = adopt(gradient)
+            keep_gradient(self, gradient)
+        return gradient
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        PlainTensor.grad.__set__(self, value)  # type: ignore[attr-defined]  # a property, by its class
+
+    @grad.deleter
+    def grad(self) -> None:
+        keep_gradient(self, None)
+
+    @override
+    def register_hook(self, hook: Call) -> Any:
+        """Call a function with each gradient that reaches this tensor.
+
+        Parameters
+        ----------
+        hook : returns another gradient, or None
+        """
+        return super().register_hook(spelling_results(hook, arguments=True))
+
+    def view_as(self, other: Any) -> Any:
+        """Return the tensor in the shape of another.
+
+        Parameters
+        ----------
+        other : a tensor of as many elements
+        """
+        return self.view(other.shape)
+
+    def type(self, dtype: Any = None) -> Any:
+        """Return the tensor in another dtype; without one, the name of PyTorch's class for its own.
+
+        Parameters
+        ----------
+        dtype : a dtype, or such a name
+        """
+        if dtype is None:
+            return f"torch.{table.CLASSES[str(self.dtype)]}"
+        return self.to(CLASSES.get(dtype.removeprefix("torch."), dtype) if isinstance(dtype, str) else dtype)
+
+    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
+        """Set every element to one with a probability, else to zero.
+
+        Parameters
+        ----------
+        p : the probability
+        generator : to draw from
+        """
+        return self.copy_(xp.random.bernoulli(p, shape=self.shape, generator=generator))
+
+    @override
+    def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
+        """Take over attributes: there are none but in subclasses."""
+        if type(self) is not Tensor:
+            super().__tensor_finalize__(op, sources)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        missing("Tensor", name)
+
+
+def adopt(value: Any) -> Any:
+    """Return a plain tensor or parameter as one of PyTorch's spelling, in its memory and graph; all else as it is."""
+    cls = type(value)
+    if cls is PlainTensor:
+        return value.as_subclass(Tensor)
+    return value.as_subclass(PARAMETER) if cls is nn.Parameter else value
+
+
+def spell(value: Any) -> Any:
+    """Return results with the plain tensors in them adopted."""
+    if isinstance(value, PlainTensor):
+        return adopt(value)
+    if isinstance(value, (tuple, list)):
+        return with_members(value, [spell(member) for member in value])
+    if isinstance(value, Mapping):
+        return {key: spell(member) for key, member in value.items()}
+    return value
+
+
+PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
+
+
+# Functions.
+
+
+def spelling_results(function: Call, *, arguments: bool = False) -> Call:
+    """Return a function whose results, or whose `arguments` instead, are adopted."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(spell, args), **kwargs) if arguments else spell(function(*args, **kwargs))
+
+    return call
+
+
+def pack_last(args: tuple[Any, ...], names: Sequence[str], path: str) -> tuple[Any, ...]:
+    """Return arguments by position with the lengths or axes that come last in one tuple.
+
+    Raises
+    ------
+    TypeError : if there are too many
+    """
+    most = len(names)
+    if len(args) > most and names and names[-1] in table.SPREAD:
+        args = (*args[: most - 1], args[most - 1 :])
+    if len(args) > most:
+        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
+    return args
+
+
+def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
+    """Return the arguments of a function of PyTorch, and the parameters of the operation that take them."""
+    parameters = operation.parameters.signature.parameters
+    order = list(parameters)
+    taken: dict[str, str] = {}
+    for place, name in enumerate(ARGUMENTS_OF.get(path, ())):
+        same = [each for each in (name, *table.KEYWORDS.get(name, ())) if each in parameters]
+        at_place = order[place] if place < len(order) else name
+        by_place = not same or parameters[at_place].kind is inspect.Parameter.POSITIONAL_ONLY
+        taken[name] = at_place if by_place else same[0]
+    rest = [parameter for parameter in order if parameter not in (*taken.values(), "like")]
+    return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
+
+
+def by_operation(path: str, operation: Overridable) -> Call:
+    """Return the function of PyTorch that calls an operation."""
+    function, targets = operation.function, parameters_of(path, operation)
+    parameters = operation.parameters.signature.parameters
+    names = ARGUMENTS_OF.get(path) or list(targets)
+    first = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    count = sum(parameters[targets[name]].kind in first for name in names)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or not 0 < len(args) <= count:
+            arguments = dict(zip(names, pack_last(args, names, path), strict=False))
+            for name, value in kwargs.items():
+                if name in arguments:
+                    raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
+                if name not in table.IGNORED:
+                    arguments[name] = value
+            for name in arguments.keys() & {"size", "shape"}:
+                arguments[name] = (arguments[name],) if isinstance(arguments[name], int) else arguments[name]
+            by_place = tuple(arguments.pop(name) for name in names[:count] if name in arguments)
+            keywords = {
+                targets.get(name, name): tuple(value) if type(value) is list else value
+                for name, value in arguments.items()
+            }
+            y = function(*by_place, **keywords)
+        else:
+            y = function(*args)
+        return y if type(y) is Tensor else spell(y)
+
+    shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
+    shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
+    return show(call, path, shown, operation)
+
+
+def by_translation(path: str, function: Call) -> Call:
+    """Return the function of PyTorch that is put in terms of operations."""
+    shown = list(inspect.signature(function).parameters.values())
+    spread = shown[0].kind is inspect.Parameter.VAR_POSITIONAL
+    names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = {NAMES_OF_NUMPY.get(key, key): kwargs[key] for key in kwargs if key not in table.IGNORED}
+        try:
+            y = function(*(args if spread else pack_last(args, names, path)), **kwargs)
+        except table.NotTranslated:
+            raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
+        return y if type(y) is Tensor else spell(y)
+
+    return show(call, path, shown, None)
+
+
+def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
+    """Give a function the names, signature, docstring and operation that it shows."""
+    place, _, name = f"{HOME}.{path}".rpartition(".")
+    call.__module__, call.__name__, call.__qualname__ = place, name, name
+    call.__doc__, result = f"Compute `torch.{path}` of PyTorch by operations of dispatchkit.", Any
+    if operation is not None:
+        call.__doc__, call.__overridable__ = operation.function.__doc__, operation
+        result = operation.parameters.signature.return_annotation
+    call.__signature__ = inspect.Signature(
+        sorted(parameters, key=lambda p: p.kind), return_annotation=result, __validate_parameters__=False
+    )
+    return call  # type: ignore[no-any-return]
+
+
+def functions() -> dict[str, Call]:
+    """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
+    entered = {path: by_translation(path, f) for path, f in table.TRANSLATIONS.items() if not path.startswith("__")}
+    paths = dict(vars(xp))
+    for place, module in {"fft": fft, "linalg": linalg, "nn.functional": nn.functional, "special": special}.items():
+        paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
+    paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
+    creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
+    hidden = table.INSTEAD.keys() - table.METHODS
+    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation
+    for path, value in known.items():
+        operation = of(value)
+        if operation is not None and path not in entered and path not in hidden:
+            entered[path] = by_operation(path, operation)
+    return entered
+
+
+FUNCTIONS = functions()
+
+
+def in_place(function: Call, plain: Call | None) -> Call:
+    """Return the method that writes the result of a function into its tensor."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if plain is not None and not kwargs:
+            return plain(self, *args)
+        return self.copy_(function(self, *args, **kwargs))
+
+    method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
+    return method
+
+
+def new_method(name: str) -> Call:
+    """Return the method that makes a tensor of the dtype of another."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return FUNCTIONS[name](*args, **{"dtype": self.dtype, "device": self.device} | kwargs)
+
+    method.__doc__ = f"Return what `{name}` makes, in the dtype of this tensor and on its device."
+    return method
+
+
+def give_methods() -> None:
+    """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
+    for path, function in FUNCTIONS.items():
+        first = next(iter(inspect.signature(function).parameters), "")
+        if "." not in path and first in ("input", "tensor") and not path.endswith("_like"):
+            setattr(Tensor, path, function)
+            plain = getattr(PlainTensor, f"{path}_", None)
+            if plain is not None or path in table.IN_PLACE:
+                setattr(Tensor, f"{path}_", in_place(function, plain))
+    for name in ("empty", "full", "ones", "zeros"):
+        setattr(Tensor, f"new_{name}", new_method(name))
+
+
+# Modules.
+
+
+class Module(nn.Module):
+    """A `dispatchkit.nn.Module` whose parameters and buffers have PyTorch's methods."""
+
+    __module__ = f"{HOME}.nn"
+
+    @override
+    def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
+        super()._enter(table, name, adopt(value), note)
+
+
+class Function(autograd.Function):
+    """A `dispatchkit.autograd.Function` whose `backward` gets tensors with PyTorch's methods."""
+
+    __module__ = f"{HOME}.autograd"
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        backward = vars(cls).get("backward")
+        if isinstance(backward, staticmethod):
+            cls.backward = staticmethod(spelling_results(backward.__func__, arguments=True))  # type: ignore[method-assign]
+        super().__init_subclass__(**kwargs)
+
+
+class DataLoader(data.DataLoader):
+    """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods."""
+
+    __module__ = f"{HOME}.utils.data"
+
+    @override
+    def __iter__(self) -> Any:
+        return map(spell, super().__iter__())
+
+
+def enter_members(module: Any, path: str, members: Mapping[str, Any]) -> None:
+    """Give a module its members, and what it says of those that it has not."""
+    vars(module).update(members)
+    module.__getattr__ = functools.partial(missing, path)
+    module.__all__ = sorted(members)
+    module.__dir__ = lambda: [*module.__all__, *(name for name in vars(module) if name.startswith("__"))]
+
+
+def enter_module(path: str, members: Mapping[str, Any]) -> None:
+    """Let a module be imported by its name in PyTorch."""
+    module = ModuleType(f"{HOME}.{path}", f"`torch.{path}` of PyTorch in terms of dispatchkit.")
+    enter_members(module, path, members)
+    sys.modules[module.__name__] = module
+    outer, _, name = path.rpartition(".")
+    holder: Any = sys.modules[f"{HOME}.{outer}".rstrip(".")]
+    setattr(holder, name, module)
+    holder.__all__ = sorted({*holder.__all__, name})
+
+
+def members_of(module: ModuleType) -> dict[str, Any]:
+    """Return what a module of dispatchkit has, layers and results of functions with PyTorch's methods."""
+    members: dict[str, Any] = {}
+    for name in (name for name in dir(module) if not name.startswith("_")):
+        value = getattr(module, name)
+        if isinstance(value, FunctionType):
+            value = spelling_results(value)
+        elif isinstance(value, type) and issubclass(value, nn.Module) and value is not nn.Module:
+            value = type(name, (Module, value), {"__module__": f"{HOME}.nn", "__doc__": value.__doc__})
+        members[name] = value
+    return members
+
+
+def functions_in(place: str) -> dict[str, Call]:
+    """Return the functions of a module inside PyTorch by their names."""
+    return {path.removeprefix(place): f for path, f in FUNCTIONS.items() if path.startswith(place)}
+
+
+def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
+    """Call a function, and compute what its backward pass needs anew rather than keeping it."""
+    return func.checkpoint(function)(*args, **kwargs)
+
+
+def enter_modules() -> None:
+    """Enter the modules of PyTorch, the outermost first."""
+    constants = {name: getattr(xp, name) for name in TAKEN} | {name: getattr(autograd, name) for name in MODES}
+    classes = {name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()}
+    written = (Tensor, device, inference_mode, is_tensor, load, saving.save, set_printoptions)
+    enter_members(
+        sys.modules[HOME],
+        "",
+        {
+            **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
+            **constants,
+            **classes,
+            **{each.__name__: each for each in written},
+            "Size": tuple,
+            "dtype": type(xp.float64),
+        },
+    )
+    enter_module("nn", {**members_of(nn), "Module": Module})
+    enter_module("nn.functional", functions_in("nn.functional."))
+    enter_module("nn.init", members_of(nn.init))
+    enter_module("nn.utils", members_of(nn.utils))
+    enter_module("optim", members_of(optim))
+    enter_module("optim.lr_scheduler", members_of(optim.lr_scheduler))
+    enter_module("autograd", {**members_of(autograd), "Function": Function})
+    enter_module("func", members_of(func))
+    enter_module("utils", {})
+    enter_module("utils.data", {**members_of(data), "DataLoader": DataLoader})
+    enter_module("utils.checkpoint", {"checkpoint": checkpoint})
+    for place in ("fft", "linalg", "special"):
+        enter_module(place, functions_in(f"{place}."))
+    seeds = {"manual_seed": random.manual_seed, "manual_seed_all": random.manual_seed}
+    enter_module("random", {"manual_seed": random.manual_seed})
+    absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
+    enter_module("cuda", {**absent, **seeds})
+    enter_module("backends", {name: SimpleNamespace(**absent) for name in ("cuda", "cudnn", "mps")})
+    enter_module("accelerator", absent)
+    for alias, path in table.ALIASES.items():
+        module = sys.modules[f"{HOME}.{path}"]
+        enter_module(alias, {name: getattr(module, name) for name in vars(module)["__all__"]})
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """Return a context, or a decorator, in which nothing is recorded."""
+    if callable(mode):
+        return autograd.no_grad(mode)
+    return autograd.no_grad() if mode else nullcontext()
+
+
+def is_tensor(obj: Any) -> bool:
+    """Return whether an object is a tensor or of an array type."""
+    return table.is_array(obj)
+
+
+def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:
+    """Return what was saved, its tensors with PyTorch's methods; options are those of `dispatchkit.load`."""
+    return spell(saving.load(f, **options))

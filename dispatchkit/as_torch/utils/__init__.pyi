@@ -1,0 +1,8 @@
+"""`torch.utils` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.utils import checkpoint as checkpoint
+from dispatchkit.as_torch.utils import data as data

@@ -1,0 +1,3 @@
+"""`torch.utils.data.sampler` of PyTorch in terms of dispatchkit."""
+
+from dispatchkit.as_torch.utils.data import *

@@ -1,0 +1,330 @@
+"""PyTorch's names, arguments and methods, and that tensors, parameters and gradients keep them."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+import dispatchkit.as_torch as torch
+import dispatchkit.as_torch.nn.functional as F
+from dispatchkit.as_torch import nn, optim
+from dispatchkit.as_torch.utils.data import DataLoader, TensorDataset
+from dispatchkit.graph.recording import is_grad_enabled
+
+X = torch.arange(12.0).view(2, 6)
+
+
+def values(x: Any) -> Any:
+    assert type(x) is torch.Tensor, type(x)
+    return x.tolist()
+
+
+def test_lengths_are_called_for_and_still_count() -> None:
+    assert X.size() == (2, 6)
+    assert (X.size(0), X.size(-1), X.size(dim=1)) == (2, 6, 6)
+    assert X.size == 12
+    assert (X.numel(), X.dim()) == (12, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: torch.zeros(2, 3), torch.zeros((2, 3))),
+        (lambda: torch.ones(2), torch.ones([2])),
+        (lambda: torch.full((2,), 3.0), torch.tensor([3.0, 3.0])),
+        (lambda: torch.arange(1, end=3), torch.tensor([1, 2])),
+        (lambda: torch.linspace(0, 1, steps=3), torch.tensor([0.0, 0.5, 1.0])),
+        (lambda: torch.stack((X, X), 1)[0], torch.cat((X[:1], X[:1]), 0)),
+        (lambda: torch.cat((X, X), dim=-1), torch.cat([X, X], -1)),
+        (lambda: torch.sum(input=X, dim=1, keepdim=True), X.sum(1, True)),
+        (lambda: X.sum(axis=1, keepdims=True), X.sum(dim=[1], keepdim=True)),  # type: ignore[call-arg]  # NumPy's names
+        (lambda: torch.add(X, X, alpha=2), 3 * X),
+        (lambda: torch.sub(input=X, other=X, alpha=0.5), X / 2),
+        (lambda: torch.div(X, 4, rounding_mode="floor"), X // 4),
+        (lambda: X.max(1).indices, torch.tensor([5, 5])),
+        (lambda: torch.max(X, dim=0)[0], X[1]),
+        (lambda: X.sort(1, descending=True)[0], X.flip(1)),
+        (lambda: X.std(1), torch.tensor([3.5**0.5, 3.5**0.5])),
+        (lambda: X.roll(1, 1), X.roll(shifts=(1,), dims=(1,))),
+        (lambda: X.split(2, 1)[2], X.narrow(1, 4, 2)),
+        (lambda: X.split([1, 5], dim=1)[1], X[:, 1:]),
+        (lambda: X.unbind(1)[3], X.select(1, 3)),
+        (lambda: X.index_select(1, torch.tensor([0, 2])), X[:, [0, 2]]),
+        (lambda: X.view_as(torch.ones(3, 4)), X.reshape(3, 4)),
+        (lambda: X.permute(1, 0), X.t()),
+        (lambda: X.permute((1, 0)), X.transpose(0, 1).contiguous()),
+        (lambda: X.repeat(1, 2), torch.cat((X, X), 1)),
+        (lambda: X[:, :1].expand(2, 3), X[:, :1].expand((2, 3))),
+        (lambda: X.new_zeros(2, 1), torch.zeros(2, 1)),
+        (lambda: X.new_full((2,), 1.0), torch.ones(2)),
+        (lambda: X.gather(1, torch.tensor([[0], [1]])), torch.tensor([[0.0], [7.0]])),
+        (lambda: X.type(torch.int64), X.long()),
+        (lambda: X.type("torch.LongTensor"), torch.LongTensor(np.arange(12).reshape(2, 6))),
+        (lambda: X.masked_fill(X > 3, 0.0), X * (X <= 3)),
+        (lambda: torch.where(X > 20)[0], torch.zeros(0, dtype=torch.int64)),
+        (lambda: F.softmax(X, dim=1).sum(dim=1), torch.ones(2)),
+        (lambda: F.relu(-X, inplace=True), torch.zeros(2, 6)),
+        (lambda: F.pad(X, (0, 1)).size(1) * torch.ones(1), torch.tensor([7.0])),
+        (lambda: torch.linalg.norm(X, dim=1) ** 2, (X * X).sum(1)),
+        (lambda: torch.from_numpy(np.ones(2)), torch.Tensor([1.0, 1.0])),
+        (lambda: torch.einsum("ij,kj->ik", X, X), X @ X.mT),
+        (lambda: torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0])), torch.tensor(2.0)),
+        (lambda: torch.unique(torch.tensor([2, 1, 2])), torch.tensor([1, 2])),
+        (lambda: torch.normal(0.0, 1.0, (2, 3)) * 0, torch.zeros(2, 3)),
+    ],
+)
+def test_arguments_are_pytorchs(call: Any, expected: Any) -> None:
+    np.testing.assert_allclose(values(call()), values(expected), atol=1e-12)
+
+
+def test_changes_in_place_give_the_tensor_back() -> None:
+    x = torch.zeros(2, 3)
+    assert x.scatter_(1, torch.tensor([[0], [2]]), 1.0) is x
+    assert x.masked_fill_(x == 0, 2.0) is x
+    assert x.add_(x, alpha=0.5) is x
+    assert values(x) == [[1.5, 3.0, 3.0], [3.0, 3.0, 1.5]]
+    assert values(x.index_add_(0, torch.tensor([0]), torch.ones(1, 3)).clamp_(max=2.75)) == [
+        [2.5, 2.75, 2.75],
+        [2.75, 2.75, 1.5],
+    ]
+    assert set(x.bernoulli_(0.5).unique().tolist()) <= {0.0, 1.0}
+
+
+def test_gradients_go_through_methods_in_place() -> None:
+    w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    x = w * 2
+    x.masked_fill_(torch.tensor([True, False, False]), 0.0)
+    x.addcmul_(w, w, value=0.5)
+    x.sum().backward()
+    assert values(w.grad) == [1.0, 4.0, 5.0]
+
+
+def test_gradients_have_the_methods_and_stay_the_same_object() -> None:
+    w = torch.ones(2, requires_grad=True)
+    seen = []
+    w.register_hook(lambda g: seen.append(g.size(0)))
+    (w * 3).sum().backward()
+    assert w.grad is w.grad
+    assert (w.grad.size(), seen) == ((2,), [2])
+    (w * 3).sum().backward()
+    assert values(w.grad) == [6.0, 6.0]
+    w.grad.zero_()
+    assert values(w.grad) == [0.0, 0.0]
+    w.grad = torch.ones(2)
+    del w.grad
+    assert w.grad is None
+    assert torch.autograd.grad((w * w).sum(), w)[0].size(0) == 2
+
+
+def test_a_function_of_ones_own_gets_the_methods() -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x.view(x.size(0)) * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g.new_full((x.size(0),), 2.0) * g
+
+    w = torch.ones(3, requires_grad=True)
+    Double.apply(w).sum().backward()
+    assert values(w.grad) == [2.0, 2.0, 2.0]
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3))
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("mask", torch.tril(torch.ones(3, 3)))
+
+    def forward(self, x: Any) -> Any:
+        assert self.layers[0].weight.size(0) == self.mask.size(0)
+        return (self.layers(x) * self.scale).view(-1, 3) @ self.mask
+
+
+def test_layers_have_parameters_and_buffers_with_the_methods() -> None:
+    net = Net()
+    for tensor in (*net.parameters(), *net.buffers()):
+        assert isinstance(tensor, torch.Tensor)
+    assert all(isinstance(p, nn.Parameter) for p in net.parameters())
+    assert isinstance(net.layers[0], nn.Linear)
+    assert isinstance(net.layers[0], dk.nn.Linear)
+    assert isinstance(net, nn.Module)
+    y = net(torch.randn(5, 4))
+    y.pow(2).mean().backward()
+    before = net.scale.detach().clone()
+    optimizer = optim.AdamW(net.parameters(), lr=0.1)
+    optimizer.step()
+    assert not torch.allclose(net.scale, before)
+    assert type(net.double().scale) is type(net.float().scale) is type(Net().scale)
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))], ids=["copy", "pickle"])
+def test_copies_of_modules_keep_the_methods(again: Any) -> None:
+    net = again(Net())
+    assert (net.scale.size(0), net.layers[1].running_mean.size(0)) == (3, 3)
+    assert isinstance(net.scale, nn.Parameter)
+
+
+def test_states_go_over_between_the_spellings(tmp_path: Path) -> None:
+    plain, spelled = dk.nn.Linear(3, 2), nn.Linear(3, 2)
+    spelled.load_state_dict(plain.state_dict())
+    assert spelled.weight.tolist() == plain.weight.tolist()
+    torch.save(spelled.state_dict(), tmp_path / "state.npz")
+    state = torch.load(tmp_path / "state.npz", map_location="cpu", weights_only=True)
+    assert state["weight"].size() == (2, 3)
+    dk.nn.Linear(3, 2).load_state_dict(state)
+
+
+def test_a_checkpoint_computes_the_same() -> None:
+    w = torch.randn(3, requires_grad=True)
+    y = torch.utils.checkpoint.checkpoint(lambda x: x.view(x.size(0), 1).exp(), w, use_reentrant=False)
+    y.sum().backward()
+    np.testing.assert_allclose(w.grad.tolist(), w.exp().tolist())
+
+
+def test_batches_have_the_methods() -> None:
+    data = TensorDataset(torch.ones(5, 2), torch.arange(5))
+    sizes = [(x.size(0), y.size(0)) for x, y in DataLoader(data, batch_size=2)]
+    assert sizes == [(2, 2), (2, 2), (1, 1)]
+    assert [x.size() for x in DataLoader([np.ones(2), np.ones(2)], batch_size=2)] == [(2, 2)]
+
+
+def test_modes_work_with_and_without_parentheses() -> None:
+    @torch.no_grad
+    def bare() -> bool:
+        return is_grad_enabled()
+
+    @torch.inference_mode()
+    def called() -> bool:
+        return is_grad_enabled()
+
+    @torch.inference_mode
+    def inferred() -> bool:
+        return is_grad_enabled()
+
+    assert (bare(), called(), inferred()) == (False, False, False)
+    with torch.inference_mode(mode=False):
+        assert torch.is_grad_enabled()
+
+
+def test_devices_have_names_and_types() -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    assert X.to(device).device == device
+    assert (X.device.type, torch.device("cuda", 1)) == ("cpu", "cuda:1")
+    assert not torch.backends.mps.is_available()
+
+
+@dk.array_type()
+class Diagonal:
+    def __init__(self, entries: Any) -> None:
+        self.entries = entries
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (*self.entries.shape, *self.entries.shape)
+
+    @property
+    def dtype(self) -> Any:
+        return self.entries.dtype
+
+
+@dk.implements(dk.add)
+def add_diagonals(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
+    return Diagonal(x1.entries + x2.entries)
+
+
+@dk.implements(dk.sum)
+def sum_diagonal(x: Diagonal, /, *, axis: Any = None) -> Any:
+    return dk.sum(x.entries) if axis is None else x.entries
+
+
+def test_rules_of_array_types_answer_and_their_results_get_the_methods() -> None:
+    for entries in (dk.ones(2), torch.ones(2)):
+        d = Diagonal(entries)
+        total = torch.add(d, d, alpha=1)
+        assert isinstance(total, Diagonal)
+        assert values(torch.sum(total, dim=0)) == [2.0, 2.0]
+        assert torch.sum(d).size() == ()
+    with pytest.raises(dk.NoImplementationError, match=r"dispatchkit\.exp"):
+        torch.exp(d)
+
+
+def test_rules_are_registered_for_either_name() -> None:
+    with dk.local_registrations():
+
+        @dk.implements(torch.exp)
+        def exp_of_diagonal(x: Diagonal, /) -> str:
+            return "exp"
+
+        assert dk.exp(Diagonal(dk.ones(2))) == torch.exp(Diagonal(dk.ones(2))) == "exp"
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "said"),
+    [
+        ("", "expand_dims", "module 'dispatchkit.as_torch' has no attribute 'expand_dims': write unsqueeze"),
+        ("", "repeat", "module 'dispatchkit.as_torch' has no attribute 'repeat': write x.repeat"),
+        ("", "logsumexpp", "dispatchkit has nothing of that name; there is logsumexp"),
+        ("", "stft", "module 'dispatchkit.as_torch' has no attribute 'stft': dispatchkit has nothing of that name"),
+        ("", "float16", "write float32 or float64"),
+        ("nn.functional", "lstm", "module 'dispatchkit.as_torch.nn.functional' has no attribute 'lstm': write nn.LSTM"),
+        ("nn", "Nonsense", "module 'dispatchkit.as_torch.nn' has no attribute 'Nonsense'"),
+        ("Tensor", "cuda", "'dispatchkit.as_torch.Tensor' object has no attribute 'cuda': write x.to(device)"),
+    ],
+)
+def test_missing_names_say_what_to_write(place: str, name: str, said: str) -> None:
+    holder: Any = X if place == "Tensor" else importlib.import_module(f"dispatchkit.as_torch.{place}".rstrip("."))
+    with pytest.raises(AttributeError) as caught:
+        getattr(holder, name)
+    assert said in str(caught.value)
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match=r"as_torch\.sum takes 4 arguments \(input, dim, keepdim, dtype\), found 5"):
+        torch.sum(X, 0, False, None, 1)  # type: ignore[call-arg]  # more than there are
+    with pytest.raises(TypeError, match=r"as_torch\.cat got multiple values for argument 'dim'"):
+        torch.cat((X, X), 0, dim=1)  # type: ignore[misc]  # twice
+    with pytest.raises(TypeError, match=r"as_torch\.norm has no operations for these arguments"):
+        torch.norm(X, "nuc")
+    with pytest.raises(TypeError, match="out"):
+        torch.exp(X, out=X)  # type: ignore[call-arg]  # which is not there
+
+
+def test_functions_show_pytorchs_arguments() -> None:
+    assert list(inspect.signature(torch.sum).parameters) == ["input", "dim", "keepdim", "dtype"]
+    assert list(inspect.signature(torch.pow).parameters) == ["input", "exponent"]
+    assert "alpha" in inspect.signature(torch.add).parameters
+    assert torch.sum.__module__ == "dispatchkit.as_torch"
+    assert pickle.loads(pickle.dumps(torch.linalg.inv)) is torch.linalg.inv
+
+
+def test_modules_are_imported_by_their_names_in_an_interpreter_of_its_own() -> None:
+    program = """
+import dispatchkit.as_torch.nn.functional as F
+import dispatchkit.as_torch.utils.data
+from dispatchkit.as_torch.nn.utils import clip_grad_norm_
+from dispatchkit.as_torch.optim.lr_scheduler import StepLR
+from dispatchkit.as_torch.utils.data.dataloader import DataLoader
+import dispatchkit.as_torch as torch
+assert DataLoader is torch.utils.data.DataLoader and F is torch.nn.functional
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_tensors_print_as_pytorchs() -> None:
+    assert repr(torch.zeros(2)) == "tensor([0., 0.])"
+    assert repr(nn.Parameter(torch.zeros(1))) == "Parameter containing:\ntensor([0.], requires_grad=True)"

@@ -1,0 +1,194 @@
+"""Writes what type checkers see of `dispatchkit.as_torch`: ``python -m tests.typing.as_torch_stub``.
+
+A stub for the package and one for each of its modules, from the signatures that functions and methods show.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import dispatchkit as dk
+import dispatchkit.as_torch
+from dispatchkit.as_torch import spelling, table
+
+__all__ = ["ROOT", "make_stubs"]
+
+ROOT = Path(dk.__file__).parent / "as_torch"
+HOME = "dispatchkit.as_torch"
+HEAD = '''\
+"""{text}
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+'''
+FIRST = '\nF = TypeVar("F", bound=Callable[..., Any])\n'
+TENSOR = """
+class Size(builtins.int):
+    def __call__(self, dim: builtins.int | None = ...) -> Any: ...
+
+class device(str):
+    def __new__(cls, type: str, index: builtins.int | None = ...) -> device: ...
+    @property
+    def type(self) -> str: ...
+
+class Tensor(PlainTensor):
+    def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
+    @property
+    def size(self) -> Any: ...
+    @property
+    def device(self) -> Any: ...
+    @property
+    def grad(self) -> Any: ...
+    @grad.setter
+    def grad(self, value: Any) -> None: ...
+    def detach(self) -> Tensor: ...
+    def clone(self) -> Tensor: ...
+    def to(self, *args: Any, **kwargs: Any) -> Tensor: ...
+    def float(self) -> Tensor: ...
+    def double(self) -> Tensor: ...
+    def long(self) -> Tensor: ...
+    def __getitem__(self, key: Any) -> Tensor: ...
+"""
+# Whose names are shown as they are.
+PUBLIC = {f"dispatchkit.{path}".rstrip(".") for path in ("", "autograd", "data", "func", "nn", "nn.init", "nn.utils")}
+PUBLIC |= {"dispatchkit.optim", "dispatchkit.optim.lr_scheduler", "dispatchkit.random"}
+INFERENCE_MODE = """
+@overload
+def inference_mode(mode: F) -> F: ...
+@overload
+def inference_mode(mode: builtins.bool = ...) -> Block: ...
+"""
+# What takes `inplace`, which changes nothing here.
+ACTIVATIONS = (
+    *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
+    *("selu", "silu", "threshold"),
+)
+OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+COMPARISONS = ("lt", "le", "gt", "ge")
+
+
+def make_stubs() -> dict[Path, str]:
+    """Return the texts of the stubs by their files."""
+    modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
+    written = {HOME + suffix for suffix in (".spelling", ".table")}
+    modules = {path: module for path, module in modules.items() if module.__name__ not in written}
+    return {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
+
+
+def _file(path: str, modules: dict[str, ModuleType]) -> Path:
+    place = ROOT.joinpath(*path.split(".")) if path else ROOT
+    holds = any(other.startswith(f"{path}.") or not path for other in modules if other != path)
+    return place / "__init__.pyi" if holds else place.with_suffix(".pyi")
+
+
+def _text(path: str, module: Any, modules: dict[str, ModuleType]) -> str:
+    summary = (module.__doc__ or "").partition("\n")[0]
+    if path in table.ALIASES:
+        return f'"""{summary}"""\n\nfrom {HOME}.{table.ALIASES[path]} import *\n'
+    lines: set[str] = set()
+    body = "".join(_member(path, name, getattr(module, name), lines) for name in module.__all__)
+    if not path:
+        body = f"{FIRST}{TENSOR}{_methods()}{body}\ndef __getattr__(name: str) -> Any: ...\n"
+        lines |= {
+            "import builtins",
+            "from dispatchkit import Tensor as PlainTensor",
+            "from typing import Callable, TypeVar",
+        }
+        lines.add("from dispatchkit.protocol.blocks import Block")
+    elif re.search(r"\bTensor\b", body):
+        lines.add(f"from {HOME} import Tensor as Tensor")
+    needed = [name for name in ("Any", "overload") if re.search(rf"\b{name}\b", body)]
+    if needed:
+        lines.add(f"from typing import {', '.join(needed)}")
+    lines |= {f"import {place}" for place in re.findall(r"\(?(?:Module, )?(dispatchkit\.[\w.]+)\.\w+\)", body)}
+    return HEAD.format(text=summary) + "".join(f"{line}\n" for line in sorted(lines)) + body
+
+
+def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
+    """Return what the stub of a module says of a name in it, or add an import."""
+    source, home = getattr(value, "__module__", ""), f"{HOME}.{path}".rstrip(".")
+    if isinstance(value, ModuleType) and f"{home}.{name}" in sys.modules:
+        lines.add(f"from {home} import {name} as {name}")
+    elif f"{path}.{name}".strip(".") in spelling.FUNCTIONS:
+        return f"\n{_function(name, value)}"
+    elif isinstance(value, type) and path and source == home:
+        return _layer(name, value) if issubclass(value, dk.nn.Module) else _derived(name, value)
+    elif isinstance(value, (type, FunctionType)) and source in PUBLIC:
+        lines.add(f"from {source} import {value.__name__} as {name}")
+    elif name == "inference_mode":
+        return INFERENCE_MODE
+    elif isinstance(value, FunctionType) and source == spelling.__name__:
+        return f"\ndef {name}(*args: Any, **kwargs: Any) -> Any: ...\n"
+    elif name not in {"Tensor", "device"}:
+        return f"\n{name}: Any\n"
+    return ""
+
+
+def _derived(name: str, cls: type) -> str:
+    return f"\nclass {name}({_named(cls.__mro__[1])}): ...\n"
+
+
+def _named(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _layer(name: str, cls: Any) -> str:
+    if name == "Module":
+        call = "def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
+        return f"\nclass Module({_named(cls.__mro__[1])}):\n    {call}\n"
+    return f"\nclass {name}(Module, {_named(cls.__mro__[2])}): ...\n"
+
+
+def _methods() -> str:
+    text = ""
+    for name in sorted(vars(dispatchkit.as_torch.Tensor)):
+        value = vars(dispatchkit.as_torch.Tensor)[name]
+        if name in spelling.FUNCTIONS and value is spelling.FUNCTIONS[name]:
+            text += _function(name, value, " " * 4)
+        elif isinstance(value, FunctionType) and not name.startswith("_"):
+            text += f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ...\n"
+    operators = [*(f"__{name}__" for name in OPERATORS), *(f"__r{name}__" for name in OPERATORS)]
+    operators += [f"__{name}__" for name in COMPARISONS]
+    text += "".join(f"    def {name}(self, other: Any, /) -> Tensor: ...\n" for name in operators)
+    return text + "".join(f"    def __{name}__(self, other: object, /) -> Tensor: ...\n" for name in ("eq", "ne"))
+
+
+def _function(name: str, function: Any, indent: str = "") -> str:
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    places = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    result = "Tensor" if signature.return_annotation in ("Array", "Tensor") else "Any"
+    if function.__module__ == f"{HOME}.nn.functional" and name in ACTIVATIONS:
+        parameters.append(inspect.Parameter("inplace", inspect.Parameter.KEYWORD_ONLY, default=False))
+    forms = [parameters]
+    if places and places[-1].name in table.SPREAD:
+        spread = places[-1].replace(kind=inspect.Parameter.VAR_POSITIONAL, default=inspect.Parameter.empty)
+        rest = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+        forms.append([*places[:-1], spread, *rest])
+    lines = [f"{indent}def {name}{_shown(form, bool(indent))} -> {result}: ...\n" for form in forms]
+    return "".join(lines) if len(lines) == 1 else "".join(f"{indent}@overload\n{line}" for line in lines)
+
+
+def _shown(parameters: list[inspect.Parameter], method: bool) -> str:
+    shown, last, optional = ["self"] if method else [], None, False
+    for p in parameters[1:] if method else parameters:
+        star = "*" if p.kind is p.VAR_POSITIONAL else ""
+        if p.kind is p.KEYWORD_ONLY and last not in {p.KEYWORD_ONLY, p.VAR_POSITIONAL}:
+            shown.append("*")
+        last = p.kind
+        optional = (optional or p.default is not p.empty) and p.kind is p.POSITIONAL_OR_KEYWORD
+        shown.append(f"{star}{p.name}: Any{' = ...' if optional or p.default is not p.empty else ''}")
+    return f"({', '.join(shown)})"
+
+
+if __name__ == "__main__":
+    for file, text in make_stubs().items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
