@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from dispatchkit.protocol.observers import CallEvent, Observer, observing
 from dispatchkit.testing.calls import TypeCall, with_arrays, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.pasting import Writer, call_code
+
+C = TypeVar("C")
+T = TypeVar("T")
 
 
 class Entered(Observer):
@@ -90,23 +94,25 @@ COMPARED = {"raises", "container", "shape", "value", "dtype", "keywords", "compa
 TOGETHER = {"asyncio", "threads"}  # take the first and the last instance
 
 
+def simplest(call: C, failure: T, simpler: Callable[[C], Iterable[C]], again: Callable[[C], T | None]) -> tuple[C, T]:
+    """Return the simplest call that fails, and how: as long as a simpler one fails, that one is simplified."""
+    for other in simpler(call):
+        try:
+            smaller = again(other)
+        except Exception:  # noqa: BLE001, S112  # no call at all
+            continue
+        if smaller is not None:
+            return simplest(other, smaller, simpler, again)
+    return call, failure
+
+
 def shrink(subject: Subject, failure: Failure) -> Failure:
     """Return the failure of the same check on the smallest call that can be found."""
     again = failure.again
     if again is None or not isinstance(failure.made, TypeCall):
         return failure
-    improved = True
-    while improved:
-        improved = False
-        for call in _smaller(subject, failure.made):
-            try:
-                smaller = again(call)
-            except Exception:  # noqa: BLE001, S112  # no call at all
-                continue
-            if smaller is not None:
-                failure, improved = replace(smaller, made=call, again=again), True
-                break
-    return failure
+    call, smallest = simplest(failure.made, failure, partial(_smaller, subject), again)
+    return replace(smallest, made=call, again=again)
 
 
 def _smaller(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:

@@ -48,7 +48,7 @@ def fitted_samples(
     carried = _lengths(tuple(drawn_shape), shape)
     samples = [with_shapes(sample, lambda _: shape)]
     if seats is not None:
-        samples = [with_shapes(sample, _carried_by(carried)), *samples, sample]
+        samples = [with_shapes(sample, lambda lengths: tuple(carried.get(n, n) for n in lengths)), *samples, sample]
     for candidate in samples:
         names = {*_positional_names(operation, len(candidate.args)), *candidate.kwargs}
         if names & ADAPTED:
@@ -96,10 +96,6 @@ def content_of(dtype: Any) -> Any:
 def _lengths(shape: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
     """Return how lengths of axes in a sample are carried over to an instance."""
     return {math.prod(shape): math.prod(lengths), **dict(zip(reversed(shape), reversed(lengths), strict=False))}
-
-
-def _carried_by(lengths: dict[int, int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
-    return lambda shape: tuple(lengths.get(n, n) for n in shape)
 
 
 def _carry_over(lengths: dict[int, int], name: str, value: Any) -> Any:

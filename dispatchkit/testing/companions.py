@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,6 @@ Companion = Callable[[Any], Any]
 
 def _tensor(change: Companion) -> Companion:
     return lambda value: xp.asarray(np.array(change(np.asarray(value)), order="K"))
-
-
-def _of_dtype(dtype: str) -> Companion:
-    return lambda value: xp.asarray(np.asarray(value).astype(dtype))
 
 
 def _number(number: Any) -> Companion:
@@ -57,7 +54,7 @@ SHAPES: tuple[Companion, ...] = (
     _tensor(lambda x: np.stack([x, x + 1])),  # a batch in front
     _tensor(lambda x: x.reshape(x.shape)[::-1].T if x.ndim > 1 and x.shape[0] == x.shape[-1] else x),  # other strides
 )
-DTYPES = tuple(map(_of_dtype, ("float32", "int64", "complex128")))
+DTYPES = tuple(_tensor(methodcaller("astype", dtype)) for dtype in ("float32", "int64", "complex128"))
 NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
 ELEMENTS = tuple(map(_full_of, (0.0, -0.0, float("inf"), float("nan"))))
 # What the dense algorithms of linear algebra make of infinite numbers is by their way of summing.

@@ -171,11 +171,7 @@ def difference(
 def relation_of(types: ArrayTypes, values: Iterable[Any]) -> Relation:
     """Return the loosest relation to dense forms among some values and members of them."""
     relations = [types.relation(type(value)) for value in members(list(values)) if types.participates(type(value))]
-    return max(relations, key=_looseness, default=RELATIONS["equal"])
-
-
-def _looseness(relation: Relation) -> tuple[bool, bool, float]:
-    return not relation.compared, relation.holds is not None, relation.tolerance
+    return max(relations, key=lambda r: (not r.compared, r.holds is not None, r.tolerance), default=RELATIONS["equal"])
 
 
 def result_difference(

@@ -30,7 +30,7 @@ from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.observers import run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.attribution import entering
+from dispatchkit.testing.attribution import entering, simplest
 from dispatchkit.testing.differences import (
     Difference,
     difference,
@@ -464,18 +464,13 @@ def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
 
 def _simplest(call: ProgramCall, aspect: str) -> tuple[ProgramCall, Difference] | None:
     """Return the simplest call that differs in the same way, and in what; None where it differs no more by itself."""
-    wrong = call.again()
-    if wrong is None or wrong.aspect != aspect:
-        return None
-    improved = True
-    while improved:
-        improved = False
-        for simpler in _simpler(call):
-            (other, _) = _outcome(simpler.again)
-            if other is not None and other.aspect == aspect:
-                call, wrong, improved = simpler, other, True
-                break
-    return call, wrong
+
+    def again(other: ProgramCall) -> Difference | None:
+        wrong = other.again()
+        return wrong if wrong is not None and wrong.aspect == aspect else None
+
+    wrong = again(call)
+    return None if wrong is None else simplest(call, wrong, _simpler, again)
 
 
 def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:
