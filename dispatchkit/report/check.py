@@ -172,25 +172,7 @@ class Check(Reported):
 
     def to_html(self) -> str:
         """Return a page that needs nothing else: how much each check found, and all of it."""
-        problems = {name: texts for name, texts in self.findings.items() if texts}
-        count = sum(map(len, problems.values()))
-        sections = (
-            f'<section id="{name.replace(" ", "-")}"><h2>{name} <span class="soft">{len(texts)}</span></h2>'
-            f'<p class="soft">{escape(CHECKS[name])}</p><ol class="findings">'
-            f"{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ol></section>"
-            for name, texts in problems.items()
-        )
-        cards = (
-            f'<li class="{"bad" if texts else "soft"}" title="{escape(CHECKS[name])}"><b>{len(texts)}</b> {name}</li>'
-            for name, texts in self.findings.items()
-        )
-        parts = {
-            "title": f"Check of {escape(self.package)}",
-            "note": f"{self.types} array types and {self.rules} rules: "
-            + (f"{count} finding{'' if count == 1 else 's'}" if count else "nothing found"),
-            "counts": "".join(cards),
-            "sections": "\n".join(sections),
-        }
+        parts = {"title": f"Check of {escape(self.package)}", "document": self.document().html(unfolded=True)}
         return filled_page("dispatchkit.report", parts, None, ())
 
     def to_junit(self) -> str:

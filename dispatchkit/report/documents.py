@@ -218,8 +218,8 @@ class Document:
                 blocks.append(markdown_text(part) if isinstance(part, str) else "\n".join(part.markdown()))
         return "\n\n".join(blocks) + "\n"
 
-    def html(self) -> str:
-        """Return it as a piece of HTML with its own style; what comes under a title of level 2 opens on request."""
+    def html(self, *, unfolded: bool = False) -> str:
+        """Return it as a piece of HTML with its own style; what comes under a title of level 2 may be folded."""
         pieces: list[str] = []
         opened = False
         for part in self.parts:
@@ -227,7 +227,8 @@ class Document:
                 pieces.append("</details>" if opened else "")
                 opened = part.level > 1
                 text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
-                pieces.append(f"<details><summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
+                start = "<details open>" if unfolded else "<details>"
+                pieces.append(f"{start}<summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
             elif isinstance(part, Names):
                 names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
                 pieces.append(f"<p>{escape(part.lead)} {names}</p>")
