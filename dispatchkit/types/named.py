@@ -215,7 +215,8 @@ AXES = ("axis", "axes", "dim")
 @implements(kinds.searching, NamedTensor)
 def reduce_named(op: Any, x: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
     """Reduce along axes, whose names go."""
-    if args or "axis" not in op_parameters(op) or any(isinstance(value, NamedTensor) for value in kwargs.values()):
+    parameters = tensor_protocol.operation(op).parameters.signature.parameters
+    if args or "axis" not in parameters or any(isinstance(value, NamedTensor) for value in kwargs.values()):
         return decline("only reductions along axes have a rule")
     return _reduce(op, x, **kwargs)
 
@@ -229,11 +230,6 @@ def _reduce(op: Any, x: NamedTensor, *args: Any, **kwargs: Any) -> Any:
 def _without_names(result: Any, x: NamedTensor, axes: set[int]) -> Any:
     """Return a result with the names of an array but those of some axes."""
     return _with_names(result, tuple(name for i, name in enumerate(x.names) if i not in axes))
-
-
-def op_parameters(op: Any) -> Any:
-    """Return the names of the parameters of an operation."""
-    return tensor_protocol.operation(op).parameters.signature.parameters
 
 
 @implements(ops.quantile)

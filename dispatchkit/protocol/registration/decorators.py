@@ -383,18 +383,6 @@ def _read_dense(protocol: Registering, cls: type, name: str, instance: Any) -> A
     return getattr(make_dense(asked, cls, dense, instance, types.is_plain, as_attribute=True), name)
 
 
-def _axes_of(x: Any) -> int:
-    return len(x.shape)
-
-
-def _size_of(x: Any) -> int:
-    return math.prod(x.shape)
-
-
-def _main_memory(x: Any) -> str:
-    return "cpu"
-
-
 def _derive_attributes(protocol: Registering, cls: type) -> None:
     known = {name for ancestor in cls.__mro__ if ancestor is not object for name in ancestor.__dict__}
     known.update(instance_attributes(cls))
@@ -402,9 +390,9 @@ def _derive_attributes(protocol: Registering, cls: type) -> None:
     for name in ("shape", "dtype"):
         read = partial(_read_dense, protocol, cls, name)
         derived[name] = Derived(f"The {name} of the array.", read, from_dense=True)
-    derived["ndim"] = Derived("Number of axes.", _axes_of)
-    derived["size"] = Derived("Number of elements.", _size_of)
-    derived["device"] = Derived("Where the data is.", _main_memory)
+    derived["ndim"] = Derived("Number of axes.", lambda x: len(x.shape))
+    derived["size"] = Derived("Number of elements.", lambda x: math.prod(x.shape))
+    derived["device"] = Derived("Where the data is.", lambda x: "cpu")
     for name, attribute in derived.items():
         if name not in known:
             setattr(cls, name, attribute)

@@ -80,7 +80,7 @@ class CirculantTensor(StructuredTensor):
         function : is given the eigenvalues as complex numbers, and gives those of the result; of a real matrix it gets
             one of each conjugate pair and must give conjugates for conjugates, as real power series do
         """
-        return _from_spectrum(self, function(self.spectrum))
+        return CirculantTensor(_back(function(self.spectrum), self.column.shape[-1], floating(self.column).dtype))
 
     def map_linear(self, function: Callable[[Any], Any]) -> CirculantTensor:
         """Return the structure with a linear function, such as scaling, applied to the elements."""
@@ -139,10 +139,6 @@ def convolve_columns(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, 
     lines = ops.astype(ops.matrix_transpose(columns), dtype, copy=False)
     product = _spectrum(lines, n) * _spectrum(ops.astype(kernel, dtype, copy=False), n)[..., None, :]
     return ops.matrix_transpose(_back(product, n, dtype)[..., : matrix.shape[-2]])
-
-
-def _from_spectrum(x: CirculantTensor, spectrum: Tensor) -> CirculantTensor:
-    return CirculantTensor(_back(spectrum, x.column.shape[-1], floating(x.column).dtype))
 
 
 def _all_eigenvalues(x: CirculantTensor) -> Any:

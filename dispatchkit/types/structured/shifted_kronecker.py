@@ -124,10 +124,6 @@ def _by_eigenvectors(x: ShiftedKroneckerTensor) -> bool:
     return x.shape[-1] > 0 and is_finite(x.product) and is_hermitian(x.product)
 
 
-def _in_graph(x: Tensor) -> bool:
-    return bool(x.requires_grad or x.is_tracer)
-
-
 def _eigen(x: ShiftedKroneckerTensor) -> tuple[KroneckerTensor, Tensor]:
     """Return eigenvectors, and eigenvalues in their order, outside the graph."""
     results = [linalg.eigh(plain(f).detach()) for f in x.product.factors]
@@ -236,7 +232,7 @@ def _change(x: ShiftedKroneckerTensor, vectors: KroneckerTensor, values: Tensor)
     ``tr(Λ⁻¹ E) - tr(Λ⁻¹ E Λ⁻¹ E) / 2`` to the second order, where E is made of the factors in that basis.
     """
     factors = [plain(f) for f in x.product.factors]
-    if not any(_in_graph(floating(f)) for f in (*factors, x.shift)):
+    if not any(f.requires_grad or f.is_tracer for f in map(floating, (*factors, x.shift))):
         return 0.0
     turned = [
         ops.matmul(ops.conj(ops.matrix_transpose(q)), ops.matmul(f, q))
