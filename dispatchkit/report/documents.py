@@ -11,12 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dispatchkit.report.outcomes import HUES, OUTCOMES, Colours
+from dispatchkit.report.outcomes import OUTCOMES, Colours
 
-# By each name that an outcome has in records, audits and coverage; "several" is a box of several calls.
+# By each name that an outcome has in records, audits and coverage.
 COLOURS: dict[str, Colours] = {
-    **{name: one.colours for one in OUTCOMES for name in (one.how, one.share, *one.buckets) if name},
-    "several": HUES["pale"],
+    name: one.colours for one in OUTCOMES for name in (one.how, one.share, *one.buckets) if name
 }
 LIGHT = "--paper: #ffffff; --ink: #1f2328; --faint: #57606a; --line: #d0d7de; --bad: #cf222e;"
 DARK = "--paper: #0d1117; --ink: #f0f6fc; --faint: #b1bac4; --line: #3d444d; --bad: #f85149;"
