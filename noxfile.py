@@ -121,6 +121,18 @@ def peers(session: nox.Session) -> None:
     session.run("python", "-m", "tests.benchmarks")
 
 
+@nox.session(name="peers-suites")
+def peers_suites(session: nox.Session) -> None:
+    """Run other libraries' own tests over dispatchkit: `nox -s peers-suites -- --at PATH`, a folder of checkouts.
+
+    PATH holds `autograd` (HIPS); NumPy and Pint bring their tests with them. What is recorded
+    in tests/peers_suites/expected with a reason may fail. `--suite numpy` runs one of them.
+    """
+    install(session, "test")
+    session.install("pint", "pytest-subtests")
+    session.run("python", "-m", "tests.peers_suites", *session.posargs)
+
+
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Run random programs against PyTorch, and over the array types: `nox -s fuzz -- --programs 100000 --seed 7`."""

@@ -49,6 +49,7 @@ SIGNATURES: dict[str, Callable[..., Any]] = {
 NUMBERS = frozenset((bool, int, float, complex))
 
 Given = dict[str, Any]
+Casting = Literal["same_kind", "unsafe"]
 
 
 def as_array(value: Any, dtype: Any = None, like: Any = None) -> Any:
@@ -305,8 +306,11 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
     return operation.function(*args, **keywords)
 
 
-def put(out: Any, result: Any, *, whole: bool = False) -> Any:
+def put(out: Any, result: Any, *, whole: bool = False, casting: Casting = "same_kind") -> Any:
     """Write a result where the caller wants it, which has the shape of the `whole` where it must not broadcast."""
+    before, dtype = getattr(result, "dtype", None), getattr(out, "dtype", None)
+    if isinstance(before, np.dtype) and isinstance(dtype, np.dtype) and not np.can_cast(before, dtype, casting):
+        raise TypeError(f"a result of {before} does not become the out of {dtype} by casting={casting!r}")
     shape, wanted = tuple(np.shape(out)), tuple(np.shape(result))
     if whole and shape != wanted and (wanted or np.size(out) != 1):
         raise ValueError(f"out must have shape {wanted}, found {shape}")

@@ -63,6 +63,11 @@ NAMES = {
 ATTRIBUTES = frozenset({"ndim", "shape", "size"})
 # They change their first argument.
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
+# They write numbers of any dtype where the caller wants their results.
+CASTING = """
+amax amin choose compress cumprod cumsum cumulative_prod cumulative_sum max mean median min nancumprod nancumsum nanmax
+nanmedian nanmin nanprod nansum prod sum take var
+"""
 # What NumPy makes of files, text and functions: with `like` of a tensor, it becomes one.
 MADE = ("frombuffer", "fromfile", "fromfunction", "fromiter", "fromstring", "genfromtxt", "loadtxt")
 # They are asked about by `like` alone.
@@ -210,7 +215,7 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if not outs:
         return result
     if not isinstance(result, tuple):
-        return put(outs[0], result)
+        return put(outs[0], result, casting="same_kind" if method == "__call__" else "unsafe")
     return tuple(array if out is None else put(out, array) for out, array in zip(outs, result, strict=True))
 
 
@@ -371,9 +376,10 @@ def _answer_function(
     if arguments is None:
         return NotImplemented
     out = arguments.pop("out", None)
+    casting: Literal["same_kind", "unsafe"] = "unsafe" if path in CASTING.split() else "same_kind"
     result: Any = NotImplemented
     if answer.operation is not None:
         result = call_operation(func, answer.operation, path, arguments)
     if result is NotImplemented and answer.composition is not None:
         result = call_composition(answer.composition, path, arguments)
-    return result if out is None or result is NotImplemented else put(out, result, whole=True)
+    return result if out is None or result is NotImplemented else put(out, result, whole=True, casting=casting)

@@ -98,6 +98,9 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "two tolerances of pinv": lambda x: np_.linalg.pinv(x, rcond=1e-3, rtol=1e-3),
     "out and dtype": lambda x: np_.concatenate([x, x], out=np.empty((4, 3)), dtype=np.float64),
     "another shape": lambda x: np_.concatenate([x, x], out=np.empty((1, 4, 3))),
+    "out of integers": lambda x: np_.concatenate([x, x], out=np.zeros((4, 3), int)),
+    "a sum in integers": lambda x: np_.add(x, x, out=np.zeros((2, 3), int)),
+    "an extreme in integers": lambda x: np_.clip(x, 1, 2, out=np.zeros((2, 3), int)),
     "no booleans": lambda x: np_.select([x], [x]),
     "NaN among integers": lambda x: np_.ediff1d(x.astype(np.int64), to_end=np.nan),
     "no square": lambda x: np_.linalg.matrix_power(x, 2),
@@ -117,7 +120,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 def test_what_numpy_refuses_is_refused_on_tensors_with_an_error_of_its_class(name: str) -> None:
     with pytest.raises((ValueError, TypeError, IndexError)) as theirs:
         REFUSED[name](X.copy())
-    with pytest.raises(type(theirs.value)):
+    public = ("builtins", "numpy.exceptions", "numpy.linalg")
+    with pytest.raises(next(cls for cls in type(theirs.value).__mro__ if cls.__module__ in public)):
         REFUSED[name](dk.asarray(X.copy()))
 
 
@@ -129,6 +133,17 @@ def test_quantiles_of_many_short_numbers(dtype: Any, size: int, q: float) -> Non
     assert y.dtype == dtype
     np.testing.assert_allclose(float(y), q * (size - 1), rtol=float(np.finfo(dtype).eps))
     assert float(dk.quantile(dk.asarray(x), dk.asarray(0.5, dtype=dtype))) == float(dtype((size - 1) / 2))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "cumsum", "mean", "var", "take", "nansum", "median"])
+def test_these_write_fractions_into_integers_as_numpy_does(name: str) -> None:
+    arguments: Any = ([0, 2, 1],) if name == "take" else ()
+    ours, theirs, x = np.zeros(3, int), np.zeros(3, int), X[0] + 0.5
+    x = x if name in ("cumsum", "take") else np.stack([x, x * 3])
+    axis = {"axis": 0}
+    getattr(np, name)(x, *arguments, out=theirs, **axis)
+    getattr(np, name)(dk.asarray(x), *arguments, out=ours, **axis)
+    assert ours.tolist() == theirs.tolist()
 
 
 def test_whole_bounds_beyond_a_dtype_are_none() -> None:
