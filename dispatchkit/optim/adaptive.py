@@ -157,7 +157,7 @@ class Adamax(Counted, declared=True):
 
     Notes
     -----
-    With gradient g and step number t a step computes m ← β₁ m + (1 − β₁) g, u ← max(β₂ u, |g| + ε) and
+    With gradient g and step number t a step computes m ← β₁ m + (1 − β₁) g, u ← max(β₂ u, abs(g) + ε) and
     p ← p − lr / (1 − β₁ᵗ) m / u. The state of a parameter is ``"step"``, t; ``"exp_avg"``, m; and ``"exp_inf"``, u.
     Source: Kingma and Ba, 2015, section 7; PyTorch, `torch.optim.Adamax`.
 

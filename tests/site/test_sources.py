@@ -13,7 +13,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 LISTS = sorted(DOCS.glob("*/index.md"))
 TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)\n\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ITEM = re.compile(r"^- (?:\[[^]]+\]\((\S+?)(?:\.md)?\)|\{doc\}`[^<]+<(\S+)>`): (?=[A-Z0-9`'])", re.MULTILINE)
+ITEM = re.compile(r"^- (?:\[([^]]+)\]\((\S+?)(?:\.md)?\)|\{doc\}`[^<]+<(\S+)>`): (?=[A-Z0-9`'])", re.MULTILINE)
 
 
 def pages_of(text: str) -> list[str]:
@@ -27,8 +27,12 @@ def test_each_page_of_a_list_has_a_sentence(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     pages = pages_of(text)
     assert pages
-    assert [first or second for first, second in ITEM.findall(text)] == pages
+    items = ITEM.findall(text)
+    assert [page or generated for _, page, generated in items] == pages
     assert all(":caption: " in options for options, _ in TOCTREE.findall(text))
+    for title, page, _ in items:
+        if page and f" <{page}>" not in text:  # the table of contents has the page's own title
+            assert f"# {title}\n" in (path.parent / f"{page}.md").read_text(encoding="utf-8")
 
 
 def test_each_page_is_in_a_list() -> None:
