@@ -20,7 +20,5 @@ tensor([2, 2])
 """
 
 from dispatchkit.as_torch.spelling import enter_modules as _enter_modules
-from dispatchkit.as_torch.spelling import give_methods as _give_methods
 
-_give_methods()
 _enter_modules()

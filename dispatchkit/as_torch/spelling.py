@@ -24,22 +24,16 @@ from dispatchkit.tree import with_members
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
-# Of dispatchkit, by the same names.
-TAKEN = (
-    *("Generator", "bool", "broadcast_shapes", "can_cast", "cdouble", "cfloat", "complex128", "complex64", "double"),
-    *("e", "finfo", "float", "float32", "float64", "get_default_dtype", "iinfo", "inf", "int", "int16", "int32"),
-    *("int64", "int8", "long", "manual_seed", "nan", "newaxis", "pi", "result_type", "set_default_dtype", "short"),
-    *("uint16", "uint32", "uint64", "uint8"),
-)
 MODES = ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled")
-PLAIN_NAMES = {"x": "input", "x1": "input", "x2": "other", "arrays": "tensors"}
 NAME_OF = {
     **{parameter: name for name, taken in reversed(table.KEYWORDS.items()) for parameter in taken if name != "dims"},
-    **PLAIN_NAMES,
+    "x": "input",
+    "x1": "input",
+    "x2": "other",
+    "arrays": "tensors",
 }
 ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
-NAMES_OF_NUMPY = {"axis": "dim", "keepdims": "keepdim"}
 
 
 # Tensors.
@@ -136,23 +130,15 @@ class Tensor(PlainTensor):
         place = super().device
         return device(place) if isinstance(place, str) else place
 
-    @property
-    @override
-    def grad(self) -> Any:
-        """The gradient that backward passes have accumulated, None before the first."""
+    def _gradient(self) -> Any:
+        """Return the gradient that backward passes have accumulated, None before the first."""
         gradient = super().grad
         if type(gradient) is PlainTensor:
             gradient = adopt(gradient)
             keep_gradient(self, gradient)
         return gradient
 
-    @grad.setter
-    def grad(self, value: Any) -> None:
-        PlainTensor.grad.__set__(self, value)  # type: ignore[attr-defined]  # a property, by its class
-
-    @grad.deleter
-    def grad(self) -> None:
-        keep_gradient(self, None)
+    grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
 
     @override
     def register_hook(self, hook: Call) -> Any:
@@ -164,14 +150,7 @@ class Tensor(PlainTensor):
         """
         return super().register_hook(spelling_results(hook, arguments=True))
 
-    def view_as(self, other: Any) -> Any:
-        """Return the tensor in the shape of another.
-
-        Parameters
-        ----------
-        other : a tensor of as many elements
-        """
-        return self.view(other.shape)
+    view_as = PlainTensor.reshape_as
 
     def type(self, dtype: Any = None) -> Any:
         """Return the tensor in another dtype; without one, the name of PyTorch's class for its own.
@@ -239,21 +218,6 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     return call
 
 
-def pack_last(args: tuple[Any, ...], names: Sequence[str], path: str) -> tuple[Any, ...]:
-    """Return arguments by position with the lengths or axes that come last in one tuple.
-
-    Raises
-    ------
-    TypeError : if there are too many
-    """
-    most = len(names)
-    if len(args) > most and names and names[-1] in table.SPREAD:
-        args = (*args[: most - 1], args[most - 1 :])
-    if len(args) > most:
-        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
-    return args
-
-
 def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
     """Return the arguments of a function of PyTorch, and the parameters of the operation that take them."""
     parameters = operation.parameters.signature.parameters
@@ -268,55 +232,74 @@ def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
     return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
 
 
+def arranged(
+    path: str, names: Sequence[str], targets: Mapping[str, str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by the parameters that take them.
+
+    Raises
+    ------
+    TypeError : for too many, or one that is there twice
+    """
+    most = len(names)
+    if len(args) > most and names[-1] in table.SPREAD:
+        args = (*args[: most - 1], args[most - 1 :])
+    if len(args) > most:
+        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
+    arguments = dict(zip(names, args, strict=False))
+    for key, value in kwargs.items():
+        name = table.SYNONYMS.get(key, key)
+        name = name if name in targets else key
+        if name in arguments:
+            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
+        if name not in table.IGNORED:
+            arguments[name] = value
+    for name in arguments.keys() & {"size", "shape"}:
+        arguments[name] = (arguments[name],) if isinstance(arguments[name], int) else arguments[name]
+    return {targets.get(name, name): tuple(v) if type(v) is list else v for name, v in arguments.items()}
+
+
+def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str, str], count: int) -> Call:
+    """Return the function of PyTorch that calls another.
+
+    Parameters
+    ----------
+    path : of the function inside PyTorch
+    function : the other
+    names, targets : what arguments are called by position, and which parameters take them
+    count : how many parameters of the other are by position alone
+    """
+    first = [targets[name] for name in names[:count]]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if names and (kwargs or not 0 < len(args) <= count):
+            kwargs = arranged(path, names, targets, args, kwargs)
+            args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
+        try:
+            y = function(*args, **kwargs)
+        except table.NotTranslated:
+            raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
+        return y if type(y) is Tensor else spell(y)
+
+    return call
+
+
 def by_operation(path: str, operation: Overridable) -> Call:
     """Return the function of PyTorch that calls an operation."""
-    function, targets = operation.function, parameters_of(path, operation)
-    parameters = operation.parameters.signature.parameters
+    targets, parameters = parameters_of(path, operation), operation.parameters.signature.parameters
     names = ARGUMENTS_OF.get(path) or list(targets)
     first = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     count = sum(parameters[targets[name]].kind in first for name in names)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not 0 < len(args) <= count:
-            arguments = dict(zip(names, pack_last(args, names, path), strict=False))
-            for name, value in kwargs.items():
-                if name in arguments:
-                    raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
-                if name not in table.IGNORED:
-                    arguments[name] = value
-            for name in arguments.keys() & {"size", "shape"}:
-                arguments[name] = (arguments[name],) if isinstance(arguments[name], int) else arguments[name]
-            by_place = tuple(arguments.pop(name) for name in names[:count] if name in arguments)
-            keywords = {
-                targets.get(name, name): tuple(value) if type(value) is list else value
-                for name, value in arguments.items()
-            }
-            y = function(*by_place, **keywords)
-        else:
-            y = function(*args)
-        return y if type(y) is Tensor else spell(y)
-
     shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
     shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
-    return show(call, path, shown, operation)
+    return show(caller(path, operation.function, names, targets, count), path, shown, operation)
 
 
 def by_translation(path: str, function: Call) -> Call:
     """Return the function of PyTorch that is put in terms of operations."""
     shown = list(inspect.signature(function).parameters.values())
-    spread = shown[0].kind is inspect.Parameter.VAR_POSITIONAL
     names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            kwargs = {NAMES_OF_NUMPY.get(key, key): kwargs[key] for key in kwargs if key not in table.IGNORED}
-        try:
-            y = function(*(args if spread else pack_last(args, names, path)), **kwargs)
-        except table.NotTranslated:
-            raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
-        return y if type(y) is Tensor else spell(y)
-
-    return show(call, path, shown, None)
+    return show(caller(path, function, names, {p.name: p.name for p in shown}, 0), path, shown, None)
 
 
 def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
@@ -423,6 +406,9 @@ class DataLoader(data.DataLoader):
         return map(spell, super().__iter__())
 
 
+SUBCLASSES: dict[Any, Any] = {nn.Module: Module, autograd.Function: Function, data.DataLoader: DataLoader}
+
+
 def enter_members(module: Any, path: str, members: Mapping[str, Any]) -> None:
     """Give a module its members, and what it says of those that it has not."""
     vars(module).update(members)
@@ -449,7 +435,9 @@ def members_of(module: ModuleType) -> dict[str, Any]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
             value = spelling_results(value)
-        elif isinstance(value, type) and issubclass(value, nn.Module) and value is not nn.Module:
+        elif value in SUBCLASSES:
+            value = SUBCLASSES[value]
+        elif isinstance(value, type) and issubclass(value, nn.Module):
             value = type(name, (Module, value), {"__module__": f"{HOME}.nn", "__doc__": value.__doc__})
         members[name] = value
     return members
@@ -467,31 +455,28 @@ def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: 
 
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
-    constants = {name: getattr(xp, name) for name in TAKEN} | {name: getattr(autograd, name) for name in MODES}
+    constants = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
     classes = {name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()}
-    written = (Tensor, device, inference_mode, is_tensor, load, saving.save, set_printoptions)
+    written = (Tensor, device, inference_mode, load, saving.save, set_printoptions)
     enter_members(
         sys.modules[HOME],
         "",
         {
-            **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
             **constants,
+            **{name: getattr(autograd, name) for name in MODES},
+            **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
             **classes,
             **{each.__name__: each for each in written},
+            "is_tensor": table.is_array,
             "Size": tuple,
             "dtype": type(xp.float64),
         },
     )
-    enter_module("nn", {**members_of(nn), "Module": Module})
+    for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, autograd, func):
+        enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module))
     enter_module("nn.functional", functions_in("nn.functional."))
-    enter_module("nn.init", members_of(nn.init))
-    enter_module("nn.utils", members_of(nn.utils))
-    enter_module("optim", members_of(optim))
-    enter_module("optim.lr_scheduler", members_of(optim.lr_scheduler))
-    enter_module("autograd", {**members_of(autograd), "Function": Function})
-    enter_module("func", members_of(func))
     enter_module("utils", {})
-    enter_module("utils.data", {**members_of(data), "DataLoader": DataLoader})
+    enter_module("utils.data", members_of(data))
     enter_module("utils.checkpoint", {"checkpoint": checkpoint})
     for place in ("fft", "linalg", "special"):
         enter_module(place, functions_in(f"{place}."))
@@ -513,11 +498,9 @@ def inference_mode(mode: Any = True) -> Any:
     return autograd.no_grad() if mode else nullcontext()
 
 
-def is_tensor(obj: Any) -> bool:
-    """Return whether an object is a tensor or of an array type."""
-    return table.is_array(obj)
-
-
 def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:
     """Return what was saved, its tensors with PyTorch's methods; options are those of `dispatchkit.load`."""
     return spell(saving.load(f, **options))
+
+
+give_methods()

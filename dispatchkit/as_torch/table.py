@@ -14,38 +14,28 @@ from typing import Any, NamedTuple
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.instance import tensor_protocol
 
 # What PyTorch calls otherwise than the array API and so the operations.
 NAMES = {
+    **{name: f"linalg.{name}" for name in ("det", "matrix_power", "slogdet", "trace")},
+    **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "logit", "xlogy")},
+    **{f"special.{name}": name for name in ("expm1", "log1p", "logsumexp")},
+    **{f"nn.functional.{name}": name for name in ("sigmoid", "tanh")},
+    "clamp_max": "minimum",
+    "clamp_min": "maximum",
     "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
-    "det": "linalg.det",
-    "digamma": "special.digamma",
-    "erf": "special.erf",
-    "erfc": "special.erfc",
-    "erfinv": "special.erfinv",
     "fix": "trunc",
     "ger": "outer",
     "inverse": "linalg.inv",
     "lgamma": "special.gammaln",
     "linalg.vecdot": "vecdot",
-    "logit": "special.logit",
-    "matrix_power": "linalg.matrix_power",
-    "nn.functional.sigmoid": "sigmoid",
-    "nn.functional.tanh": "tanh",
+    "repeat": "tile",
     "repeat_interleave": "repeat",
-    "slogdet": "linalg.slogdet",
-    "special.expm1": "expm1",
-    "special.log1p": "log1p",
-    "special.logsumexp": "logsumexp",
     "special.psi": "special.digamma",
     "spmm": "mm",
-    "take_along_dim": "take_along_axis",
-    "trace": "linalg.trace",
     "unbind": "unstack",
-    "xlogy": "special.xlogy",
 }
 # Of the same name, but with other arguments or results, and not put in terms of operations below.
 OTHERS = frozenset({"empty_like", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
@@ -78,28 +68,25 @@ ARGUMENTS = {
     "data": ("as_tensor", "asarray", "from_numpy"),
     "input": ("bernoulli",),
     "input shape": ("reshape", "view"),
-    "input dims": ("flip", "permute"),
+    "input dims": ("flip", "permute", "repeat", "tile"),
     "input shifts dims": ("roll",),
     "a b dims": ("tensordot",),
     "elements test_elements": ("isin",),
     "input exponent": ("pow",),
+    "input max": ("clamp_max",),
+    "input min": ("clamp_min",),
     "input mat2": ("bmm", "mm", "spmm"),
     "input vec": ("mv",),
     "input vec2": ("ger", "outer"),
     "input tensor": ("dot",),
     "input axis0 axis1": ("swapaxes",),
     "input dim0 dim1": ("swapdims",),
-    "input indices dim": ("take_along_dim",),
     "input q dim keepdim interpolation": ("quantile",),
     "input k dim largest sorted": ("topk",),
     "input dim keepdim dtype": ("nanmean", "nansum"),
     "input ord dim keepdim": ("linalg.vector_norm",),
     "input ord": ("linalg.matrix_norm",),
-    "A": ("linalg.det", "linalg.inv", "linalg.slogdet", "linalg.svdvals"),
     "A B": ("linalg.solve",),
-    "A full_matrices": ("linalg.svd",),
-    "A mode": ("linalg.qr",),
-    "A offset": ("linalg.diagonal",),
     "x y dim": ("linalg.vecdot",),
     # What PyTorch takes next is deprecated.
     "input target": tuple(f"nn.functional.{name}" for name in ("kl_div", "l1_loss", "mse_loss", "smooth_l1_loss")),
@@ -108,6 +95,8 @@ ARGUMENTS = {
         for name in ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "nll_loss")
     ),
 }
+# Taken for these, too.
+SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim"}
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
@@ -137,14 +126,11 @@ ALIASES = {
 }
 # PyTorch's classes of tensors by their dtypes.
 CLASSES = {
-    "bool": "BoolTensor",
-    "float32": "FloatTensor",
-    "float64": "DoubleTensor",
-    "int16": "ShortTensor",
-    "int32": "IntTensor",
-    "int64": "LongTensor",
-    "int8": "CharTensor",
-    "uint8": "ByteTensor",
+    dtype: f"{name}Tensor"
+    for name, dtype in (
+        *(("Bool", "bool"), ("Byte", "uint8"), ("Char", "int8"), ("Short", "int16"), ("Int", "int32")),
+        *(("Long", "int64"), ("Float", "float32"), ("Double", "float64")),
+    )
 }
 # What to write for names that dispatchkit has and PyTorch lacks, and for those of PyTorch that it has otherwise.
 INSTEAD = {
@@ -152,6 +138,8 @@ INSTEAD = {
     **{name: f"dk.{name}" for name in ("nanmax", "nanmin", "nanprod", "nanstd", "nanvar", "unique_all")},
     **dict.fromkeys(("unique_counts", "unique_inverse", "unique_values"), "unique"),
     **{f"linalg.{name}": name for name in ("outer", "tensordot", "trace")},
+    **{f"linalg.{name}": f"dk.linalg.{name}" for name in ("cg", "matrix_transpose")},
+    **{f"nn.functional.{name}": f"dk.nn.functional.{name}" for name in ("gru", "lstm", "standardize")},
     **dict.fromkeys(("bfloat16", "float16", "half", "autocast", "amp"), "float32 or float64"),
     **{name: f"x.{name}" for name in METHODS},
     "astype": "x.to(dtype)",
@@ -166,14 +154,11 @@ INSTEAD = {
     "expand_dims": "unsqueeze",
     "isdtype": "x.is_floating_point()",
     "jit": "the function as it is",
-    "linalg.cg": "dk.linalg.cg",
-    "linalg.matrix_transpose": "x.mT",
     "matrix_transpose": "x.mT",
     "mod": "remainder",
+    "nelement": "x.numel()",
+    "ndimension": "x.dim()",
     "nn.functional.batch_norm": "nn.BatchNorm1d or nn.BatchNorm2d",
-    "nn.functional.gru": "nn.GRU",
-    "nn.functional.lstm": "nn.LSTM",
-    "nn.functional.standardize": "nn.functional.layer_norm",
     "pad": "nn.functional.pad",
     "permute_dims": "permute",
     "power": "pow",
@@ -210,7 +195,7 @@ def _scaled(x: Any, alpha: Any) -> Any:
     return x if alpha == 1 else x * alpha
 
 
-@translation("add", "__radd__")
+@translation("add")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return xp.add(input, _scaled(other, alpha))
 
@@ -236,24 +221,6 @@ def divide(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 
 def _refuse() -> Any:
     raise NotTranslated
-
-
-def _reflected(function: Function) -> Function:
-    def reflected(input: Any, other: Any) -> Any:
-        return function(other, input)
-
-    return reflected
-
-
-# The methods that Python calls for operators, on PyTorch's tensor first; it has some as `add`, `sub`, `mul` and `div`.
-for _member in tensor_protocol.surface:
-    if _member.name in REFLECTED and _member.operation is not None:
-        _function = _member.operation.function
-        if _member.name not in ("__add__", "__sub__", "__mul__", "__truediv__"):
-            TRANSLATIONS[_member.name] = _function
-        if _member.name not in ("__add__", "__mul__"):
-            TRANSLATIONS[REFLECTED[_member.name]] = _reflected(_function)
-TRANSLATIONS["__rdiv__"] = TRANSLATIONS["__rtruediv__"]
 
 
 def is_array(value: Any) -> bool:
@@ -338,7 +305,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 
 def _transform(name: str) -> Function:
     def transform(input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
-        axes = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
+        axes = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
         return getattr(xp.fft, name)(input, s=s, axes=axes, norm=norm or "backward")
 
     return transform
@@ -376,7 +343,7 @@ def masked_select(input: Any, mask: Any) -> Any:
 
 
 def _softmax(name: str) -> Function:
-    def softmax(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+    def softmax(input: Any, dim: int | None = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
         if dim is None:
             raise NotTranslated
         return getattr(xp, name)(input if dtype is None else xp.astype(input, numpy_dtype(dtype)), axis=dim)
@@ -384,16 +351,9 @@ def _softmax(name: str) -> Function:
     return softmax
 
 
-def _with_level(softmax: Function) -> Function:
-    def with_level(input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
-        return softmax(input, dim, dtype)
-
-    return with_level
-
-
 for _name in ("softmax", "log_softmax"):
-    TRANSLATIONS[_name] = TRANSLATIONS[f"special.{_name}"] = _softmax(_name)
-    TRANSLATIONS[f"nn.functional.{_name}"] = _with_level(_softmax(_name))
+    for _place in ("", "special.", "nn.functional."):
+        TRANSLATIONS[f"{_place}{_name}"] = _softmax(_name)
 
 
 @translation("addmm", "addmv", "baddbmm")
@@ -414,16 +374,6 @@ def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
 @translation("lerp")
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     return input + weight * (end - input)
-
-
-@translation("clamp_min")
-def clamp_min(input: Any, min: Any) -> Any:
-    return xp.clip(input, min=min)
-
-
-@translation("clamp_max")
-def clamp_max(input: Any, max: Any) -> Any:
-    return xp.clip(input, max=max)
 
 
 @translation("select")
@@ -491,11 +441,6 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return xp.squeeze(input, axis=tuple(axis for axis in axes if input.shape[axis] == 1))
 
 
-@translation("repeat", "tile")
-def tile(input: Any, dims: Any) -> Any:
-    return xp.tile(input, tuple(dims))
-
-
 @translation("hstack")
 def hstack(tensors: Any) -> Any:
     return xp.concat([xp.reshape(x, (-1,)) if x.ndim < 2 else x for x in tensors], axis=min(1, tensors[0].ndim - 1))
@@ -521,7 +466,31 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if dtype is not None or p == "nuc":
         raise NotTranslated
-    return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=dim, keepdims=keepdim)
+    axis = tuple(dim) if isinstance(dim, list) else dim
+    return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=axis, keepdims=keepdim)
+
+
+@translation("svd")
+def svd(input: Any, some: bool = True) -> Any:
+    u, s, vh = xp.linalg.svd(input, full_matrices=not some)
+    return u, s, xp.conj(xp.matrix_transpose(vh))
+
+
+@translation("cross")
+def cross(input: Any, other: Any, dim: int | None = None) -> Any:
+    return xp.linalg.cross(input, other, axis=input.shape.index(3) if dim is None else dim)
+
+
+@translation("round")
+def round_to(input: Any, *, decimals: int = 0) -> Any:
+    return xp.round(input * 10**decimals) / 10**decimals if decimals else xp.round(input)
+
+
+@translation("take_along_dim")
+def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+    if dim is None:
+        return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
+    return xp.take_along_axis(input, indices, axis=dim)
 
 
 @translation("einsum")

@@ -281,7 +281,11 @@ def test_rules_are_registered_for_either_name() -> None:
         ("", "logsumexpp", "dispatchkit has nothing of that name; there is logsumexp"),
         ("", "stft", "module 'dispatchkit.as_torch' has no attribute 'stft': dispatchkit has nothing of that name"),
         ("", "float16", "write float32 or float64"),
-        ("nn.functional", "lstm", "module 'dispatchkit.as_torch.nn.functional' has no attribute 'lstm': write nn.LSTM"),
+        (
+            "nn.functional",
+            "lstm",
+            "no attribute 'lstm': write dk.nn.functional.lstm",
+        ),
         ("nn", "Nonsense", "module 'dispatchkit.as_torch.nn' has no attribute 'Nonsense'"),
         ("Tensor", "cuda", "'dispatchkit.as_torch.Tensor' object has no attribute 'cuda': write x.to(device)"),
     ],

@@ -55,7 +55,12 @@ REDUCTION: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, d
 ALONG: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x, dim=-1), lambda f, x: f(input=x, dim=1)]
 SMOOTH: Calls = [*ALONG, lambda f, x: f(x.float(), dim=0, dtype=torch.float64)]
 FFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 4, 0), lambda f, x: f(x, dim=0, norm="ortho")]
-FFTN: Calls = [lambda f, x: f(x), lambda f, x: f(x, (4, 2)), lambda f, x: f(x, dim=(0,), norm="forward")]
+FFTN: Calls = [
+    lambda f, x: f(x),
+    lambda f, x: f(x, dim=-1),
+    lambda f, x: f(x, (4, 2)),
+    lambda f, x: f(x, dim=(0,), norm="forward"),
+]
 SHIFT: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0), lambda f, x: f(x, dim=(0, 1))]
 JOIN: Calls = [lambda f, x: f([x, x]), lambda f, x: f((x, x + 1), 1), lambda f, x: f([x, SQUARE], dim=-1)]
 EXTREME: Calls = [*REDUCTION, lambda f, x: f(x, -x), lambda f, x: f(x, other=-x)]
@@ -139,6 +144,9 @@ CALLS: dict[str, Calls] = {
     **dict.fromkeys(("index_add", "index_copy"), INDEXED),
     "index_fill": [lambda f, x: f(x, 0, CLASSES[:2], 4), lambda f, x: f(x, dim=-1, index=CLASSES[:1], value=0.5)],
     "isin": [lambda f, x: f(x, SQUARE[0]), lambda f, x: f(x, test_elements=SQUARE[0], invert=True)],
+    "cross": [lambda f, x: f(x, x + SQUARE.T), lambda f, x: f(x, x[0] + x, dim=1)],
+    "round": [lambda f, x: f(x), lambda f, x: f(x / 7, decimals=2), lambda f, x: f(x * 70, decimals=-1)],
+    "svd": [lambda f, x: abs(f(x)[2]), lambda f, x: f(x[:2])[1], lambda f, x: abs(f(x[:2], some=False)[2])[:, :2]],
     "kthvalue": [lambda f, x: f(x, 2), lambda f, x: f(x, 1, 0), lambda f, x: f(x, k=3, dim=0, keepdim=True)],
     "lerp": [lambda f, x: f(x, SQUARE + 1, 0.25), lambda f, x: f(x, x * x, weight=x)],
     "masked_select": [lambda f, x: f(x, x > 0.6), lambda f, x: f(x, SQUARE[0] > 0.6)],
@@ -162,7 +170,10 @@ CALLS: dict[str, Calls] = {
         *(lambda f, x: f(x, 1, CLASSES[:, None], SQUARE), lambda f, x: f(x, 0, CLASSES[None], value=7)),
         *(lambda f, x: f(x, dim=-1, index=CLASSES[:2, None], src=x), lambda f, x: f(x, 1, CLASSES[:, None], 2.0)),
     ],
-    "searchsorted": [lambda f, x: f(SQUARE[1].sort()[0], x), lambda f, x: f(SQUARE[1].sort()[0], x, right=True)],
+    "searchsorted": [
+        lambda f, x: f(SQUARE[1].sort()[0], x),
+        lambda f, x: f(SQUARE[1].sort()[0], x, right=True),
+    ],
     "select": [lambda f, x: f(x, 0, 1), lambda f, x: f(x, dim=-1, index=-1)],
     "split": [lambda f, x: f(x, 2), lambda f, x: f(x, [1, 2], dim=1), lambda f, x: f(x, split_size_or_sections=1)],
     **dict.fromkeys(("std_mean", "var_mean"), SPREAD),
@@ -236,7 +247,11 @@ CALLS: dict[str, Calls] = {
     "swapaxes": [*SWAP[:2], lambda f, x: f(x, axis0=-1, axis1=0)],
     "true_divide": ARITHMETIC,
     "take": [lambda f, x: f(x, CLASSES + 4)],
-    "take_along_dim": [lambda f, x: f(x, CLASSES[:, None], 1), lambda f, x: f(x, indices=CLASSES[None], dim=0)],
+    "take_along_dim": [
+        lambda f, x: f(x, CLASSES),
+        lambda f, x: f(x, CLASSES[:, None], 1),
+        lambda f, x: f(x, indices=CLASSES[None], dim=0),
+    ],
     "tensordot": [lambda f, x: f(x, SQUARE, 1), lambda f, x: f(x, x, dims=([0], [1]))],
     "bincount": [lambda f, x: f((x[0] > 2) * 2), lambda f, x: f((x[0] > 2) * 2, minlength=4)],
     "gather": [lambda f, x: f(x, 1, CLASSES[:, None]), lambda f, x: f(x, dim=0, index=CLASSES[None])],

@@ -20,10 +20,29 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TorchCallError
 from dispatchkit.interop.torch.tensors import closed, mapped, opened, to_torch
 from dispatchkit.nn import functional  # noqa: F401  # its operations are in the namespace once it is loaded
+from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor
+
+
+def reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(input: Any, other: Any) -> Any:
+        return function(other, input)
+
+    return call
+
+
+# The methods that Python calls for operators, on PyTorch's tensor first; it has some as `add`, `sub`, `mul` and `div`.
+for _member in tensor_protocol.surface:
+    if _member.name in REFLECTED and _member.operation is not None:
+        _function = _member.operation.function
+        if _member.name not in ("__add__", "__sub__", "__mul__", "__truediv__"):
+            TRANSLATIONS[_member.name] = _function
+        if _member.name not in ("__add__", "__mul__"):
+            TRANSLATIONS[REFLECTED[_member.name]] = reflected(_function)
+TRANSLATIONS["__radd__"], TRANSLATIONS["__rdiv__"] = TRANSLATIONS["add"], TRANSLATIONS["__rtruediv__"]
 
 
 @functools.cache
