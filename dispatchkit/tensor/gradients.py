@@ -415,9 +415,12 @@ def gradient_of(tensor: Storage) -> Any:
 
 
 def in_class_of(model: Any, x: Any) -> Any:
-    """Return a plain tensor, such as a gradient, in the class of results of another, with its attributes."""
+    """Return a plain tensor, such as a gradient, in the class of results of another, with its attributes.
+
+    Where the other is a gradient edge, nothing is known of its tensor, and the gradient stays a plain one.
+    """
     cls = tensor_protocol.types.results_of(type(model))
-    if cls is type(x) or type(x) is not tensor_namespace.Tensor:
+    if cls is type(x) or type(x) is not tensor_namespace.Tensor or not isinstance(model, Storage):
         return x
     typed = wrap_array(cls, x.array, vertex_of(x))
     share_memory(typed, x)
