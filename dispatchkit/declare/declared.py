@@ -21,7 +21,7 @@ from dispatchkit.declare.samples import Sample
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.chain import decline
-from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
 from dispatchkit.protocol.types.declaration import new_version
@@ -230,7 +230,6 @@ def _copy_shared(compute: Function, *args: Any) -> Any:
 
 
 # What makes leaves: its functions take these keywords, their bodies do not.
-CREATING = (kinds.creation, kinds.random)
 AROUND = LEAF, LIKE = "requires_grad", "like"
 
 
@@ -340,9 +339,9 @@ class Declared(Overridable):
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""
-        makes_leaf, like = (self.kind in CREATING and kwargs.pop(name, None) for name in AROUND)
+        makes_leaf, like = (isinstance(self.kind, CreationKind) and kwargs.pop(name, None) for name in AROUND)
         body = self.implementation.body
-        if self.kind in CREATING and like is not None:
+        if isinstance(self.kind, CreationKind) and like is not None:
             with making_with(library_like(self.qualified_name, like)[0]):
                 y = body(tensor_namespace, *args, **kwargs)
         elif not foreign:

@@ -23,16 +23,16 @@ from types import SimpleNamespace
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Axes
+from dispatchkit.declare.declared import LEAF, LIKE, Axes
 from dispatchkit.declare.docs import HELD, Facts, Gives, compose_docstring
 from dispatchkit.declare.kernels import define_kernel
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.operation import DeclaredOperation, define, store
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
-from dispatchkit.declare.typing import CreationDeclarer, Operation
+from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
 
@@ -147,6 +147,10 @@ class Options(TypedDict, total=False):
 
 @overload
 def operation(body: Callable[Concatenate[Any, P], R], /) -> Operation[P, R]: ...
+@overload
+def operation(
+    *, kind: CreationKind, **options: Unpack[Options]
+) -> Callable[[Callable[Concatenate[Any, P], R]], Creation[P, R]]: ...
 @overload
 def operation(
     *, kind: Kind = ..., **options: Unpack[Options]
@@ -330,7 +334,7 @@ def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
     public = parameters[1:]
-    if kind in CREATING:
+    if isinstance(kind, CreationKind):
         names = [p.name for p in public]
         if "device" in names and names[0] != "x":
             public.append(Parameter(LIKE, Parameter.KEYWORD_ONLY, default=None, annotation="Any"))
@@ -434,11 +438,11 @@ manipulation: _Declarer = _Declarer(kinds.manipulation, method=True)
 linalg: _Declarer = _Declarer(kinds.linalg, method=False, namespace="dispatchkit.linalg")
 product: _Declarer = _Declarer(kinds.product, method=True)
 decomposition: _Declarer = _Declarer(kinds.decomposition, method=True, namespace="dispatchkit.linalg")
-creation: CreationDeclarer = _Declarer(kinds.creation, method=False)  # type: ignore[assignment]
+creation: CreationDeclarer = _Declarer(kinds.creation, method=False)
 indexing: _Declarer = _Declarer(kinds.indexing, method=False)
 searching: _Declarer = _Declarer(kinds.searching, method=True)
 conversion: _Declarer = _Declarer(kinds.conversion, method=True)
-random: CreationDeclarer = _Declarer(kinds.random, method=False, differentiable=False)  # type: ignore[assignment]
+random: CreationDeclarer = _Declarer(kinds.random, method=False, differentiable=False)
 special: _Declarer = _Declarer(
     kinds.special, method=False, namespace="dispatchkit.special", decomposes=False, real=True, gives="float"
 )

@@ -2,9 +2,10 @@
 # that only this stub can name it; inside a body or rule it is whatever `xp` computes on.
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
+from typing_extensions import deprecated
 
 from dispatchkit.declare.decorators import DeclarerOptions
 from dispatchkit.nn.parameter import Parameter
@@ -24,41 +25,99 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
-# What a declared type is to a type checker: an instance of any class. Classes themselves and None are none.
+# What a declared type is to a type checker: an instance of any class. Classes themselves, None and, by `__sizeof__`,
+# tensors are none.
 class Other(Protocol):
     def __eq__(self, other: Any, /) -> Any: ...
+    def __sizeof__(self) -> int: ...
     @property  # type: ignore[misc]
     def __class__(self) -> type[Any]: ...
 
+# A tensor, whose results are of the class R_co.
+class ArrayOf(Protocol[R_co]):
+    @property
+    def _result(self) -> R_co: ...
+
+# A class, as mypy sees it; to pyright classes are no `Other` anyway.
+class Class(Protocol):
+    def mro(self) -> list[type]: ...
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]: ...
+
+# None, as pyright sees it; to mypy it is no `Other` anyway.
+class Empty(Protocol):
+    def __bool__(self) -> Literal[False]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+class NoArray:
+    """What calls with text, None and classes give: nothing that can be used."""
+
+Unfit: TypeAlias = str | bytes | NoArray | Class | Empty
 Mixed: TypeAlias = Scalar | Other
 
 # An array type that may have names for its axes: comparing tensors gives tensors.
 class Named(Protocol):
     def __eq__(self, other: object, /) -> bool: ...
 
-# Operations by their leading arrays. mypy compares functions more exactly than the parameters of `Operation`.
+# Operations by their leading arrays. mypy compares functions more exactly than the parameters of `Operation`. It takes
+# members in the order of their names: `__accepts__` goes before the overloads of `__call__`, which take long.
 class Pair(Protocol[P]):
     @property
-    def _call(self) -> Callable[Concatenate[Any, Array, P], Any]: ...
+    def __accepts__(self) -> Callable[Concatenate[Any, Array, P], Any]: ...
+
+class Both(Protocol[P]):
+    @property
+    def __accepts__(self) -> Callable[Concatenate[Array, Array, P], Any]: ...
+
+class Joining(Protocol[P, R_co]):
+    @property
+    def __accepts__(self) -> Callable[Concatenate[Sequence[Array], P], R_co]: ...
 
 class Triple(Protocol[P]):
     @property
-    def _call(self) -> Callable[Concatenate[Array, Any, Array, P], Any]: ...
+    def __accepts__(self) -> Callable[Concatenate[Array, Any, Array, P], Any]: ...
 
 class Several(Protocol[P]):
     @property
-    def _call(self) -> Callable[Concatenate[Any, Array, Array, Array, Array, Array, P], Any]: ...
+    def __accepts__(self) -> Callable[Concatenate[Any, Array, Array, Array, Array, Array, P], Any]: ...
 
-class Operation(Protocol[P, R_co]):
+# What operations of different signatures have in common, as in a list of them.
+class Function(Protocol):
     __name__: str
     __qualname__: str
     __signature__: inspect.Signature
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Operation(Function, Protocol[P, R_co]):
     @property
-    def _call(self) -> Callable[P, R_co]: ...
+    def __accepts__(self) -> Callable[P, R_co]: ...
+    # Of an operation without annotations nothing is known: only then it is one that gives this.
+    @overload
+    def __call__(self: Operation[..., NoArray], *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    # Results have the class of the first array.
+    @overload
+    def __call__(
+        self: Operation[Concatenate[Array, Q], Array], x: ArrayOf[R], /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> R: ...
+    @overload
+    def __call__(self: Operation[[Array, Array], Array], x1: ArrayOf[R], x2: Scalar, /) -> R: ...
+    @overload
+    def __call__(self: Joining[Q, Array], x: Sequence[ArrayOf[R]], /, *args: Q.args, **kwargs: Q.kwargs) -> R: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     @overload
     def __call__(self: Operation[[Array, Array], R_co], x1: Scalar, x2: Scalar, /) -> R_co: ...
+    @overload
+    @deprecated("text, None and classes are no arrays")
+    def __call__(
+        self: Operation[Concatenate[Array, Q], R_co], x: Unfit, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> NoArray: ...
+    @overload
+    @deprecated("text, None and classes are no arrays")
+    def __call__(self: Both[Q], x1: Unfit, x2: Any, /, *args: Q.args, **kwargs: Q.kwargs) -> NoArray: ...
+    @overload
+    @deprecated("text, None and classes are no arrays")
+    def __call__(self: Pair[Q], x1: Mixed, x2: Unfit, /, *args: Q.args, **kwargs: Q.kwargs) -> NoArray: ...
     # Handlers decide what array types give. All that is no array has to fit the signature.
     @overload
     def __call__(
@@ -86,9 +145,7 @@ class Operation(Protocol[P, R_co]):
         **kwargs: Q.kwargs,
     ) -> Any: ...
     @overload
-    def __call__(
-        self: Operation[Concatenate[Sequence[Array], Q], R_co], x: Sequence[Any], /, *args: Q.args, **kwargs: Q.kwargs
-    ) -> Any: ...
+    def __call__(self: Joining[Q, Any], x: Sequence[Any], /, *args: Q.args, **kwargs: Q.kwargs) -> Any: ...
     # Any number of arrays, as in einsum("ij,jk", x1, x2) and meshgrid(x1, x2).
     @overload
     def __call__(self: Several[Q], x: Mixed, /, *arrays: Mixed, **kwargs: Any) -> Any: ...

@@ -28,6 +28,8 @@ from dispatchkit.mypy_plugin.program import LIBRARY, Program, imports_library
 from dispatchkit.mypy_plugin.reading import TENSOR, Rule, Target, function_of, instances, is_plain, member_target
 from dispatchkit.protocol.parameters import Form
 
+ANYTHING = [ARG_STAR, ARG_STAR2]
+PARAMETER = "dispatchkit.nn.parameter.Parameter"
 # Operations that answer their first argument alone by another one.
 ALONE = frozenset({"dispatchkit.where"})
 
@@ -47,24 +49,27 @@ class Calls:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        # The call whose first overload was seen last, and its result.
-        self._seen: tuple[nodes.Context | None, Type] = (None, unknown())
+        # The call whose first overload was seen last, and its result; whether that overload was a generic one.
+        self._seen: tuple[nodes.Context | None, Type, bool] = (None, unknown(), False)
 
     def operation(self, ctx: plugin.MethodSigContext) -> FunctionLike:
         """Check a call of an operation against its signature, and give the call its result.
 
-        `Operation` has overloads: its own signature, and others so that numbers and array types pass for those who do
-        without the plugin. mypy asks for one after the other; all become what was inferred for the first.
+        `Operation` has overloads: its own signature, before it one whose result has the class of the first array, and
+        others so that numbers and array types pass for those who do without the plugin. mypy asks for one after the
+        other; all become what was inferred for the first.
         """
         bound, call = ctx.default_signature, ctx.context
-        if not isinstance(call, CallExpr) or bound.param_spec() is not None:
+        if not isinstance(call, CallExpr) or not isinstance(ctx.type, Instance) or bound.param_spec() is not None:
             return bound
-        signature = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) else None
-        takes_anything = bound.arg_kinds == [ARG_STAR, ARG_STAR2]
-        declared = isinstance(signature, mypy_types.Parameters) and bound.arg_types == signature.arg_types
-        if declared and not takes_anything:
-            self._seen = (call, self._checked(ctx.api, bound, call))
-        seen, result = self._seen
+        signature, plain = map(get_proper_type, ctx.type.args)
+        generic = bool(bound.variables)
+        if isinstance(signature, mypy_types.Parameters) and bound.arg_kinds == signature.arg_kinds != ANYTHING:
+            is_first = generic or self._seen[0] is not call or not self._seen[2]
+            if is_first and bound.arg_types[generic:] == signature.arg_types[generic:]:
+                declared = bound.copy_modified(arg_types=signature.arg_types, ret_type=plain, variables=[])
+                self._seen = (call, self._checked(ctx.api, declared, call), generic)
+        seen, result, _ = self._seen
         if seen is not call:
             return bound
         free = unknown()
@@ -105,11 +110,12 @@ class Calls:
             call.arg_kinds, call.arg_names, relaxed.arg_kinds, relaxed.arg_names, types_of_arguments.__getitem__
         )
         types: list[list[Type]] = [[types_of_arguments[place] for place in actuals] for actuals in places]
+        plain = _kept(bound.ret_type, types[:1])
         if target is not None:
-            return self._result(api, target, types, bound.ret_type, unknown())
+            return self._result(api, target, types, plain, unknown())
         free = [typ for array, entry in zip(arrays, types, strict=True) if array for typ in entry]
         members = [instance for typ in free for instance in instances(typ, Form.LOOSE)]
-        return bound.ret_type if all(m is not None and is_plain(m.type) for m in members) else unknown()
+        return plain if all(m is not None and is_plain(m.type) for m in members) else unknown()
 
     def method(self, ctx: plugin.MethodContext, name: str) -> Type:
         """Return the result of a method or operator that views an operation."""
@@ -192,6 +198,16 @@ class Calls:
         return typ.ret_type if takes and not declines else unknown()
 
 
+def _kept(plain: Type, types: Sequence[list[Type]]) -> Type:
+    """Return the result on tensors, of the class of the first of them."""
+    result = get_proper_type(plain)
+    members = [instance for entry in types for typ in entry for instance in instances(typ, Form.SEQUENCE)]
+    first = members[0] if len(members) == 1 else None
+    if not isinstance(result, Instance) or result.type.fullname != TENSOR or first is None:
+        return plain
+    return first if first.type.has_base(TENSOR) and not first.type.has_base(PARAMETER) else plain
+
+
 def _fits(rule: Rule, arguments: Sequence[Sequence[Instance]]) -> bool:
     """Return whether a handler may be asked for arguments of these classes."""
     if rule.types is None:
@@ -216,9 +232,9 @@ def _counts_as(instance: Instance, wanted: str | None) -> bool:
 
 
 def has_surface(info: TypeInfo, name: str) -> bool:
-    """Return whether a class has a member of `ArrayMethods`, from its decorator or inherited."""
+    """Return whether a class has a member of the surface of arrays, from its decorator or inherited."""
     owner = info.get_containing_type_info(name)
-    return owner is not None and (owner.fullname == reading.METHODS or owner.names[name].plugin_generated)
+    return owner is not None and (owner.module_name == reading.SURFACE or owner.names[name].plugin_generated)
 
 
 HANDLER = ErrorCode("handler", "A handler that does not fit its operation", LIBRARY)
@@ -286,7 +302,7 @@ class DispatchPlugin(plugin.Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[plugin.FunctionContext], Type] | None:
         if fullname.endswith(".implements"):
             return self._implements
-        if fullname == "dispatchkit.nn.parameter.Parameter":
+        if fullname == PARAMETER:
             return _parameter
         decorated = isinstance(self.program.find(fullname), nodes.Decorator)
         return partial(self.calls.function, name=fullname) if decorated else None

@@ -166,7 +166,8 @@ def instances(typ: Type | None, form: Form) -> list[Instance | None]:
     return [instance for part in parts for instance in instances(part, form)]
 
 
-METHODS = "dispatchkit.tensor.surface.ArrayMethods"
+SURFACE = "dispatchkit.tensor.surface"
+METHODS = f"{SURFACE}.ArrayMethods"
 ARRAY_TYPE_FUNCTION = "dispatchkit.protocol.functions.array_type"
 OPERATIONS = ("dispatchkit.declare.typing.Operation", "dispatchkit.declare.typing.Creation")
 CALLS = tuple(f"{name}.__call__" for name in OPERATIONS)

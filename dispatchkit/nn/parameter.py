@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 import inspect
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -17,6 +17,14 @@ from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
+
+if TYPE_CHECKING:
+    from dispatchkit.tensor.surface import ParameterMethods
+
+    class _Plain(ParameterMethods, Tensor):
+        """A tensor whose results are of its base class, to type checkers."""
+else:
+    _Plain = Tensor
 
 # Most attributes of modules are of these types, which an `isinstance` recognizes at once.
 NO_ARRAYS = (Storage, np.ndarray, np.generic, int, float, str, type(None))
@@ -47,7 +55,7 @@ class ParameterType(type):
         return cls is Parameter and is_declared(instance) and _holds_parameters(instance)
 
 
-class Parameter(Tensor, metaclass=ParameterType):
+class Parameter(_Plain, metaclass=ParameterType):
     """A tensor that a module registers when it is assigned to an attribute, and that an optimiser trains.
 
     Parameters

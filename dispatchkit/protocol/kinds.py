@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from types import SimpleNamespace
 from typing import Any, ClassVar
 
 
@@ -49,7 +48,13 @@ class Kind:
         return (self,) if self.parent is None else (self, *self.parent.lineage())
 
 
-class _Kinds(SimpleNamespace):
+class CreationKind(Kind):
+    """A family of operations that make arrays: their functions also take ``requires_grad`` and ``like``."""
+
+    __slots__ = ()
+
+
+class _Kinds:
     """The kinds of the library; `all` holds every operation.
 
     >>> kinds.comparison.lineage()
@@ -81,13 +86,13 @@ class _Kinds(SimpleNamespace):
     linalg = Kind("linalg", all)
     product = Kind("product", linalg)
     decomposition = Kind("decomposition", linalg)
-    creation = Kind("creation", all)
+    creation = CreationKind("creation", all)
     indexing = Kind("indexing", all)
     searching = Kind("searching", all)
     sorting = Kind("sorting", all)
     set = Kind("set", all)
     fft = Kind("fft", all)
-    random = Kind("random", all)
+    random = CreationKind("random", all)
     conversion = Kind("conversion", all)
     function = Kind("function", all)
 

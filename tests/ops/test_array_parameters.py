@@ -91,7 +91,8 @@ def forms(hint: Any, **options: Any) -> dict[str, Form]:
         return x
 
     body.__annotations__ = {"x": Array, "mode": hint, "rest": hint}
-    parameters = tensor_protocol.operation(dk.operation(**options)(body)).parameters
+    declare: Any = dk.operation(**options)
+    parameters = tensor_protocol.operation(declare(body)).parameters
     return {p.name: p.form for p in parameters.arrays}
 
 

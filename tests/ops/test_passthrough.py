@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.declare.declared import CREATING
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.protocol.kinds import CreationKind
 from tests.declared import OPERATIONS
 
 
@@ -37,7 +37,7 @@ class Recorder:
 def passes_on(entry: DeclaredOperation) -> bool:
     """Return whether a body passes all its arguments to the function of its own name, and does nothing else."""
     parameters = list(entry.parameters.signature.parameters.values())
-    if entry.kind in CREATING or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+    if isinstance(entry.kind, CreationKind) or any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
         return False
     symbols = {p.name: Symbol() for p in parameters}
     args = [symbols[p.name] for p in parameters if p.kind is not p.KEYWORD_ONLY]

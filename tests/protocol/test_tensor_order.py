@@ -168,7 +168,8 @@ def test_a_priority_decides_among_siblings() -> None:
         pass
 
     dk.register_type(Two, priority=1)
-    assert type(dk.add(One([1.0]), Two([1.0]))) is Two
+    result: Any = dk.add(One([1.0]), Two([1.0]))
+    assert type(result) is Two
 
 
 def test_a_rule_for_a_subclass_goes_before_the_default() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, assert_type
+from typing import Any, Self, TypeVar, assert_type
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Compared:
 
 @dk.array_type()
 class ComparedByElements:
-    def __eq__(self, other: object) -> dk.Tensor:  # type: ignore[override]
+    def __eq__(self, other: object) -> dk.Tensor:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         return dk.ones(2)
 
 
@@ -66,7 +66,32 @@ class Derived(dk.ArrayMethods):
 
 
 class Sub(dk.Tensor):
+    def doubled(self) -> Self:
+        return self * 2
+
+
+class SubOfSub(Sub):
     pass
+
+
+@dk.operation(kind=dk.kinds.creation)
+def blank(xp: Any, shape: int, /, *, device: Any = None) -> dk.Tensor:
+    return dk.zeros(shape)
+
+
+@dk.operation(kind=dk.kinds.random)
+def noise(xp: Any, shape: int, /) -> dk.Tensor:
+    return dk.zeros(shape)
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def cube(xp: Any, x: dk.Tensor, /, *, scale: float = 1.0) -> dk.Tensor:
+    return x * x * x * scale
+
+
+@dk.operation
+def halves(xp: Any, x: Any, /) -> Any:
+    return x, x
 
 
 @dk.implements(dk.add)
@@ -137,6 +162,72 @@ def calls(t: dk.Tensor, p: Plain, d: Data, f: Frozen, c: Compared) -> None:
     assert_type(dk.nn.functional.linear(t, t, d), Any)
     assert_type(dk.asarray(d), dk.Tensor)
     assert_type(dk.zeros_like(d), Any)
+
+
+def subclasses(s: Sub, u: SubOfSub, t: dk.Tensor, p: dk.nn.Parameter, d: Data, n: np.ndarray[Any, Any]) -> None:
+    assert_type(s + 1, Sub)
+    assert_type(2.0 - s, Sub)
+    assert_type(s + t, Sub)
+    assert_type(t + s, Sub)
+    assert_type(s @ p, Sub)
+    assert_type(p * s, Sub)
+    print(s + n)
+    assert_type(s + u, SubOfSub)
+    assert_type(u + s, SubOfSub)
+    assert_type(s + d, Any)
+    assert_type(-s, Sub)
+    assert_type(s == 1, Sub)
+    assert_type(s < t, Sub)
+    assert_type(s[0], Sub)
+    assert_type(s.T, Sub)
+    assert_type(s.sum(axis=0).exp().reshape(3, 2), Sub)
+    assert_type(s.nonzero(), tuple[Sub, ...])
+    assert_type(divmod(s, 2), tuple[Sub, Sub])
+    assert_type(s.doubled(), Sub)
+    assert_type(dk.exp(s), Sub)
+    assert_type(dk.add(s, 1), Sub)
+    assert_type(dk.sum(s, axis=0), Sub)
+    assert_type(dk.concat([s, s], axis=1), Sub)
+    assert_type(dk.nn.functional.linear(s, t), Sub)
+    assert_type(cube(s, scale=2.0), Sub)
+    assert_type(dk.linalg.qr(t).R, dk.Tensor)
+    assert_type(p + 1, dk.Tensor)
+    assert_type(p * p, dk.Tensor)
+    assert_type(p == 1, dk.Tensor)
+    assert_type(p.T, dk.Tensor)
+    assert_type(p.sum(axis=0), dk.Tensor)
+    assert_type(dk.exp(p), dk.Tensor)
+    assert_type(dk.add(p, 1), dk.Tensor)
+
+
+def own_operations(t: dk.Tensor, d: Data) -> None:
+    assert_type(blank(3, requires_grad=True), dk.Tensor)
+    assert_type(blank(3, like=d), dk.Tensor)
+    assert_type(noise(3, requires_grad=True), dk.Tensor)
+    assert_type(cube(d), Any)
+    first, second = halves(t)
+    for f in [dk.exp, dk.sum]:
+        print(f(t))
+    for g in (dk.ones, dk.exp, dk.nn.functional.relu):
+        print(g)
+
+
+def no_arrays(t: dk.Tensor, d: Data, optional: dk.Tensor | None, words: list[str]) -> None:
+    if optional is not None:
+        assert_type(dk.exp(optional), dk.Tensor)
+    assert_type(dk.einsum("ij->j", t), dk.Tensor)
+    assert_type(dk.einsum("ij->j", d), Any)
+    assert_type(dk.clip(t, None, 1.0), dk.Tensor)
+    assert_type(dk.where(d, 1.0, 0.0), Any)
+    assert_type(t == None, dk.Tensor)  # noqa: E711
+    print({"a": t}, [*words, t], type(t) is dk.Tensor, f"{t:.3f}" + "a", "a" in words)
+
+
+def optimizers(t: dk.Tensor, model: dk.nn.Module, rows: Iterable[dk.nn.Parameter]) -> None:
+    dk.optim.SGD([t])
+    dk.optim.SGD(model.parameters())
+    dk.optim.Adam(rows)
+    dk.optim.Adam([{"params": model.parameters(), "lr": 0.1}])
 
 
 def compared(e: ComparedByElements, h: ComparedByElementsAndHashed, t: dk.Tensor) -> None:

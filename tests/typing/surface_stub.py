@@ -46,6 +46,7 @@ Written by ``python -m tests.typing.surface_stub`` from the declarations; do not
 
 '''
 HEAD = '''\
+# mypy: disable-error-code="override, overload-overlap"
 """The operators, methods and properties of arrays, for type checkers and editors.
 
 Written by ``python -m tests.typing.surface_stub`` from the table of the surface; do not edit.
@@ -54,15 +55,21 @@ Written by ``python -m tests.typing.surface_stub`` from the table of the surface
 import numpy as np
 {imports}
 
-__all__ = ["ArrayMethods", "TensorMethods"]
+__all__ = ["ArrayMethods", "ParameterMethods", "TensorMethods"]
 
-# What an operation gives: a Tensor on tensors; on other array types their handlers decide.
-R = TypeVar("R", default=Any)
-# What goes with a tensor and gives one.
+R = TypeVar("R")
+C_co = TypeVar("C_co", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
+# What goes with a tensor and gives one of its class.
 Operand: TypeAlias = Tensor | complex | np.ndarray[Any, Any] | np.generic
+
+class Derived(ArrayOf[R_co], Protocol[C_co, R_co]):
+    """A tensor of the class `C_co` or a subclass, whose results are of the class `R_co`."""
+
+    def __copy__(self) -> C_co: ...
 '''
 ARRAY_METHODS = '''
-class ArrayMethods(Generic[R]):
+class ArrayMethods:
     """Mixin with every operator, method and property that calls an operation."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
@@ -76,9 +83,9 @@ class ArrayMethods(Generic[R]):
     def __int__(self) -> int: ...
     def __iter__(self) -> Any: ...
     def __len__(self) -> int: ...
-    def __divmod__(self, other: Any) -> tuple[R, R]: ...
-    def __rdivmod__(self, other: Any) -> tuple[R, R]: ...
-    def __round__(self, ndigits: int | None = None) -> R: ...
+    def __divmod__(self, other: Any) -> tuple[Any, Any]: ...
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]: ...
+    def __round__(self, ndigits: int | None = None) -> Any: ...
     def __trunc__(self) -> int: ...
     @property
     def grad(self) -> Any: ...
@@ -97,17 +104,37 @@ class ArrayMethods(Generic[R]):
     def __hash__(self) -> int: ...
 '''
 TENSOR_METHODS = '''
-class TensorMethods(ArrayMethods[Tensor]):
-    """The methods that view operations, and the in-place ones, of tensors."""
+class TensorMethods(ArrayMethods):
+    """The methods that view operations, and the in-place ones, of tensors: results keep the class."""
 
+    @property
+    def _result(self) -> Self: ...
+    # For `Other`, which tensors are none of.
+    def __sizeof__(self, none_of_others: Never) -> int: ...
+    def __divmod__(self, other: Any) -> tuple[Self, Self]: ...
+    def __rdivmod__(self, other: Any) -> tuple[Self, Self]: ...
+    def __round__(self, ndigits: int | None = None) -> Self: ...
+'''
+PARAMETER_METHODS = '''
+class ParameterMethods(TensorMethods):
+    """The methods of parameters, whose results are plain tensors."""
+
+    @property
+    def _result(self) -> Tensor: ...
+    def __divmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
+    def __rdivmod__(self, other: Any) -> tuple[Tensor, Tensor]: ...
+    def __round__(self, ndigits: int | None = None) -> Tensor: ...
 '''
 NAME = re.compile(r"[A-Za-z_]+")
+# Editors strike such a call through.
+WRONG = '    @deprecated("text, None and classes are no arrays")\n'
 DOCSTRING = '"' * 3
 # Where the names of the stub's own lines are from.
 IMPORTS = {
-    **dict.fromkeys(("Any", "Generic", "Self", "TypeAlias", "overload"), "typing"),
-    "TypeVar": "typing_extensions",
+    **dict.fromkeys(("Any", "Never", "Protocol", "Self", "TypeAlias", "TypeVar", "overload"), "typing"),
+    **dict.fromkeys(("ArrayOf", "NoArray", "Unfit"), "dispatchkit.declare.typing"),
     "Tensor": "dispatchkit.tensor.tensor",
+    "deprecated": "typing_extensions",
 }
 INPLACE = sorted(
     name
@@ -119,12 +146,13 @@ INPLACE = sorted(
 def make_stub() -> str:
     """Return the text of the stub."""
     imports = dict(IMPORTS)
-    body = "".join(map(_member, (m for m in tensor_protocol.surface if m.operation is not None)))
-    inplace = "".join(map(_inplace, INPLACE))
-    for member in tensor_protocol.surface:
-        if member.operation is not None:
-            _add_imports(imports, member)
-    return HEAD.format(imports=_import_lines(imports)) + ARRAY_METHODS + body + TENSOR_METHODS + inplace
+    members = [member for member in tensor_protocol.surface if member.operation is not None]
+    for member in members:
+        _add_imports(imports, member)
+    text = HEAD.format(imports=_import_lines(imports))
+    text += ARRAY_METHODS + "".join(_member(member, "Any") for member in members)
+    text += TENSOR_METHODS + "".join(_member(member, "Self") for member in members) + "".join(map(_inplace, INPLACE))
+    return text + PARAMETER_METHODS + "".join(_member(member, "Tensor") for member in members)
 
 
 def _import_lines(imports: dict[str, str]) -> str:
@@ -200,19 +228,19 @@ def _bound(module: str) -> set[str]:
     return bound
 
 
-def _member(member: Member) -> str:
+def _member(member: Member, given: str) -> str:
+    """Return the lines of a member of a class whose operations give arrays of the type `given`."""
     operation = member.operation
     assert operation is not None
-    result, name = _result(operation), member.name
-    said = " ..." if name.startswith("__") else _docstring(_said(operation), " " * 8)
+    result, name = _result(operation, given), member.name
+    # Editors take the docstring from the base class.
+    said = " ..." if name.startswith("__") or given == "Tensor" else _docstring(_said(operation), " " * 8)
     if isinstance(member.value, Property):
         return f"    @property\n    def {name}(self) -> {result}:{said}\n"
     if name in {"__eq__", "__ne__"}:
-        return f"    def {name}(self, other: object, /) -> R: ...  # type: ignore[override]\n"
+        return f"    def {name}(self, other: object, /) -> {result}: ...\n"
     if operation.parameters.binary:
-        takes = ("Operand", result), ("object", "Any")
-        plain, other = (f"    @overload\n    def {name}(self, other: {t}, /) -> {r}:" for t, r in takes)
-        return f"{plain}{said}\n{other} ...\n"
+        return _binary(name, given, said) if result == given else f"    def {name}(self, other: Any, /) -> Any:{said}\n"
     signature = method_signature(operation)
     text = f"    def {name}{_shown(signature, result)}:{said}\n"
     if member.varargs is None:
@@ -228,6 +256,21 @@ def _member(member: Member) -> str:
     return f"    @overload\n{text}    @overload\n    def {name}{_shown(spread_signature, result)}: ...\n"
 
 
+def _binary(name: str, given: str, said: str) -> str:
+    """Return the lines of a method of two arrays, an operator if its name has underscores."""
+    takes = [("Operand", given), ("Unfit | None", "NoArray"), ("object", "Any")]
+    if given == "Any":
+        takes = [("object", "Any")]
+    elif name.startswith("__"):
+        takes.insert(0, (f"Derived[{given}, R]", "R"))
+    lines = [f"    def {name}(self, other: {taken}, /) -> {result}:" for taken, result in takes]
+    if len(lines) == 1:
+        return f"{lines[0]}{said}\n"
+    marks = ["    @overload\n" + (WRONG if result == "NoArray" else "") for _, result in takes]
+    documented = [" ..." if number else said for number in range(len(lines))]
+    return "".join(f"{mark}{line}{text}\n" for mark, line, text in zip(marks, lines, documented, strict=True))
+
+
 def _inplace(name: str) -> str:
     plain = f"__{name[3:]}" if name.startswith("__i") else name.removesuffix("_")
     member = tensor_protocol.surface.members.get(plain)
@@ -236,16 +279,16 @@ def _inplace(name: str) -> str:
         signature = inspect.signature(vars(dk.Tensor)[name])
     elif member.operation.parameters.binary:
         # Python asks for an operator in place first, so that it may give less than the plain one.
-        ignored = "  # type: ignore[misc, override]" if name.startswith("__") else ""
+        ignored = "  # type: ignore[misc]" if name.startswith("__") else ""
         return f"    def {name}(self, other: Any, /) -> Self: ...{ignored}\n"
     else:
         signature = method_signature(member.operation)
     return f"    def {name}{_shown(signature, 'Self')}: ...\n"
 
 
-def _result(operation: Any) -> str:
+def _result(operation: Any, given: str) -> str:
     written = operation.parameters.signature.return_annotation
-    return re.sub(r"\bArray\b", "R", written) if isinstance(written, str) else "Any"
+    return re.sub(r"\bArray\b", given, written) if isinstance(written, str) else "Any"
 
 
 def _shown(signature: inspect.Signature, result: str) -> str:

@@ -37,9 +37,10 @@ def test_mypy_reports_the_marked_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not PYRIGHT.exists(), reason="basedpyright is not installed")
-def test_pyright_reports_the_marked_lines(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["standard", "recommended"])  # pyright's and basedpyright's
+def test_pyright_reports_the_marked_lines(tmp_path: Path, mode: str) -> None:
     config = tmp_path / "pyrightconfig.json"
-    settings = {"include": [*map(str, SCRIPTS)], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
+    settings = {"include": [*map(str, SCRIPTS)], "extraPaths": [str(ROOT)], "typeCheckingMode": mode}
     config.write_text(json.dumps(settings), encoding="utf-8")
     command = [str(PYRIGHT), "--outputjson", "-p", str(config), "--pythonpath", sys.executable]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,12 +1,14 @@
 """Wrong programs. They are checked, not run: mypy, without the plugin, and pyright find the lines marked as errors.
 
 The mark says what is wrong. ``error to`` names the only checker that finds a line. ``unseen`` marks what neither finds:
-an array type may be any class, and a plain class has no more in common with another one than text has with it.
+an array type may be any class, so that a type checker takes text for one. What calls with text give has no attributes,
+so that a line which does something with it is an error.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import dispatchkit as dk
 
@@ -15,6 +17,10 @@ import dispatchkit as dk
 @dataclass
 class P:
     values: dk.Tensor
+
+
+class Sub(dk.Tensor):
+    tag: str = ""
 
 
 @dk.array_type()
@@ -51,7 +57,7 @@ def names(t: dk.Tensor) -> None:
     dk.meen(t)  # error: no such name
     dk.linalg.invert(t)  # error: no such name
     dk.nn.Liner(3, 4)  # error: no such name
-    dk.kinds.elementwize  # unseen: no such kind
+    dk.kinds.elementwize  # error: no such kind
     dk.fallback.densify  # error: no such fallback
     t.meen()  # error: no such method
     t.shapes  # error: no such attribute
@@ -84,11 +90,48 @@ def arguments(t: dk.Tensor, p: P) -> None:
     dk.sum(t, t)  # error: the axis is a keyword
     t.reshape("2, 3")  # error: text is no shape
     dk.exp(P)  # error to pyright: a class is no array
+    dk.exp(P).shape  # error: a class is no array
     dk.exp(None)  # error to mypy: None is no array
+    dk.exp(None).shape  # error: None is no array
     dk.sum("abc")  # unseen: text is no array
+    dk.sum("abc").shape  # error: text is no array
     dk.add("a", t)  # unseen: text is no array
+    dk.add("a", t) + 1  # error: text is no array
+    dk.add(t, "a") + 1  # error: text is no array
     t + "a"  # unseen: text is no array
+    (t + "a").shape  # error: text is no array
+    ("a" * t).shape  # error: text is no array
+    t.add("a").shape  # error: text is no array
+    total: dk.Tensor = t - "a"  # error: text is no array
+    dk.exp(dk.sum("abc")).shape  # error: text is no array
+    (dk.sum("abc") + total).shape  # error: text is no array
+    dk.sum(object())  # unseen: any object may be an array
     P("a", 2)  # error: no field
+
+
+@dk.operation(kind=dk.kinds.creation)
+def blank(xp: Any, shape: int, /) -> dk.Tensor:
+    return dk.zeros(shape)
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def cube(xp: Any, x: dk.Tensor, /) -> dk.Tensor:
+    return x * x * x
+
+
+def own_operations(t: dk.Tensor) -> None:
+    blank()  # error: too few arguments
+    blank(3, dvice=1)  # error: misspelt keyword
+    cube(t, requires_grad=True)  # error: makes no tensor
+    cube("abc").shape  # error: text is no array
+
+
+def subclasses(s: Sub, t: dk.Tensor, p: dk.nn.Parameter) -> None:
+    (s + 1).tags  # error: no such attribute
+    (t + 1).tag  # error: tensors have none
+    dk.exp(p).tag  # error: tensors have none
+    kept: Sub = t + 1  # error: a tensor is not of the subclass
+    print(kept)
 
 
 def results(t: dk.Tensor) -> None:

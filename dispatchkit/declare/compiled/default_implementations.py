@@ -23,7 +23,7 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpack_lines,
 )
-from dispatchkit.declare.declared import CREATING, LEAF, LIKE, Declared
+from dispatchkit.declare.declared import LEAF, LIKE, Declared
 from dispatchkit.declare.kernels import has_own_flow, through_kernels
 from dispatchkit.declare.libraries import library_of_call, same_library
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
@@ -31,7 +31,7 @@ from dispatchkit.declare.random_state import overseen
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.kinds import CreationKind, kinds
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.tree import Item, map_leaves, sequence_items
 
@@ -103,7 +103,7 @@ def default_implementation(operation: Declared, key: Key, cls: type) -> Function
         pass
     elif operation.implementation.arrays_only:
         implementation = _by_place(operation, cls, general, places)
-    elif parameters.leading and operation.kind not in CREATING:
+    elif parameters.leading and not isinstance(operation.kind, CreationKind):
         implementation = _by_place(operation, cls, general, places) if places == ["tensor"] else general
     elif parameters.gathering and not making:
         implementation = _make(operation, cls, partial(_general, operation, sequence=True), _general=general)

@@ -27,11 +27,11 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpack_lines,
 )
-from dispatchkit.declare.declared import AROUND, CREATING, Declared
+from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.protocol.callers import continue_chain, decide
-from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.kinds import CreationKind, kinds
 from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Form
@@ -167,7 +167,7 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
             wait_again(operation)
         return general(*args, **kwargs)
 
-    if parameters.gathering or (parameters.leading and operation.kind not in CREATING):
+    if parameters.gathering or (parameters.leading and not isinstance(operation.kind, CreationKind)):
         return _make(operation, _leading, _ask=ask, _rest=rest)
     return _make(operation, partial(_several, returns_itself=returns_itself), _ask=ask, _rest=rest)
 
