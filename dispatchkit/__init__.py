@@ -62,6 +62,8 @@ from dispatchkit.protocol.types.declaration import field as field
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
+from dispatchkit.tensor.closeness import allclose as allclose
+from dispatchkit.tensor.closeness import isclose as isclose
 
 if _typing.TYPE_CHECKING:
     from dispatchkit import autograd as autograd

@@ -11,10 +11,10 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.errors import UnitError
 from dispatchkit.ops.shared import conjugate
 from dispatchkit.ops.signal import ConvolveMode
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import closeness
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 
 
@@ -156,28 +156,14 @@ def correlate(a: Array, v: Array, mode: ConvolveMode = "valid") -> Any:
 def isclose(
     a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
 ) -> Any:
-    a, b = _floating(a), _floating(b)
-    with np.errstate(invalid="ignore"):
-        near = xp.abs(a - b) <= _tolerance(rtol * xp.abs(b), atol)
-        close = (near & xp.isfinite(b)) | (a == b)
-    return close | (xp.isnan(a) & xp.isnan(b)) if equal_nan else close
-
-
-def _tolerance(relative: Any, atol: Any) -> Any:
-    """Return a relative and an absolute tolerance together; NumPy's absolute one by default, where it has a meaning."""
-    try:
-        return (1e-8 if atol is None else atol) + relative
-    except UnitError as error:
-        if atol is None:
-            return relative  # no plain number is small in every unit
-        raise UnitError(f"isclose: {error}; give atol in a unit, atol=QuantityTensor({atol!r}, unit), or 0") from None
+    return closeness.isclose(a, b, rtol, atol, equal_nan)
 
 
 @composition
 def allclose(
     a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
 ) -> Any:
-    return bool(xp.all(isclose(a, b, rtol, atol, equal_nan)))
+    return closeness.allclose(a, b, rtol, atol, equal_nan)
 
 
 @composition

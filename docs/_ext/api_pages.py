@@ -45,6 +45,7 @@ SECTIONS = {
     "Dense copies": "densify densify_ledger clear_densify_ledger",
     "Insight": "explain rules which coverage audit record_calls draw checked verify",
     "Tensors": "Tensor arrays_of Generator manual_seed set_printoptions set_default_dtype get_default_dtype load save",
+    "Comparison": "isclose allclose",
     "Compiled steps": "compile",
     "Gradients": "no_grad enable_grad set_grad_enabled is_grad_enabled",
     "Dtypes": "can_cast finfo iinfo isdtype result_type broadcast_shapes einsum_path",
