@@ -4,6 +4,9 @@
 What `jax.jit`, `jax.grad`, `jax.vmap` and `jax.lax.scan` take apart they put together again, so a function of a
 diagonal matrix is given one and may return one. JAX's own arrays mix with tensors, on either side of an operator.
 
+JAX's functions ask no argument for an answer. The namespaces `numpy` and `nn` here are `jax.numpy` and `jax.nn`, but
+that their functions take tensors and array types, too.
+
 Examples
 --------
 >>> import dispatchkit as dk
@@ -16,21 +19,28 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property, wraps
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact, is_raw, namespace_of, raw_array
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
-from dispatchkit.interop.bridges import dense_tensor
+from dispatchkit.interop.bridges import bridge_to, dense_tensor
+from dispatchkit.nn import functional
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.numpy_arguments import call_operation, given_arguments
 from dispatchkit.tensor.tensor import attributes_of
+from dispatchkit.tree import container_items, leaves, map_leaves
 
 try:
     import jax
@@ -259,5 +269,84 @@ def to_jax(x: Any) -> Any:
     return array if namespace_of(array).__name__ == "jax.numpy" else jax.numpy.asarray(array)
 
 
+# JAX's names of activation functions where the operations' are PyTorch's.
+NAMES = {
+    **{name: name.replace("_", "") for name in ("hard_sigmoid", "hard_tanh", "log_sigmoid", "soft_sign")},
+    **dict.fromkeys(("hard_silu", "hard_swish"), "hardswish"),
+    "swish": "silu",
+}
+OTHERS = frozenset({"linalg.lstsq", "one_hot", "standardize"})  # of the same name, but of another meaning
+
+
+class Mirror(ModuleType):
+    """A namespace of JAX whose functions take tensors and array types, too; everything else in it is JAX's own.
+
+    Parameters
+    ----------
+    theirs : the namespace of JAX
+    answer : answers a call with such arrays, given the name of the function in the namespace, the function and the
+        arguments; `NotImplemented` where JAX is to compute it on dense forms
+    path : of the functions in the namespace, before their names
+    """
+
+    def __init__(self, theirs: ModuleType, answer: Callable[..., Any], path: str = "") -> None:
+        super().__init__(theirs.__name__.replace("jax", __name__, 1), theirs.__doc__)
+        self._theirs, self._answer, self._path = theirs, answer, path
+        sys.modules[self.__name__] = self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # such as `__path__`, by which Python would load JAX's modules again
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        theirs = getattr(self._theirs, name)
+        if isinstance(theirs, ModuleType):
+            return self.__dict__.setdefault(name, Mirror(theirs, self._answer, f"{self._path}{name}."))
+        if isinstance(theirs, type) or not callable(theirs):
+            return theirs
+
+        @wraps(theirs)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not any(map(takes_part, leaves(container_items, (args, kwargs)))):
+                return theirs(*args, **kwargs)
+            result = self._answer(self._path + name, theirs, args, kwargs)
+            if result is not NotImplemented:
+                return result
+            arrays, keywords = map_leaves(container_items, lambda x: to_jax(x) if takes_part(x) else x, (args, kwargs))
+            return theirs(*arrays, **keywords)
+
+        return self.__dict__.setdefault(name, call)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._theirs)
+
+
+def takes_part(value: Any) -> bool:
+    """Return whether a value is a tensor or an array type."""
+    return tensor_protocol.types.participates(type(value))
+
+
+def answer_as_numpy(path: str, theirs: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Answer a function of `jax.numpy` as NumPy's function of the same name; the arguments are those of `Mirror`."""
+    func: Any = np
+    for part in path.split("."):
+        func = getattr(func, part, None)
+    numpys = bridge_to("numpy")
+    if func is None or path in OTHERS or path in numpys.CREATED:
+        return NotImplemented
+    return numpys.answer_by_operations(func, args, kwargs)
+
+
+def answer_activation(path: str, theirs: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Answer a function of `jax.nn` by the operation of its meaning; the arguments are those of `Mirror`."""
+    name = NAMES.get(path, path)
+    operation = of(getattr(functional, name, None) or getattr(tensor_namespace, name, None))
+    arguments = given_arguments(theirs, theirs, args, kwargs)
+    if operation is None or arguments is None or name in OTHERS:
+        return NotImplemented
+    if name == "gelu":
+        arguments["approximate"] = "tanh" if arguments.get("approximate", True) else "none"
+    return call_operation(theirs, operation, path, arguments)
+
+
+numpy, nn = Mirror(jax.numpy, answer_as_numpy), Mirror(jax.nn, answer_activation)
 tensor_protocol.surface.follow(register)
 tensor_protocol.take_as_arrays(jax.Array, jax.core.Tracer)

@@ -300,6 +300,19 @@ def _check_dense(name: str | None, types: Iterable[type]) -> None:
             )
 
 
+def answer_by_operations(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Return what operations give for a call of a function of NumPy; `NotImplemented` for one that takes arrays."""
+    if isinstance(func, np.ufunc):
+        plain = all(map(is_operand, map(type, args)))
+        return _compute(func.__name__, "__call__", args, dict(kwargs), (), plain=plain)
+    answer = answer_of(func)
+    if answer is None:
+        return NotImplemented
+    if answer.how == "attribute" and len(args) == 1 and not kwargs and is_operand(type(args[0])):
+        return getattr(args[0], answer.text)
+    return _answer_function(func, path_of(func) or func.__name__, answer, args, kwargs)
+
+
 def array_function(
     func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], asked: Any
 ) -> Any:
@@ -313,22 +326,17 @@ def array_function(
     records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
-    answer, path = answer_of(func), path_of(func)
-    if answer is not None:
-        if answer.how == "declined":
-            raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
-        if answer.how == "attribute" and len(args) == 1 and not kwargs and records.participates(type(args[0])):
-            return getattr(args[0], answer.text)
-        # What is written into an array of NumPy's are arrays.
-        written = next(iter((*args, *kwargs.values())), None) if path in WRITERS else None
-        if not isinstance(written, np.ndarray):
-            result = _answer_function(func, path or func.__name__, answer, args, kwargs)
-            if result is not NotImplemented:
-                return _like(asked, path, result) if path in CREATED else result
-    if path not in CREATED:
-        _check_dense(path, types)
-    arrays, keywords = to_arrays(path, (args, dict(kwargs)))
-    result = func(*arrays, **keywords)
+    answer, path = answer_of(func), path_of(func) or func.__name__
+    if answer is not None and answer.how == "declined":
+        raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
+    # What is written into an array of NumPy's are arrays.
+    writes = path in WRITERS and isinstance(next(iter((*args, *kwargs.values())), None), np.ndarray)
+    result = NotImplemented if writes else answer_by_operations(func, args, kwargs)
+    if result is NotImplemented:
+        if path not in CREATED:
+            _check_dense(path, types)
+        arrays, keywords = to_arrays(path, (args, dict(kwargs)))
+        result = func(*arrays, **keywords)
     return _like(asked, path, result) if path in CREATED else result
 
 

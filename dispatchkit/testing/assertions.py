@@ -9,10 +9,10 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_raw
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.testing.differences import elements_of, same, value_text
 from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
 from dispatchkit.types.levels import Wrapper
@@ -135,9 +135,8 @@ def _compare_types(path: str, actual: Any, expected: Any, wanted: Wanted) -> Non
     if issubclass(cls, (MaskedTensor, UncertainTensor)):
         # What is not masked, or not uncertain, is whole and exact.
         actual, expected = (value if isinstance(value, cls) else cls(value) for value in (actual, expected))
-    mine, right = (None if issubclass(cls, Wrapper) else _dense(value) for value in (actual, expected))
-    if mine is not None and right is not None:
-        _compare(path, mine, right, wanted)
+    if not issubclass(cls, Wrapper) and all(map(_has_dense_form, (actual, expected))):
+        _compare(path, dense_form(actual), dense_form(expected), wanted)
     elif not isinstance(actual, cls) or not isinstance(expected, cls):
         _fail(path, _types(actual, expected))
     elif issubclass(cls, QuantityTensor):
@@ -162,13 +161,8 @@ def _compare_types(path: str, actual: Any, expected: Any, wanted: Wanted) -> Non
                 _fail(path, f"{name} {mine!r} instead of {right!r}")
 
 
-def _dense(value: Any) -> Any:
-    """Return the dense form of an array, None where there is none."""
-    types, cls = tensor_protocol.types, type(value)
-    if isinstance(value, Tensor) or not types.participates(cls):
-        return value
-    to_dense = types.to_dense(cls)
-    return to_dense and make_dense("assert_close", cls, to_dense, value, types.is_plain, deliberate=True)
+def _has_dense_form(value: Any) -> bool:
+    return isinstance(value, (Tensor, np.ndarray)) or tensor_protocol.types.to_dense(type(value)) is not None
 
 
 def _compare_elements(path: str, actual: Any, expected: Any, wanted: Wanted) -> None:
