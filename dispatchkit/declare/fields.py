@@ -15,8 +15,8 @@ def take_fields(cls: type) -> list[inspect.Parameter]:
     fields = []
     named = False
     for name, annotation in inspect.get_annotations(cls).items():
-        if name == "_":
-            named = True
+        if name[0] == "_":  # of the class; one of them says that keywords follow
+            named = named or name == "_"
             continue
         default = cls.__dict__.get(name, EMPTY)
         fields.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
@@ -39,9 +39,8 @@ def constructor(
         bound.apply_defaults()
         begin(self, bound.arguments)
 
-    this = inspect.Parameter("self", PLAIN)
     __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]  # what inspect reads
-        parameters=[this, *fields], return_annotation="None"
+        parameters=[inspect.Parameter("self", PLAIN), *fields], return_annotation="None"
     )
     __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     return __init__

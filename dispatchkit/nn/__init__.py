@@ -36,6 +36,7 @@ from dispatchkit.nn.convolution import AvgPool1d as AvgPool1d
 from dispatchkit.nn.convolution import AvgPool2d as AvgPool2d
 from dispatchkit.nn.convolution import Conv1d as Conv1d
 from dispatchkit.nn.convolution import Conv2d as Conv2d
+from dispatchkit.nn.convolution import ConvTranspose1d as ConvTranspose1d
 from dispatchkit.nn.convolution import ConvTranspose2d as ConvTranspose2d
 from dispatchkit.nn.convolution import MaxPool1d as MaxPool1d
 from dispatchkit.nn.convolution import MaxPool2d as MaxPool2d

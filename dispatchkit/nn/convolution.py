@@ -32,6 +32,7 @@ class _Convolution(Module, Generic[Sizes]):
     padding: Any
     dilation: Any
     _operation: ClassVar[Any]
+    axes: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -68,9 +69,10 @@ class _Convolution(Module, Generic[Sizes]):
         register_zeros(self, device, dtype, weight=shape, bias=(self.out_channels,) if bias else None)
         self.reset_parameters()
 
-    def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
+    def _sizes(self, name: str, value: Any, *, least: int = 1) -> Any:
         """Return an argument as a number for each axis."""
-        return pair(type(self), name, value, least=least)
+        cls = type(self)
+        return pair(cls, name, value, least=least) if self.axes == 2 else (single(cls, name, value, least=least),)
 
     def _channels(self) -> tuple[int, int]:
         """Return the lengths of the first axes of the weight."""
@@ -164,10 +166,7 @@ class Conv1d(_Convolution[tuple[int]]):
     """
 
     _operation = staticmethod(conv1d)
-
-    @override
-    def _sizes(self, name: str, value: Any, *, least: int = 1) -> tuple[int, ...]:
-        return (single(type(self), name, value, least=least),)
+    axes = 1
 
 
 class Conv2d(_Convolution[tuple[int, int]]):
@@ -271,14 +270,13 @@ class ConvTranspose2d(_Convolution[tuple[int, int]]):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        cls = type(self)
         if padding_mode != "zeros":
-            raise ValueError(f"{cls.__name__}: padding_mode must be 'zeros', found {padding_mode!r}")
-        padding = pair(cls, "padding", padding, least=0)
+            raise ValueError(f"{type(self).__name__}: padding_mode must be 'zeros', found {padding_mode!r}")
+        padding = self._sizes("padding", padding, least=0)
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
         )
-        self.output_padding = pair(cls, "output_padding", output_padding, least=0)
+        self.output_padding = self._sizes("output_padding", output_padding, least=0)
 
     @override
     def _channels(self) -> tuple[int, int]:
@@ -286,38 +284,43 @@ class ConvTranspose2d(_Convolution[tuple[int, int]]):
 
     @override
     def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
-        """Spread images.
+        """Spread images, or sequences as images of one row.
 
         Parameters
         ----------
-        x : array of shape (N, in_channels, H, W), or (in_channels, H, W) for one image
-        output_size : shape of the result, or its last two lengths, in place of `output_padding`
+        x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
+        output_size : shape of the result, or its last lengths, in place of `output_padding`
 
         Returns
         -------
         Array
-            Array of shape (N, out_channels, H_out, W_out), without N where `x` has none.
+            Array of shape (N, out_channels, ...), without N where `x` has none.
 
         Raises
         ------
         ValueError : if no padding gives that size
         """
-        return conv_transpose2d(
-            x,
-            self.weight,
+        more = self.output_padding if output_size is None else self._padding_for(x, output_size)
+        images, weight = (part if self.axes == 2 else part[..., None, :] for part in (x, self.weight))
+        y = conv_transpose2d(
+            images,
+            weight,
             self.bias,
-            stride=self.stride,
-            padding=self.padding,
-            output_padding=self.output_padding if output_size is None else self._padding_for(x, output_size),
+            stride=(1, *self.stride)[-2:],
+            padding=(0, *self.padding)[-2:],
+            output_padding=(0, *more)[-2:],
             groups=self.groups,
-            dilation=self.dilation,
+            dilation=(1, *self.dilation)[-2:],
         )
+        return y if self.axes == 2 else y[..., 0, :]
 
     def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
         """Return the output padding that gives images of a size."""
-        sizes = zip(map(int, x.shape[-2:]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True)
+        sizes = zip(
+            map(int, x.shape[-self.axes :]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True
+        )
         least = [(n - 1) * step + gap * (kernel - 1) + 1 - 2 * ends for n, kernel, step, gap, ends in sizes]
-        more = tuple(wanted - size for wanted, size in zip(output_size[-2:], least, strict=True))
+        more = tuple(wanted - size for wanted, size in zip(output_size[-self.axes :], least, strict=True))
         if any(not 0 <= n < step for n, step in zip(more, self.stride, strict=True)):
             most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
             raise ValueError(
@@ -325,6 +328,36 @@ class ConvTranspose2d(_Convolution[tuple[int, int]]):
                 f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
             )
         return more
+
+
+class ConvTranspose1d(ConvTranspose2d):
+    """A layer that spreads sequences by filters, which makes them longer where windows are apart.
+
+    Parameters
+    ----------
+    in_channels, out_channels : of the sequences it takes and gives
+    kernel_size, stride, padding, output_padding : as for `ConvTranspose2d`, a number or a tuple of one
+    groups, bias : as for `ConvTranspose2d`
+    dilation : from an element of a window to the next, a number or a tuple of one
+    padding_mode, device, dtype : as for `ConvTranspose2d`
+
+    Attributes
+    ----------
+    weight : parameter of shape (in_channels, out_channels / groups, k)
+    bias : parameter of shape (out_channels,), or None
+
+    Notes
+    -----
+    Source: PyTorch, `torch.nn.ConvTranspose1d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.ConvTranspose1d(8, 1, 3, stride=2)(dk.ones((2, 8, 5))).shape
+    (2, 1, 11)
+    """
+
+    axes = 1
 
 
 class Pooling(Declared):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any
+from typing import Any, ClassVar
 
 from typing_extensions import override
 
@@ -56,6 +56,7 @@ class Adagrad(Counted, declared=True):
     """
 
     _buffers = ("sum",)
+    _starts: ClassVar[Mapping[str, Any]] = {"sum": "initial_accumulator_value"}
     _formula = staticmethod(by_parts(go_by_sum))
 
     lr: Any = 1e-2
@@ -65,10 +66,6 @@ class Adagrad(Counted, declared=True):
     eps: float = 1e-10
     _: KW_ONLY
     maximize: bool = False
-
-    @override
-    def _start_of(self, name: str, options: Options) -> Any:
-        return (options.initial_accumulator_value or None) if name == "sum" else None
 
 
 def go_by_changes(xp: Any, options: Options, p: Any, g: Any, square: Any, changes: Any) -> tuple[Any, ...]:
@@ -232,6 +229,7 @@ class NAdam(Counted, declared=True):
 
     _buffers = ("exp_avg", "exp_avg_sq")
     _counters = ("step", "mu_product")
+    _starts: ClassVar[Mapping[str, Any]] = {"mu_product": 1.0}
     _formula = staticmethod(by_parts(look_ahead))
 
     lr: Any = 2e-3
@@ -242,10 +240,6 @@ class NAdam(Counted, declared=True):
     decoupled_weight_decay: bool = False
     _: KW_ONLY
     maximize: bool = False
-
-    @override
-    def _start_of(self, name: str, options: Options) -> Any:
-        return 1.0 if name == "mu_product" else None
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -367,6 +361,7 @@ class ASGD(Counted, declared=True):
 
     _buffers = ("ax",)
     _counters = ("step", "eta", "mu")
+    _starts: ClassVar[Mapping[str, Any]] = {"eta": "lr", "mu": 1.0}
     _formula = staticmethod(by_parts(average))
 
     lr: Any = 1e-2
@@ -375,10 +370,6 @@ class ASGD(Counted, declared=True):
     t0: float = 1e6
     weight_decay: float = 0
     maximize: bool = False
-
-    @override
-    def _start_of(self, name: str, options: Options) -> Any:
-        return {"eta": options.lr, "mu": 1.0}.get(name)
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -436,6 +427,7 @@ class Rprop(Counted, declared=True):
     """
 
     _buffers = ("prev", "step_size")
+    _starts: ClassVar[Mapping[str, Any]] = {"step_size": "lr"}
     _formula = staticmethod(by_parts(go_by_sign))
 
     lr: Any = 1e-2
@@ -450,7 +442,3 @@ class Rprop(Counted, declared=True):
         shorter, longer = options["etas"]
         if not 0 < shorter < 1 < longer:
             raise ValueError(f"Invalid eta values: {shorter}, {longer} {where}; one must be below 1, the other above")
-
-    @override
-    def _start_of(self, name: str, options: Options) -> Any:
-        return options.lr if name == "step_size" else None

@@ -250,6 +250,9 @@ class Optimizer:
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
     _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
     _counters: ClassVar[tuple[str, ...]] = ()  # names of the numbers in it that steps change
+    _starts: ClassVar[
+        Mapping[str, Any]
+    ] = {}  # numbers, or names of options, that are in it at first where zeros are not
     _not_negative: ClassVar[tuple[str, ...]] = ()  # options that are numbers from 0 on
     _first_differs: ClassVar[tuple[str, ...]] = ()  # options with which the formula reads whether a step is the first
 
@@ -502,8 +505,8 @@ class Optimizer:
         starts = {name: start for name in lacking if (start := self._start_of(name, options)) is not None}
         for name in lacking:
             self._begin(p, name, starts.get(name))
-        is_plain = not starts and not any(getattr(options, name) for name in self._first_differs)
-        if lacking and is_traced(p.array) and is_plain:
+        differs = starts or any(getattr(options, name) for name in self._first_differs)
+        if lacking and is_traced(p.array) and not differs:
             self._begun += [state[name] for name in lacking]
         for name in self._counters:
             counter = state[name]
@@ -519,7 +522,8 @@ class Optimizer:
 
     def _start_of(self, name: str, options: Options) -> Any:
         """Return the number that stands under a name before the first step, None for zero."""
-        return None
+        start = self._starts.get(name)
+        return getattr(options, start) if isinstance(start, str) else start
 
     def _begin(self, p: Tensor, name: str, start: Any = None) -> None:
         """Give the state of a parameter what it has under a name before the first step."""

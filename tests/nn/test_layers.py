@@ -32,6 +32,8 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
         (2, 4, 3, 2),
     ),
     "ConvTranspose2d, dilated": (lambda nn: nn.ConvTranspose2d(1, 2, 3, bias=False, dilation=2), (1, 4, 3)),
+    "ConvTranspose1d": (lambda nn: nn.ConvTranspose1d(4, 6, 3, 2, 1, output_padding=1, groups=2), (2, 4, 3)),
+    "ConvTranspose1d, dilated": (lambda nn: nn.ConvTranspose1d(1, 2, (3,), bias=False, dilation=(2,)), (1, 4)),
     "MaxPool1d": (lambda nn: nn.MaxPool1d(2), (2, 3, 5)),
     "MaxPool1d with parameters": (lambda nn: nn.MaxPool1d(3, 2, 1, 2, ceil_mode=True), (3, 8)),
     "AvgPool1d": (lambda nn: nn.AvgPool1d(3, (2,), padding=1, count_include_pad=False), (2, 3, 5)),
