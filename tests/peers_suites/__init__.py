@@ -1,1 +1,1 @@
-"""The array API standard's conformance suite over tensors that hold the arrays of another library."""
+"""Other libraries' own tests over dispatchkit, each with a record of what fails and why."""
