@@ -216,7 +216,7 @@ class RNN(RNNSteps, Recurrent):
     input_size, hidden_size : lengths of the vectors it takes and keeps
     num_layers : as PyTorch has it
     nonlinearity : ``"tanh"`` or ``"relu"``
-    *args, **kwargs : ``bias``, ``batch_first``, ``dropout``, ``bidirectional``, ``device`` and ``dtype``, as in PyTorch
+    bias, batch_first, dropout, bidirectional, device, dtype : as PyTorch has them
 
     Attributes
     ----------
