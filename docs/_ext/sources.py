@@ -66,6 +66,12 @@ def link_edit(app: Any, page: str, template: str, context: dict[str, Any], doctr
     context |= {"edit_page_url_template": address, "edit_page_provider_name": "GitHub"}
 
 
+def outdated(app: Any, env: Any, added: Any, changed: Any, removed: Any) -> list[str]:
+    """Return the pages of names whose file is newer than they are: their links have its lines."""
+    pages = [(page, file_of(page), read) for page, read in env.all_docs.items() if page.startswith(GENERATED)]
+    return [page for page, path, read in pages if path and (PACKAGE.parent / path).stat().st_mtime_ns > 1000 * read]
+
+
 def break_names(app: Any, env: Any) -> list[str]:
     """Let long names in the list of pages break between their words, by spaces without width."""
     for page, contents in env.tocs.items():
@@ -78,5 +84,6 @@ def break_names(app: Any, env: Any) -> list[str]:
 def setup(app: Any) -> dict[str, bool]:
     """Come before the theme, which has priority 500."""
     app.connect("html-page-context", link_edit, priority=100)
+    app.connect("env-get-outdated", outdated)
     app.connect("env-updated", break_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

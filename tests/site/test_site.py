@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -224,3 +225,11 @@ def test_names_at_the_sides_are_seen_whole(page: str, names: str, frame: str, br
     assert len(shown) > 10
     assert [name for name, _, _ in shown if name.startswith("dispatchkit.")] == []
     assert [name for name, lines, beyond in shown if lines > 1 or beyond > 0] == []
+
+
+def test_the_switcher_reads_the_versions_from_its_file(browser: Any, address: str) -> None:
+    browser.get(f"{address}/guides/units.html")
+    browser.implicitly_wait(10)
+    links = browser.find_elements("css selector", ".navbar-header-items__end .version-switcher__menu a")
+    versions = json.loads((ROOT / "docs" / "_static" / "switcher.json").read_text(encoding="utf-8"))
+    assert [link.get_attribute("href") for link in links] == [f"{entry['url']}guides/units.html" for entry in versions]
