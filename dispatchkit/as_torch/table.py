@@ -153,7 +153,6 @@ INSTEAD = {
     "distributions": "log_softmax, multinomial and gather",
     "expand_dims": "unsqueeze",
     "isdtype": "x.is_floating_point()",
-    "jit": "the function as it is",
     "matrix_transpose": "x.mT",
     "mod": "remainder",
     "nelement": "x.numel()",
