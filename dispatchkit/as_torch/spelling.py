@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -328,11 +327,12 @@ def functions() -> dict[str, Call]:
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
     paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
     creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
-    hidden = table.INSTEAD.keys() - table.METHODS
     known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation
+    for path in entered.keys() & known.keys():
+        entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
         operation = of(value)
-        if operation is not None and path not in entered and path not in hidden:
+        if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
             entered[path] = by_operation(path, operation)
     return entered
 
@@ -497,7 +497,7 @@ def inference_mode(mode: Any = True) -> Any:
     """Return a context, or a decorator, in which nothing is recorded."""
     if callable(mode):
         return autograd.no_grad(mode)
-    return autograd.no_grad() if mode else nullcontext()
+    return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:

@@ -37,8 +37,8 @@ NAMES = {
     "spmm": "mm",
     "unbind": "unstack",
 }
-# Of the same name, but with other arguments or results, and not put in terms of operations below.
-OTHERS = frozenset({"empty_like", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
+# Of the same name, but another meaning.
+OTHERS = frozenset({"empty_like", "equal", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
 # Not overridable in PyTorch, or of random numbers: for `as_torch` alone.
 CREATION = {
     "bernoulli": "random.bernoulli",
