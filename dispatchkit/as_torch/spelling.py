@@ -6,7 +6,6 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
@@ -246,20 +245,22 @@ def arranged(
         args = (*args[: most - 1], args[most - 1 :])
     if len(args) > most:
         raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
-    arguments = dict(zip(names, args, strict=False))
-    for key, value in kwargs.items():
-        name = table.SYNONYMS.get(key, key)
-        name = name if name in targets else key
-        if name in arguments:
-            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
+    arguments = {targets[name]: value for name, value in zip(names, args, strict=False)}
+    for name, value in kwargs.items():
+        parameter = targets.get(name, name)
+        if parameter in arguments:
+            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
         if name not in table.IGNORED:
-            arguments[name] = value
-    for name in arguments.keys() & {"size", "shape"}:
-        arguments[name] = (arguments[name],) if isinstance(arguments[name], int) else arguments[name]
-    return {targets.get(name, name): tuple(v) if type(v) is list else v for name, v in arguments.items()}
+            arguments[parameter] = value
+    for parameter, value in arguments.items():
+        if type(value) is list:
+            arguments[parameter] = tuple(value)
+        elif type(value) is int and parameter == "shape":
+            arguments[parameter] = (value,)
+    return arguments
 
 
-def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str, str], count: int) -> Call:
+def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str, str], count: int, same: int) -> Call:
     """Return the function of PyTorch that calls another.
 
     Parameters
@@ -268,11 +269,13 @@ def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str
     function : the other
     names, targets : what arguments are called by position, and which parameters take them
     count : how many parameters of the other are by position alone
+    same : how many arguments by position mean the same to the other
     """
     first = [targets[name] for name in names[:count]]
+    targets = {**{other: targets[name] for other, name in table.SYNONYMS.items() if name in targets}, **targets}
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if names and (kwargs or not 0 < len(args) <= count):
+        if names and (kwargs or not 0 < len(args) <= same):
             kwargs = arranged(path, names, targets, args, kwargs)
             args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
         try:
@@ -292,14 +295,14 @@ def by_operation(path: str, operation: Overridable) -> Call:
     count = sum(parameters[targets[name]].kind in first for name in names)
     shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
     shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
-    return show(caller(path, operation.function, names, targets, count), path, shown, operation)
+    return show(caller(path, operation.function, names, targets, count, count), path, shown, operation)
 
 
 def by_translation(path: str, function: Call) -> Call:
     """Return the function of PyTorch that is put in terms of operations."""
     shown = list(inspect.signature(function).parameters.values())
     names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    return show(caller(path, function, names, {p.name: p.name for p in shown}, 0), path, shown, None)
+    return show(caller(path, function, names, {p.name: p.name for p in shown}, 0, len(names)), path, shown, None)
 
 
 def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
@@ -324,11 +327,12 @@ def functions() -> dict[str, Call]:
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
     paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
     creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
-    hidden = table.INSTEAD.keys() - table.METHODS
     known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation
+    for path in entered.keys() & known.keys():
+        entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
         operation = of(value)
-        if operation is not None and path not in entered and path not in hidden:
+        if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
             entered[path] = by_operation(path, operation)
     return entered
 
@@ -456,7 +460,6 @@ def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: 
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
     constants = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
-    classes = {name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()}
     written = (Tensor, device, inference_mode, load, saving.save, set_printoptions)
     enter_members(
         sys.modules[HOME],
@@ -465,7 +468,7 @@ def enter_modules() -> None:
             **constants,
             **{name: getattr(autograd, name) for name in MODES},
             **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
-            **classes,
+            **{name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()},
             **{each.__name__: each for each in written},
             "is_tensor": table.is_array,
             "Size": tuple,
@@ -480,10 +483,9 @@ def enter_modules() -> None:
     enter_module("utils.checkpoint", {"checkpoint": checkpoint})
     for place in ("fft", "linalg", "special"):
         enter_module(place, functions_in(f"{place}."))
-    seeds = {"manual_seed": random.manual_seed, "manual_seed_all": random.manual_seed}
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
-    enter_module("cuda", {**absent, **seeds})
+    enter_module("cuda", {**absent, **dict.fromkeys(("manual_seed", "manual_seed_all"), random.manual_seed)})
     enter_module("backends", {name: SimpleNamespace(**absent) for name in ("cuda", "cudnn", "mps")})
     enter_module("accelerator", absent)
     for alias, path in table.ALIASES.items():
@@ -495,7 +497,7 @@ def inference_mode(mode: Any = True) -> Any:
     """Return a context, or a decorator, in which nothing is recorded."""
     if callable(mode):
         return autograd.no_grad(mode)
-    return autograd.no_grad() if mode else nullcontext()
+    return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())
 
 
 def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:

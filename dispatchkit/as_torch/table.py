@@ -37,8 +37,8 @@ NAMES = {
     "spmm": "mm",
     "unbind": "unstack",
 }
-# Of the same name, but with other arguments or results, and not put in terms of operations below.
-OTHERS = frozenset({"empty_like", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
+# Of the same name, but another meaning.
+OTHERS = frozenset({"empty_like", "equal", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
 # Not overridable in PyTorch, or of random numbers: for `as_torch` alone.
 CREATION = {
     "bernoulli": "random.bernoulli",
@@ -153,7 +153,6 @@ INSTEAD = {
     "distributions": "log_softmax, multinomial and gather",
     "expand_dims": "unsqueeze",
     "isdtype": "x.is_floating_point()",
-    "jit": "the function as it is",
     "matrix_transpose": "x.mT",
     "mod": "remainder",
     "nelement": "x.numel()",

@@ -263,14 +263,17 @@ def test_rules_of_array_types_answer_and_their_results_get_the_methods() -> None
         torch.exp(d)
 
 
-def test_rules_are_registered_for_either_name() -> None:
+@pytest.mark.parametrize("name", ["exp", "sub", "max", "where"])
+def test_rules_are_registered_for_either_name(name: str) -> None:
     with dk.local_registrations():
 
-        @dk.implements(torch.exp)
-        def exp_of_diagonal(x: Diagonal, /) -> str:
-            return "exp"
+        @dk.implements(getattr(torch, name), Diagonal)
+        def answered(*args: Any, **kwargs: Any) -> str:
+            return name
 
-        assert dk.exp(Diagonal(dk.ones(2))) == torch.exp(Diagonal(dk.ones(2))) == "exp"
+        operands = [Diagonal(dk.ones(2))] * {"sub": 2, "where": 3}.get(name, 1)
+        assert getattr(dk, name)(*operands) == getattr(torch, name)(*operands) == name
+        assert "answered" in str(dk.explain(getattr(torch, name), *operands))
 
 
 @pytest.mark.parametrize(
