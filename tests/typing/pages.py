@@ -43,7 +43,7 @@ ACCEPTED = {
     r"_networks\.py.*\"Parameter\" has": "fields of the array type that a parameter holds",
     r"(_small_print|_interoperability|_low_rank)\.py.*\"None\"": "a gradient, which is there after `backward`",
     r"_pendulum\.py.*UncertainTensor\" of": "a result that a program would narrow",
-    r"(README|_numpy|_units)\.py.*(call-overload|CallIssue|ArgumentType)": "functions of NumPy, which know no array types",
+    r"(README|_numpy|_units)\.py.*(call-overload|CallIssue|ArgumentType)": "NumPy's functions, which know no types",
     r"(names|combining)\.py.*\"sum\" of|missing_prices\.py": "names of axes, where a tensor has numbers",
     r"(first_type|auditing_types)\.py.*list\[object\]": "a list of functions and kinds, to mypy one of objects",
     r"_seeing\.py.*(results|densified|time_ratio)": "columns that only measured coverage has",
