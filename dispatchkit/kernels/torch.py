@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as theirs
 
+from dispatchkit.backends.foreign import is_traced
 from dispatchkit.nn import functional as ours
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
@@ -46,7 +47,7 @@ def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Functi
 
 def below(x: Any, count: int) -> bool:
     """Return whether integers count something; in main memory PyTorch looks itself, on a device it cannot go on."""
-    return not x.is_cuda or bool(((x >= 0) & (x < count)).all())
+    return not x.is_cuda or (not is_traced(x) and bool(((x >= 0) & (x < count)).all()))
 
 
 def uneven(padding: Any, weight: Any) -> bool:
@@ -169,7 +170,7 @@ def log_softmax_along(x, /, *, axis=-1):
 
 
 def gelu_gradient(g, x, approximate):
-    if x.is_cuda or not x.sum().isfinite():
+    if x.is_cuda or is_traced(x) or not x.sum().isfinite():
         x = x.clamp(-40, 40)  # beyond which the derivative is 0 or 1; PyTorch's is NaN at infinities
     return torch.ops.aten.gelu_backward(g, x, approximate=approximate)
 
@@ -191,9 +192,9 @@ def sort_along(x, /, *, axis=-1, descending=False, stable=True):
 
 @kernel(topk)
 def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's name
-    values, indices = torch.topk(x, k, axis, largest, sorted=True)
-    if not k:
+    if not k or is_traced(x):
         return NotImplemented
+    values, indices = torch.topk(x, k, axis, largest, sorted=True)
     least = values.narrow(axis, k - 1, 1)
     reached = (x >= least) if largest else (x <= least)
     # PyTorch leaves open which of equal elements come, and in which order.
