@@ -330,7 +330,7 @@ def answer_as_numpy(path: str, theirs: Any, args: tuple[Any, ...], kwargs: Mappi
     for part in path.split("."):
         func = getattr(func, part, None)
     numpys = bridge_to("numpy")
-    if func is None or path in OTHERS or path in numpys.CREATED:
+    if func is None or path in OTHERS | numpys.CREATED | numpys.WRITERS:
         return NotImplemented
     return numpys.answer_by_operations(func, args, kwargs)
 

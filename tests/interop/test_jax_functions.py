@@ -165,3 +165,11 @@ def test_parameters_go_by_place_and_name() -> None:
     same(nn.log_softmax(x, axis=0), jax.nn.log_softmax(A, axis=0))
     same(jnp.std(x, axis=0, ddof=1, keepdims=True), jax.numpy.std(A, axis=0, ddof=1, keepdims=True))
     same(jnp.size(x, 0), 2)
+
+
+def test_nothing_is_written_into_a_tensor() -> None:
+    x = dk.Tensor(A)
+    with pytest.raises(ValueError, match="inplace=False"):
+        jnp.put(x, 0, 9.0)
+    same(jnp.put(x, 0, 9.0, inplace=False), jax.numpy.put(A, 0, 9.0, inplace=False))
+    same(x, A)
