@@ -13,7 +13,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.tensor.numpy_arguments import as_array, compose
-from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, join
+from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, in_dtype, join
 
 # Reductions of a part of the elements, and with an initial value.
 
@@ -200,8 +200,7 @@ def concatenate(arrays: Sequence[Array], axis: int | None = 0, *, dtype: Any = N
 
 @extension
 def stack(arrays: Sequence[Array], axis: int = 0, *, dtype: Any = None) -> Any:
-    stacked = xp.stack(arrays, axis=axis)
-    return stacked if dtype is None else xp.astype(stacked, dtype)
+    return in_dtype(xp.stack(arrays, axis=axis), dtype)
 
 
 @composition

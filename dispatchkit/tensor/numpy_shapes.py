@@ -40,8 +40,14 @@ def _path(function: Callable[..., Any]) -> str:
 
 def join(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
     """Return arrays joined, in a dtype where one is asked for."""
-    whole = xp.concat(arrays, axis=axis)
-    return whole if dtype is None else xp.astype(whole, dtype)
+    return in_dtype(xp.concat(arrays, axis=axis), dtype)
+
+
+def in_dtype(x: Any, dtype: Any) -> Any:
+    """Return an array in a dtype where one is asked for; what would lose fractions is left to NumPy's error."""
+    if dtype is None:
+        return x
+    return xp.astype(x, dtype) if np.can_cast(x.dtype, dtype, "same_kind") else NotImplemented
 
 
 def at_least(ndim: int, x: Any) -> Any:

@@ -99,6 +99,8 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "out and dtype": lambda x: np_.concatenate([x, x], out=np.empty((4, 3)), dtype=np.float64),
     "another shape": lambda x: np_.concatenate([x, x], out=np.empty((1, 4, 3))),
     "out of integers": lambda x: np_.concatenate([x, x], out=np.zeros((4, 3), int)),
+    "fractions joined as integers": lambda x: np_.concatenate([x, x], dtype=int),
+    "fractions stacked as integers": lambda x: np_.stack([x, x], dtype=int),
     "a sum in integers": lambda x: np_.add(x, x, out=np.zeros((2, 3), int)),
     "an extreme in integers": lambda x: np_.clip(x, 1, 2, out=np.zeros((2, 3), int)),
     "no booleans": lambda x: np_.select([x], [x]),
