@@ -92,7 +92,7 @@ class Tensor(PlainTensor):
 
     Parameters
     ----------
-    *data : elements, or the lengths of the axes of a tensor that is not filled
+    *data : elements, which get the default dtype, or the lengths of the axes of a tensor that is not filled
     **options : of `dispatchkit.Tensor`
 
     Notes
@@ -111,8 +111,9 @@ class Tensor(PlainTensor):
     __slots__ = ()
 
     def __init__(self, *data: Any, **options: Any) -> None:
-        lengths = bool(data) and all(isinstance(length, int) for length in data)
-        super().__init__(xp.empty(data) if lengths else data[0] if len(data) == 1 else data, **options)
+        if all(isinstance(length, int) for length in data):
+            data = (xp.empty(data or (0,)),)
+        super().__init__(*data, **{"dtype": xp.get_default_dtype()} | options)
 
     @property
     @override

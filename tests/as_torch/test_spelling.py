@@ -87,6 +87,14 @@ def test_arguments_are_pytorchs(call: Any, expected: Any) -> None:
     np.testing.assert_allclose(values(call()), values(expected), atol=1e-12)
 
 
+def test_the_class_makes_tensors_of_the_default_dtype() -> None:
+    assert torch.Tensor([1, 2]).dtype == torch.Tensor(2, 3).dtype == torch.get_default_dtype()
+    assert (torch.Tensor(2, 3).size(), torch.Tensor().size()) == ((2, 3), (0,))
+    assert torch.tensor([1, 2]).dtype == torch.int64
+    with pytest.raises(TypeError, match="Tensor takes one positional argument, data, found 2"):
+        torch.Tensor([1.0], [2.0])
+
+
 def test_changes_in_place_give_the_tensor_back() -> None:
     x = torch.zeros(2, 3)
     assert x.scatter_(1, torch.tensor([[0], [2]]), 1.0) is x
