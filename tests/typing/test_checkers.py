@@ -44,6 +44,8 @@ def test_pyright_reports_the_marked_lines(tmp_path: Path, mode: str) -> None:
     config.write_text(json.dumps(settings), encoding="utf-8")
     command = [str(PYRIGHT), "--outputjson", "-p", str(config), "--pythonpath", sys.executable]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    faults = [d for d in json.loads(ran.stdout)["generalDiagnostics"] if d["severity"] == "error"]
+    told = json.loads(ran.stdout)["generalDiagnostics"]
+    # The modules of as_torch are made of its table, so that there are stubs of them, but no source.
+    faults = [d for d in told if d["severity"] == "error" and d.get("rule") != "reportMissingModuleSource"]
     found = {(Path(d["file"]).name, d["range"]["start"]["line"] + 1) for d in faults}
     assert found == expected("pyright"), faults
