@@ -108,7 +108,8 @@ class Operations(Mapping[str, Overridable]):
     @override
     def __repr__(self) -> str:
         lines = (f"{operation.qualified_name}{operation.parameters.signature}" for operation in self.values())
-        return "\n".join(lines) or "no overridable functions"
+        text = "\n".join(lines) or "no overridable functions"
+        return text.replace("typing.", "").replace(f"Annotated[Any, {Form.LOOSE!r}]", "ArrayLike")
 
     def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
         """Make the public function of an operation without listing it; it lives as long as something refers to it.

@@ -54,8 +54,9 @@ def test_a_function_that_is_not_overridable_is_refused(protocol: DispatchProtoco
 
 def test_a_function_of_another_protocol_is_refused(protocol: DispatchProtocol) -> None:
     other = DispatchProtocol("__other_function__", namespace="other")
-    with pytest.raises(RegistrationError, match=r"other\.scale belongs to .*__other_function__.*, not to "):
+    with pytest.raises(RegistrationError, match=r"other\.scale belongs to .*__other_function__.*, not to ") as caught:
         protocol.implements(unary(other), A)
+    assert str(caught.value).endswith("write implements of that protocol, as in @protocol.implements(scale)")
 
 
 def test_too_few_types_are_refused(protocol: DispatchProtocol) -> None:
@@ -286,3 +287,10 @@ def test_what_cannot_be_called_is_no_handler(protocol: DispatchProtocol) -> None
     handler: Any = "text"
     with pytest.raises(RegistrationError, match="implements: 'text' is not callable"):
         protocol.implements(unary(protocol), A)(handler)
+
+
+def test_the_functions_of_a_protocol_are_printed_as_they_are_written(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def blur(image: dk.ArrayLike, others: list[dk.ArrayLike], sigma: float = 1.0) -> None: ...
+
+    assert repr(protocol.operations).endswith("(image: ArrayLike, others: list[ArrayLike], sigma: float = 1.0) -> None")

@@ -244,7 +244,8 @@ def target_of(protocol: Registering, target: Any) -> Overridable | Kind:
         raise RegistrationError(f"implements: {_mistake(protocol, target)}")
     if isinstance(operation, Overridable) and operation.protocol is not protocol:
         raise RegistrationError(
-            f"implements: {operation.qualified_name} belongs to {operation.protocol!r}, not to {protocol!r}"
+            f"implements: {operation.qualified_name} belongs to {operation.protocol!r}, not to {protocol!r}; write "
+            f"implements of that protocol, as in @protocol.implements({operation.name})"
         )
     return operation
 
