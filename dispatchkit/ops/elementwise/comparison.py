@@ -377,7 +377,7 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
 
 def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
     """Return bounds without whole numbers that no element of an array of integers is beyond."""
-    if not xp.isdtype(x.dtype, "integral"):
+    if isinstance(x, (int, float)) or not xp.isdtype(x.dtype, "integral"):
         return min, max
     info = xp.iinfo(x.dtype)
     return None if type(min) is int and min <= info.min else min, None if type(max) is int and max >= info.max else max
