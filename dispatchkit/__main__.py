@@ -9,8 +9,11 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 import dispatchkit as dk
+from dispatchkit.accelerator import state
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.commands import COMMANDS
+
+VERSION = f"dispatchkit {dk.__version__}\naccelerator: {state}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS),
     )
-    parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}")
+    parser.add_argument("--version", action="version", version=VERSION)
     words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
         example = f"example: {command.example}"

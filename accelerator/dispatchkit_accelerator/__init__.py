@@ -1,0 +1,65 @@
+"""Modules of dispatchkit, compiled as they stand; dispatchkit loads them itself where this package is installed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
+from importlib.util import spec_from_file_location
+from types import ModuleType
+
+from dispatchkit_accelerator.built import MODULES, VERSION
+
+__all__ = ["MODULES", "__version__", "install"]
+__version__ = VERSION
+
+FOLDER = os.path.dirname(__file__)
+
+
+def install(package: str) -> str:
+    """Have the compiled modules loaded when dispatchkit imports them.
+
+    Parameters
+    ----------
+    package : folder of dispatchkit
+
+    Returns
+    -------
+    why they cannot be, "" where they will be
+    """
+    if any(_file_of(module) is None for module in MODULES):
+        python = ".".join(map(str, sys.version_info[:2]))
+        return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
+    for module, checksum in MODULES.items():
+        source = os.path.join(package, *module.split(".")[1:]) + ".py"
+        try:
+            with open(source, "rb") as file:
+                same = zlib.crc32(file.read()) == checksum
+        except OSError:
+            same = False
+        if not same:
+            return f"{module} is not as it was when the accelerator was built; build the accelerator again"
+    sys.meta_path.insert(0, _Finder)
+    return ""
+
+
+class _Finder:
+    """Finds the compiled modules under the names of those that they were compiled from."""
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where a module is loaded from, None for one that is not compiled."""
+        file = _file_of(fullname) if fullname in MODULES else None
+        if file is None:
+            return None
+        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, file))
+
+
+def _file_of(module: str) -> str | None:
+    """Return the file of a compiled module, None where there is none for this Python."""
+    files = [os.path.join(FOLDER, module + suffix) for suffix in EXTENSION_SUFFIXES]
+    return next((file for file in files if os.path.isfile(file)), None)
