@@ -24,6 +24,8 @@ MODULES = [
     "dispatchkit.graph.storage",
     "dispatchkit.graph.sweep",
 ]
+# Those whose functions the entry point in C takes the place of.
+FOLLOWED = [f"dispatchkit.declare.compiled.{name}" for name in ("default_implementations", "entry_points", "template")]
 VERSION = re.search(r'^__version__ = "(.*)"', (ROOT / "dispatchkit" / "__init__.py").read_text(), re.MULTILINE)[1]
 DIRECTIVES = {
     "annotation_typing": False,  # annotations are for readers, and change nothing
@@ -43,24 +45,27 @@ class BuildModules(build_ext):
 
     def get_ext_fullpath(self, ext_name: str) -> str:
         """Return where a module is to be."""
-        return str(Path(self.build_lib, "dispatchkit_accelerator", ext_name + sysconfig.get_config_var("EXT_SUFFIX")))
+        file = ext_name.removeprefix("dispatchkit_accelerator.") + sysconfig.get_config_var("EXT_SUFFIX")
+        return str(Path(self.build_lib, "dispatchkit_accelerator", file))
 
     def build_extensions(self) -> None:
         """Translate the modules to C, and compile that."""
+        extensions = [extension for extension in self.extensions if extension.name in MODULES]
         with chdir(ROOT):  # tracebacks name files from there
             translated = cythonize(
-                self.extensions, build_dir=str(HERE / "build" / "c"), compiler_directives=DIRECTIVES, quiet=True
+                extensions, build_dir=str(HERE / "build" / "c"), compiler_directives=DIRECTIVES, quiet=True
             )
-        for extension, result in zip(self.extensions, translated, strict=True):
+        for extension, result in zip(extensions, translated, strict=True):
             extension.sources = result.sources
         super().build_extensions()
 
     def run(self) -> None:
         """Build all, and note what of."""
         super().run()
-        sums = {module: zlib.crc32((ROOT / source_of(module)).read_bytes()) for module in MODULES}
+        sums = {module: zlib.crc32((ROOT / source_of(module)).read_bytes()) for module in (*MODULES, *FOLLOWED)}
+        text = f"VERSION = {VERSION!r}\nMODULES = {MODULES!r}\nFOLLOWED = {sums!r}\n"
         built = Path(self.build_lib, "dispatchkit_accelerator", "built.py")
-        built.write_text(f'"""Written by the build."""\n\nVERSION = {VERSION!r}\nMODULES = {sums!r}\n')
+        built.write_text(f'"""Written by the build."""\n\n{text}')
 
 
 class WithSources(sdist):
@@ -69,7 +74,7 @@ class WithSources(sdist):
     def make_release_tree(self, base_dir: str, files: list[str]) -> None:
         """Copy the files."""
         super().make_release_tree(base_dir, files)
-        for source in (Path("dispatchkit", "__init__.py"), *map(source_of, MODULES)):
+        for source in (Path("dispatchkit", "__init__.py"), *map(source_of, (*MODULES, *FOLLOWED))):
             Path(base_dir, source).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / source, Path(base_dir, source))
 
@@ -79,6 +84,9 @@ if sysconfig.get_config_var("Py_GIL_DISABLED"):
 setup(
     version=VERSION,
     install_requires=[f"dispatchkit=={VERSION}"],
-    ext_modules=[Extension(module, [str(source_of(module))], extra_compile_args=FLAGS) for module in MODULES],
+    ext_modules=[
+        *(Extension(module, [str(source_of(module))], extra_compile_args=FLAGS) for module in MODULES),
+        Extension("dispatchkit_accelerator._entry", ["dispatchkit_accelerator/_entry.c"], extra_compile_args=FLAGS),
+    ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},
 )

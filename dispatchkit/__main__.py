@@ -13,8 +13,6 @@ from dispatchkit.accelerator import state
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.commands import COMMANDS
 
-VERSION = f"dispatchkit {dk.__version__}\naccelerator: {state}"
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit status.
@@ -29,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS),
     )
-    parser.add_argument("--version", action="version", version=VERSION)
+    parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}\naccelerator: {state}")
     words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
         example = f"example: {command.example}"

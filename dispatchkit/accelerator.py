@@ -1,38 +1,31 @@
 """The compiled core: whether it is used is decided here, once, before the modules load that it takes the place of.
 
-The distribution ``dispatchkit-accelerator`` has modules of this package, compiled as they stand. Nothing else asks for
-it, and without it the same modules run as Python.
+The distribution ``dispatchkit-accelerator`` has modules of this package, compiled as they stand, and an entry point for
+functions that compute arrays alone. Without it everything runs as Python.
 """
-
-from __future__ import annotations
 
 import os
 import sys
 import warnings
-from importlib import import_module
+from importlib import import_module, util
+from typing import Any
 
-FOLDER = os.path.dirname(__file__)  # noqa: PTH120  # `pathlib` takes longer to load
 NAME, PURE = "dispatchkit_accelerator", "DISPATCHKIT_PURE"
 
 
-def _start(version: str) -> str:
+def _start(version: str) -> tuple[str, Any]:
     """Have compiled modules loaded in the place of others where they are of this version; return what was decided."""
     if os.environ.get(PURE, "0") not in ("", "0"):
-        return f"switched off by {PURE}"
-    try:
-        accelerator = import_module(NAME)
-    except ModuleNotFoundError as error:
-        if error.name != NAME:
-            raise
-        return "not installed"
-    refusal = f"it is of version {accelerator.__version__}; run pip install dispatchkit-accelerator=={version}"
-    if accelerator.__version__ == version:
-        refusal = accelerator.install(FOLDER)
+        return f"switched off by {PURE}", None
+    if util.find_spec(NAME) is None:
+        return "not installed", None
+    accelerator = import_module(NAME)
+    refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
     if not refusal:
-        return version
+        return version, accelerator.attach
     warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
-    return f"refused: {refusal}"
+    return f"refused: {refusal}", None
 
 
-# The version that is in use, or why there is none.
-state = _start(sys.modules["dispatchkit"].__version__)
+# The version that is in use, or why there is none; and what gives a function a compiled entry point.
+state, attach = _start(sys.modules["dispatchkit"].__version__)

@@ -8,31 +8,36 @@ import zlib
 from collections.abc import Sequence
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
-from types import ModuleType
+from types import FunctionType, ModuleType
 
-from dispatchkit_accelerator.built import MODULES, VERSION
+import numpy as np
 
-__all__ = ["MODULES", "__version__", "install"]
+from dispatchkit_accelerator import _entry
+from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
+
+__all__ = ["MODULES", "__version__", "attach", "install"]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
 
 
-def install(package: str) -> str:
+def install(package: str, version: str) -> str:
     """Have the compiled modules loaded when dispatchkit imports them.
 
     Parameters
     ----------
-    package : folder of dispatchkit
+    package, version : folder and version of dispatchkit
 
     Returns
     -------
     why they cannot be, "" where they will be
     """
+    if version != VERSION:
+        return f"it is of version {VERSION}; run pip install dispatchkit-accelerator=={version}"
     if any(_file_of(module) is None for module in MODULES):
         python = ".".join(map(str, sys.version_info[:2]))
         return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
-    for module, checksum in MODULES.items():
+    for module, checksum in FOLLOWED.items():
         source = os.path.join(package, *module.split(".")[1:]) + ".py"
         try:
             with open(source, "rb") as file:
@@ -43,6 +48,42 @@ def install(package: str) -> str:
             return f"{module} is not as it was when the accelerator was built; build the accelerator again"
     sys.meta_path.insert(0, _Finder)
     return ""
+
+
+def attach(function: FunctionType) -> None:
+    """Let calls of a function go through the compiled entry point, if it computes arrays alone by a function of NumPy.
+
+    Parameters
+    ----------
+    function : compiled by `dispatchkit.declare.compiled`; its names say what it computes
+    """
+    names = function.__globals__
+    operation, kernel, record = (names.get(name) for name in ("_operation", "_kernel", "_record"))
+    # Only texts of calls record them; those of subclasses finalize their results.
+    if type(kernel) is not np.ufunc or kernel.nout != 1 or record is None or names.get("_finalize") is not None:
+        return
+    if not operation.implementation.arrays_only or operation.composite or operation.several:
+        return
+    if not _started:
+        _entry.start(sys.modules["dispatchkit.graph.storage"].Storage, np.ndarray, np.ufunc, function)
+        _started.append(True)
+    plan = (
+        function.__code__,
+        names["_cls"],
+        kernel,
+        names.get("_table", _NO_TABLE),
+        names.get("_live", _NEVER_LIVE),
+        names["_foreign"],
+        record if operation.differentiable else None,
+        names["_raw_array"],
+        kernel.nin,
+    )
+    _entry.attach(function, plan)
+
+
+_started: list[bool] = []
+_NO_TABLE: dict[type, object] = {}
+_NEVER_LIVE: set[object] = set()
 
 
 class _Finder:

@@ -1,11 +1,8 @@
 """What runs: the versions of the library, of Python, and of the libraries that work with it."""
 
-from __future__ import annotations
-
-import platform
 import sys
-from importlib.metadata import PackageNotFoundError, version
-from typing import Literal, overload
+from importlib.metadata import distributions
+from typing import Any
 
 from dispatchkit.accelerator import state
 from dispatchkit.backends.arrays import engines
@@ -13,11 +10,7 @@ from dispatchkit.backends.arrays import engines
 PEERS = ("numpy", "array-api-compat", "jax", "numba", "safetensors", "scipy", "torch")
 
 
-@overload
-def show_config(mode: Literal["stdout"] = "stdout") -> None: ...
-@overload
-def show_config(mode: Literal["dicts"]) -> dict[str, str]: ...
-def show_config(mode: str = "stdout") -> dict[str, str] | None:
+def show_config(mode: str = "stdout") -> Any:
     """Show which versions run, whether the compiled accelerator is used, and what computes NumPy's arrays.
 
     Parameters
@@ -42,13 +35,6 @@ def show_config(mode: str = "stdout") -> dict[str, str] | None:
     if mode not in ("stdout", "dicts"):
         raise ValueError(f"show_config: mode must be 'stdout' or 'dicts', found {mode!r}")
     rows = {"dispatchkit": sys.modules["dispatchkit"].__version__, "accelerator": state, "engine": engines[0]}
-    rows["python"] = f"{platform.python_version()} on {platform.platform()}"
-    for name in PEERS:
-        try:
-            rows[name] = version(name)
-        except PackageNotFoundError:
-            rows[name] = "not installed"
-    if mode == "dicts":
-        return rows
-    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in rows.items()))
-    return None
+    installed = {str(distribution.name).lower(): distribution.version for distribution in distributions()}
+    rows |= {"python": sys.version, **{name: installed.get(name, "not installed") for name in PEERS}}
+    return rows if mode == "dicts" else sys.stdout.writelines(f"{name}: {value}\n" for name, value in rows.items())
