@@ -21,10 +21,9 @@ def _start(version: str) -> tuple[str, Any]:
         return "not installed", None
     accelerator = import_module(NAME)
     refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
-    if not refusal:
-        return version, accelerator.attach
-    warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
-    return f"refused: {refusal}", None
+    if refusal:
+        warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
+    return (f"refused: {refusal}", None) if refusal else (version, accelerator.attach)
 
 
 # The version that is in use, or why there is none; and what gives a function a compiled entry point.

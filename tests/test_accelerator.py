@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 MODULE = "dispatchkit.graph.sweep"
 SHOW = f"""
 import sys, dispatchkit as dk
-print(dk.show_config('dicts')['accelerator'], sys.modules['{MODULE}'].__file__.rpartition('.')[2], sep='|')
+print(dk.show_config('dicts')['accelerator'], sys.modules['{MODULE}'].__spec__.origin.rpartition('.')[2], sep='|')
 x = dk.ones(2, requires_grad=True)
 (x * x).sum().backward()
 assert x.grad.tolist() == [2.0, 2.0]
@@ -105,6 +105,26 @@ def test_the_configuration_names_what_runs(capsys: pytest.CaptureFixture[str]) -
 def test_another_mode_of_the_configuration_is_refused() -> None:
     with pytest.raises(ValueError, match="show_config: mode must be 'stdout' or 'dicts', found 'json'"):
         dk.show_config("json")
+
+
+@installed
+def test_what_compiled_modules_compile_is_of_the_library() -> None:
+    program = """
+import dispatchkit as dk
+from dispatchkit.protocol.frames import caller_frame
+@dk.operation
+def doubled(xp, x: dk.Tensor, /): return x * 2
+@doubled.def_vjp
+def rule(g):
+    print(caller_frame(1).f_code.co_name)
+    return g
+def main():
+    x = dk.tensor([1.0], requires_grad=True)
+    doubled(x).sum().backward()
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "main\n"
 
 
 @pytest.fixture

@@ -38,15 +38,14 @@ def install(package: str, version: str) -> str:
         python = ".".join(map(str, sys.version_info[:2]))
         return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
     for module, checksum in FOLLOWED.items():
-        source = os.path.join(package, *module.split(".")[1:]) + ".py"
         try:
-            with open(source, "rb") as file:
+            with open(_source_of(module, package), "rb") as file:
                 same = zlib.crc32(file.read()) == checksum
         except OSError:
             same = False
         if not same:
             return f"{module} is not as it was when the accelerator was built; build the accelerator again"
-    sys.meta_path.insert(0, _Finder)
+    sys.meta_path.insert(0, _Finder(package))
     return ""
 
 
@@ -87,17 +86,42 @@ _NEVER_LIVE: set[object] = set()
 
 
 class _Finder:
-    """Finds the compiled modules under the names of those that they were compiled from."""
+    """Finds the compiled modules under the names of those that they were compiled from.
 
-    @staticmethod
+    Parameters
+    ----------
+    package : folder of dispatchkit
+    """
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
     def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Return where a module is loaded from, None for one that is not compiled."""
         file = _file_of(fullname) if fullname in MODULES else None
         if file is None:
             return None
-        return spec_from_file_location(fullname, file, loader=ExtensionFileLoader(fullname, file))
+        return spec_from_file_location(fullname, file, loader=_Loader(fullname, file, self.package))
+
+
+class _Loader(ExtensionFileLoader):
+    """Loads a compiled module, which says that its file is the source, as what it compiles at run time is of that."""
+
+    def __init__(self, name: str, path: str, package: str) -> None:
+        super().__init__(name, path)
+        self.source = _source_of(name, package)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        module.__file__ = self.source
+        super().exec_module(module)
+
+
+def _source_of(module: str, package: str) -> str:
+    """Return the file that a module was compiled from."""
+    return os.path.join(package, *module.split(".")[1:]) + ".py"
 
 
 def _file_of(module: str) -> str | None:
