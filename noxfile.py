@@ -81,6 +81,15 @@ def oldest(session: nox.Session) -> None:
 
 
 @nox.session
+def accelerated(session: nox.Session) -> None:
+    """Build the accelerator, and run the tests with its compiled modules; it takes a C compiler."""
+    install(session, "test")
+    session.install("--no-deps", "./accelerator")
+    session.run("python", "-m", "dispatchkit", "--version")
+    session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
+
+
+@nox.session
 def long(session: nox.Session) -> None:
     """Run the tests with many more Hypothesis examples."""
     install(session, "test")

@@ -16,10 +16,14 @@
 The functions follow the array API standard; PyTorch's names for them, and for everything about gradients, work, too.
 """
 
+__version__ = "0.1.0"
+__array_api_version__ = "2025.12"
+
 import sys as _sys
 import typing as _typing
 from importlib import import_module as _import_module
 
+from dispatchkit import accelerator as _accelerator  # noqa: F401  # before the modules that it may take the place of
 from dispatchkit import errors as errors
 from dispatchkit import linalg as linalg
 from dispatchkit import random as random
@@ -82,6 +86,7 @@ if _typing.TYPE_CHECKING:
     from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
     from dispatchkit.report import rules as rules
+    from dispatchkit.report import show_config as show_config
     from dispatchkit.report import which as which
     from dispatchkit.report.audit.audit import audit as audit
     from dispatchkit.report.coverage.coverage import coverage as coverage
@@ -99,6 +104,7 @@ else:
         **dict.fromkeys(("checked", "verify"), "testing"),
         "compile": "interop.compiling",
         "is_grad_enabled": "autograd",
+        "show_config": "report",
     }
 
     # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
@@ -121,9 +127,6 @@ else:
         _make_home(__name__, without=vars(errors)["__all__"])
         return value
 
-
-__version__ = "0.1.0"
-__array_api_version__ = "2025.12"
 
 _publish(_sys.modules[__name__])
 _register_on_import()

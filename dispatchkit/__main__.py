@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 import dispatchkit as dk
+from dispatchkit.accelerator import state
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.commands import COMMANDS
 
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="examples:\n" + "\n".join(f"  {command.example}" for command in COMMANDS),
     )
-    parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}")
+    parser.add_argument("--version", action="version", version=f"dispatchkit {dk.__version__}\naccelerator: {state}")
     words = parser.add_subparsers(dest="command", metavar="command")
     for command in COMMANDS:
         example = f"example: {command.example}"

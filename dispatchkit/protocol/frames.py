@@ -9,11 +9,14 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
+from dispatchkit.accelerator import attach
 from dispatchkit.protocol.handlers import written
 
 PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
+# What the files of the library begin with: compiled modules have names that begin at the root of the sources.
+OWN = (PACKAGE,) if attach is None else (PACKAGE, f"dispatchkit{os.sep}")
 # Where calls are passed on, rather than computed.
-ENGINE = tuple(f"{PACKAGE}{folder}{os.sep}" for folder in ("protocol", "declare"))
+ENGINE = tuple(f"{root}{folder}{os.sep}" for root in OWN for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.
 FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
 # Frames between a function and where recursion went too deep; calls of one rule inside of each other that have no end.
@@ -28,7 +31,7 @@ _OWN: dict[str, bool] = {}
 
 def _is_own(frame: FrameType) -> bool:
     """Return whether a frame runs code of the library."""
-    return frame.f_code.co_filename.startswith(PACKAGE)
+    return frame.f_code.co_filename.startswith(OWN)
 
 
 def hide_frames(error: BaseException) -> None:

@@ -7,6 +7,7 @@ from dispatchkit.report.audit.findings import Finding as Finding
 from dispatchkit.report.audit.page import Audit as Audit
 from dispatchkit.report.audit.pairs import Pair as Pair
 from dispatchkit.report.audit.pairs import PairRow as PairRow
+from dispatchkit.report.config import show_config as show_config
 from dispatchkit.report.coverage.advice import Advice as Advice
 from dispatchkit.report.coverage.advice import Suggestion as Suggestion
 from dispatchkit.report.coverage.coverage import Coverage as Coverage

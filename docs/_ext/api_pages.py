@@ -47,6 +47,7 @@ SECTIONS = {
     "Tensors": "Tensor arrays_of Generator manual_seed set_printoptions set_default_dtype get_default_dtype load save",
     "Comparison": "isclose allclose",
     "Compiled steps": "compile",
+    "Versions": "show_config",
     "Gradients": "no_grad enable_grad set_grad_enabled is_grad_enabled",
     "Dtypes": "can_cast finfo iinfo isdtype result_type broadcast_shapes einsum_path",
 }

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 
+from dispatchkit import accelerator
+
 __all__ = [
     "Effort",
     "Row",
@@ -128,4 +130,5 @@ def versions() -> str:
         torch = f"PyTorch {pytorch().__version__}"
     except Unavailable as reason:
         torch = str(reason)
-    return f"Python {platform.python_version()}, NumPy {np.__version__}, {torch}; one thread each"
+    ours = f"accelerator {accelerator.state}"
+    return f"Python {platform.python_version()}, NumPy {np.__version__}, {torch}, {ours}; one thread each"

@@ -3,6 +3,8 @@
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import dispatchkit as dk
 
 from .harness import Row, Side, names_of, pytorch
@@ -30,6 +32,11 @@ def plain(operations: list[str], code: str, *, grad: bool = False) -> tuple[Side
         **names_of(torch, *operations),
     }
     return Side(code, ours), Side(code, reference)
+
+
+def beside_numpy(operations: list[str], code: str) -> tuple[Side, Side]:
+    ours = {"a": dk.tensor(A), "b": dk.tensor(B), **names_of(dk, *operations)}
+    return Side(code, ours), Side(code, {"a": np.asarray(A), "b": np.asarray(B), **names_of(np, *operations)})
 
 
 def subclass(operations: list[str], code: str) -> tuple[Side, Side]:
@@ -103,8 +110,13 @@ ROWS = [
     Row("plain", "a + b", "PyTorch", 0.65, partial(plain, [], "a + b")),
     Row("plain", "a * 2.0", "PyTorch", 0.6, partial(plain, [], "a * 2.0")),
     Row("plain", "exp(a)", "PyTorch", 0.55, partial(plain, ["exp"], "exp(a)")),
+    Row("plain", "a + b", "NumPy", 2.6, partial(beside_numpy, [], "a + b")),
+    Row("plain", "a * 2.0", "NumPy", 2.2, partial(beside_numpy, [], "a * 2.0")),
+    Row("plain", "-a", "NumPy", 2.5, partial(beside_numpy, [], "-a")),
+    Row("plain", "exp(a)", "NumPy", 2.5, partial(beside_numpy, ["exp"], "exp(a)")),
     Row("plain", "sum(a)", "PyTorch", 1.1, partial(plain, ["sum"], "sum(a)")),
     Row("plain", "a.shape", "PyTorch", 1.2, partial(plain, [], "a.shape")),
+    Row("graph", "a + b, recorded", "PyTorch", 0.5, partial(plain, [], "a + b", grad=True)),
     Row("graph", "add(a, b), recorded", "PyTorch", 0.5, partial(plain, ["add"], "add(a, b)", grad=True)),
     Row("subclass", "add(s, s)", "torch.Tensor subclass", 0.25, partial(subclass, ["add"], "add(s, s)")),
     Row("subclass", "exp(s)", "torch.Tensor subclass", 0.25, partial(subclass, ["exp"], "exp(s)")),

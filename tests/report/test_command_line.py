@@ -14,6 +14,7 @@ import pytest
 import dispatchkit as dk
 import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import main
+from dispatchkit.accelerator import state
 
 ROOT = Path(__file__).parents[2]
 DENSE, REFUSES = "tests.report.subjects:Dense", "tests.report.subjects:Refuses"
@@ -104,7 +105,8 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
     assert caught.value.code == 0
-    assert capsys.readouterr().out == f"dispatchkit {dk.__version__}\n"
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"dispatchkit {dk.__version__}", f"accelerator: {state}"]
 
 
 @pytest.mark.parametrize(

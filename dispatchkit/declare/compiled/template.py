@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import attach
 from dispatchkit.backends.arrays import UNTRACKED, foreign, is_inexact, raw_array
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
@@ -178,6 +179,8 @@ def _install(function: FunctionType) -> FunctionType:
     function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
     # A copy, since what the interpreter notes in it belongs to the names of one function.
     function.__code__ = call.__code__.replace()
+    if attach is not None:
+        attach(function)
     return function
 
 

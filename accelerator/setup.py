@@ -1,0 +1,92 @@
+"""Compile modules of dispatchkit as they stand; nothing else says what they do."""
+
+import re
+import shutil
+import sys
+import sysconfig
+import zlib
+from contextlib import chdir
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
+
+HERE = Path(__file__).parent.resolve()
+# Beside this folder in a checkout, inside it in a source distribution.
+ROOT = HERE if (HERE / "dispatchkit").is_dir() else HERE.parent
+# Those that gain and whose frames nobody looks for. A generator with a function inside, as in `graph.node`, would keep
+# what it has seen until the garbage collector comes, since compiled generators hold their names in a closure.
+MODULES = [
+    "dispatchkit.declare.derivative",
+    "dispatchkit.declare.rules",
+    "dispatchkit.graph.storage",
+    "dispatchkit.graph.sweep",
+]
+# Those whose functions the entry point in C takes the place of.
+FOLLOWED = [f"dispatchkit.declare.compiled.{name}" for name in ("default_implementations", "entry_points", "template")]
+VERSION = re.search(r'^__version__ = "(.*)"', (ROOT / "dispatchkit" / "__init__.py").read_text(), re.MULTILINE)[1]
+DIRECTIVES = {
+    "annotation_typing": False,  # annotations are for readers, and change nothing
+    "binding": True,  # functions have signatures, and are methods of their classes
+    "language_level": 3,
+}
+FLAGS = [] if sys.platform == "win32" else ["-g0"]  # a tenth of the size
+
+
+def source_of(module: str) -> Path:
+    """Return the file of a module, from the root."""
+    return Path(*module.split(".")).with_suffix(".py")
+
+
+class BuildModules(build_ext):
+    """Builds each module under its name in dispatchkit, and lays it into the folder of the accelerator."""
+
+    def get_ext_fullpath(self, ext_name: str) -> str:
+        """Return where a module is to be."""
+        file = ext_name.removeprefix("dispatchkit_accelerator.") + sysconfig.get_config_var("EXT_SUFFIX")
+        return str(Path(self.build_lib, "dispatchkit_accelerator", file))
+
+    def build_extensions(self) -> None:
+        """Translate the modules to C, and compile that."""
+        extensions = [extension for extension in self.extensions if extension.name in MODULES]
+        with chdir(ROOT):  # tracebacks name files from there
+            translated = cythonize(
+                extensions, build_dir=str(HERE / "build" / "c"), compiler_directives=DIRECTIVES, quiet=True
+            )
+        for extension, result in zip(extensions, translated, strict=True):
+            extension.sources = result.sources
+        super().build_extensions()
+
+    def run(self) -> None:
+        """Build all, and note what of."""
+        super().run()
+        sums = {module: zlib.crc32((ROOT / source_of(module)).read_bytes()) for module in (*MODULES, *FOLLOWED)}
+        text = f"VERSION = {VERSION!r}\nMODULES = {MODULES!r}\nFOLLOWED = {sums!r}\n"
+        built = Path(self.build_lib, "dispatchkit_accelerator", "built.py")
+        built.write_text(f'"""Written by the build."""\n\n{text}')
+
+
+class WithSources(sdist):
+    """Puts the sources of the modules into the source distribution."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        """Copy the files."""
+        super().make_release_tree(base_dir, files)
+        for source in (Path("dispatchkit", "__init__.py"), *map(source_of, (*MODULES, *FOLLOWED))):
+            Path(base_dir, source).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / source, Path(base_dir, source))
+
+
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise SystemExit("dispatchkit-accelerator is not for free-threaded builds of Python: dispatchkit runs without it")
+setup(
+    version=VERSION,
+    install_requires=[f"dispatchkit=={VERSION}"],
+    ext_modules=[
+        *(Extension(module, [str(source_of(module))], extra_compile_args=FLAGS) for module in MODULES),
+        Extension("dispatchkit_accelerator._entry", ["dispatchkit_accelerator/_entry.c"], extra_compile_args=FLAGS),
+    ],
+    cmdclass={"build_ext": BuildModules, "sdist": WithSources},
+)

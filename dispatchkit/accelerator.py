@@ -1,0 +1,30 @@
+"""The compiled core: whether it is used is decided here, once, before the modules load that it takes the place of.
+
+The distribution ``dispatchkit-accelerator`` has modules of this package, compiled as they stand, and an entry point for
+functions that compute arrays alone. Without it everything runs as Python.
+"""
+
+import os
+import sys
+import warnings
+from importlib import import_module, util
+from typing import Any
+
+NAME, PURE = "dispatchkit_accelerator", "DISPATCHKIT_PURE"
+
+
+def _start(version: str) -> tuple[str, Any]:
+    """Have compiled modules loaded in the place of others where they are of this version; return what was decided."""
+    if os.environ.get(PURE, "0") not in ("", "0"):
+        return f"switched off by {PURE}", None
+    if util.find_spec(NAME) is None:
+        return "not installed", None
+    accelerator = import_module(NAME)
+    refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
+    if refusal:
+        warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
+    return (f"refused: {refusal}", None) if refusal else (version, accelerator.attach)
+
+
+# The version that is in use, or why there is none; and what gives a function a compiled entry point.
+state, attach = _start(sys.modules["dispatchkit"].__version__)

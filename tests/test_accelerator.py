@@ -1,0 +1,216 @@
+"""The compiled core: that it is used where it is installed, and what keeps it from being used."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit import accelerator
+
+ROOT = Path(__file__).parents[1]
+MODULE = "dispatchkit.graph.sweep"
+SHOW = f"""
+import sys, dispatchkit as dk
+print(dk.show_config('dicts')['accelerator'], sys.modules['{MODULE}'].__spec__.origin.rpartition('.')[2], sep='|')
+x = dk.ones(2, requires_grad=True)
+(x * x).sum().backward()
+assert x.grad.tolist() == [2.0, 2.0]
+"""
+installed = pytest.mark.skipif(find_spec(accelerator.NAME) is None, reason="the accelerator is not installed")
+
+
+def run(folder: Path = ROOT, pure: str = "") -> tuple[str, str]:
+    """Return what an interpreter prints of its accelerator, and what it warns of, with modules of a folder first."""
+    paths = os.pathsep.join([str(folder), str(ROOT)])
+    environment = {**os.environ, "PYTHONPATH": paths, accelerator.PURE: pure}
+    done = subprocess.run([sys.executable, "-c", SHOW], check=True, capture_output=True, text=True, env=environment)
+    return done.stdout.strip(), done.stderr
+
+
+def pretend(folder: Path, refusal: str) -> Path:
+    """Make another accelerator in a folder, which is found first."""
+    package = folder / accelerator.NAME
+    package.mkdir()
+    (package / "__init__.py").write_text(f"def install(folder, version):\n    return {refusal!r}\n")
+    return folder
+
+
+@installed
+def test_it_is_used_where_it_is_installed() -> None:
+    shown, warned = run()
+    assert shown.startswith(f"{dk.__version__}|")
+    assert not shown.endswith("|py")
+    assert warned == ""
+
+
+@pytest.mark.parametrize("value", ["1", "yes"])
+def test_a_variable_switches_it_off(value: str) -> None:
+    assert run(pure=value) == ("switched off by DISPATCHKIT_PURE|py", "")
+
+
+@installed
+def test_another_version_is_refused_with_a_sentence() -> None:
+    refusal = import_module(accelerator.NAME).install(str(ROOT / "dispatchkit"), "9.0")
+    assert refusal == f"it is of version {dk.__version__}; run pip install dispatchkit-accelerator==9.0"
+
+
+def test_one_that_cannot_be_used_is_refused_with_its_reason(tmp_path: Path) -> None:
+    shown, warned = run(pretend(tmp_path, "it was built for another Python"))
+    assert shown == "refused: it was built for another Python|py"
+    assert "runs without its accelerator: it was built for another Python" in warned
+
+
+def test_without_one_python_runs(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{accelerator.NAME!r}] = None\n")
+    assert run(tmp_path) == ("not installed|py", "")
+
+
+@installed
+def test_what_was_built_from_other_sources_is_refused(tmp_path: Path) -> None:
+    refusal = import_module(accelerator.NAME).install(str(tmp_path), dk.__version__)
+    assert refusal.startswith("dispatchkit.declare.derivative is not as it was when the accelerator was built; build")
+
+
+@installed
+def test_what_was_built_for_another_python_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module(accelerator.NAME)
+    monkeypatch.setattr(module, "EXTENSION_SUFFIXES", [".cpython-310-other.so"])
+    assert module.install(str(ROOT / "dispatchkit"), dk.__version__).startswith(
+        "it was built for another Python than 3."
+    )
+
+
+def test_the_configuration_names_what_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = dk.show_config("dicts")
+    assert shown["dispatchkit"] == dk.__version__
+    assert shown["accelerator"] == accelerator.state
+    assert shown["engine"] == "numpy"
+    dk.show_config()
+    assert capsys.readouterr().out.splitlines() == [f"{name}: {value}" for name, value in shown.items()]
+
+
+def test_another_mode_of_the_configuration_is_refused() -> None:
+    with pytest.raises(ValueError, match="show_config: mode must be 'stdout' or 'dicts', found 'json'"):
+        dk.show_config("json")
+
+
+@installed
+def test_what_compiled_modules_compile_is_of_the_library() -> None:
+    program = """
+import dispatchkit as dk
+from dispatchkit.protocol.frames import caller_frame
+@dk.operation
+def doubled(xp, x: dk.Tensor, /): return x * 2
+@doubled.def_vjp
+def rule(g):
+    print(caller_frame(1).f_code.co_name)
+    return g
+def main():
+    x = dk.tensor([1.0], requires_grad=True)
+    doubled(x).sum().backward()
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert done.stdout == "main\n"
+
+
+@pytest.fixture
+def tensors() -> tuple[dk.Tensor, dk.Tensor, dk.Tensor]:
+    """Return two plain tensors, and one that gradients flow to."""
+    return dk.asarray([1.0, 2.0]), dk.asarray([3.0, 4.0]), dk.tensor([1.0, 2.0], requires_grad=True)
+
+
+def calls(a: Any, b: Any, x: Any) -> list[Callable[[], Any]]:
+    """Return calls that the compiled entry point computes, or leaves to Python."""
+    z = dk.asarray(2.0)
+    plain = [lambda: a + b, lambda: a * 2.0, lambda: a * 2, lambda: -a, lambda: z + z, lambda: a == b, lambda: 2.0 - a]
+    return [*plain, lambda: x * a, lambda: x / 3.0, lambda: dk.exp(a), lambda: dk.add(a, x), lambda: a % b]
+
+
+@installed
+def test_functions_stay_what_they_are(tensors: tuple[Any, Any, Any]) -> None:
+    for call in calls(*tensors) * 2:
+        call()
+    add: Any = dk.Tensor.__add__
+    assert ("_plan" in add.__globals__) is (accelerator.attach is not None)
+    assert all(map(inspect.isfunction, (add, dk.add, dk.exp)))
+    assert pickle.loads(pickle.dumps(dk.add)) is dk.add
+    assert list(inspect.signature(dk.add).parameters) == ["x1", "x2"]
+
+
+def test_what_calls_take_is_let_go(tensors: tuple[Any, Any, Any]) -> None:
+    rows = calls(*tensors)
+    watched = [*tensors, *(tensor.array for tensor in tensors), tensors[2]._node, dk.Tensor, np.add]
+
+    def run(times: int) -> list[int]:
+        for _ in range(times):
+            for call in rows:
+                call()
+        gc.collect()
+        return [*map(sys.getrefcount, watched)]
+
+    run(10)
+    assert run(1000) == run(10)
+
+
+def test_results_are_as_python_computes_them(tensors: tuple[Any, Any, Any]) -> None:
+    a, b, x = tensors
+    shown = dk.asarray([1.0, 2.0, 3.0])[:2]
+    for y in (a + b, a * 2, 2.0 - a, shown + b, dk.asarray(2.0) + dk.asarray(3.0)):
+        assert type(y) is dk.Tensor
+        assert type(y.array) is np.ndarray
+        assert (y._node, y._memory, y.grad) == (None, None, None)
+    with dk.no_grad():
+        assert not (x * a).requires_grad
+    assert repr((x * 2.0).grad_fn) == "<MultiplyBackward>"
+    with pytest.raises(ValueError, match=r"dispatchkit\.add: .*\n  called with x1 = float64 array of shape \(2,\)"):
+        a + dk.asarray([1.0, 2.0, 3.0])
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        a / dk.asarray([0.0, 1.0])
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert (a / 0.0).tolist() == [np.inf, np.inf]
+    with pytest.raises(OverflowError, match=r"dispatchkit\.add: .*300"):
+        dk.asarray([1], dtype=dk.int8) + 300
+
+
+def test_modes_subclasses_and_kernels_that_come_later_are_asked(tensors: tuple[Any, Any, Any]) -> None:
+    a, b, x = tensors
+
+    class Says(dk.TensorFunctionMode):
+        def __tensor_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return "mode"
+
+    class Sub(dk.Tensor):
+        """Adds nothing."""
+
+    for call in calls(a, b, x):
+        call()
+    with Says():
+        assert [call() for call in calls(a, b, x)[:4]] == ["mode"] * 4
+    with dk.report.record_calls() as record:
+        a * 2.0
+    assert [call.name for call in record.calls] == ["multiply"]
+    assert type(Sub([1.0]) * 2.0) is type(Sub([1.0]) + dk.asarray(1.0)) is Sub
+    operation: Any = dk.tensor_protocol.operation(dk.multiply)
+    try:
+        dk.multiply.def_kernel("numpy")(lambda x1, x2, /: np.full(2, -1.0))
+        assert (a * b).tolist() == (a * 2.0).tolist() == [-1.0, -1.0]
+    finally:
+        del operation.implementation.kernels["numpy"]
+        operation.implementation.choose_again()
+        operation.rules_changed()
+    assert (a * b).tolist() == [3.0, 8.0]
+    assert (a * 2.0).tolist() == [2.0, 4.0]
