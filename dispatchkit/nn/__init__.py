@@ -68,6 +68,9 @@ from dispatchkit.nn.module import Module as Module
 from dispatchkit.nn.normalization import BatchNorm1d as BatchNorm1d
 from dispatchkit.nn.normalization import BatchNorm2d as BatchNorm2d
 from dispatchkit.nn.normalization import GroupNorm as GroupNorm
+from dispatchkit.nn.normalization import InstanceNorm1d as InstanceNorm1d
+from dispatchkit.nn.normalization import InstanceNorm2d as InstanceNorm2d
+from dispatchkit.nn.normalization import InstanceNorm3d as InstanceNorm3d
 from dispatchkit.nn.normalization import LayerNorm as LayerNorm
 from dispatchkit.nn.normalization import RMSNorm as RMSNorm
 from dispatchkit.nn.parameter import Parameter as Parameter
