@@ -81,6 +81,11 @@ from dispatchkit.nn.sequences import GRUCell as GRUCell
 from dispatchkit.nn.sequences import LSTMCell as LSTMCell
 from dispatchkit.nn.sequences import MultiheadAttention as MultiheadAttention
 from dispatchkit.nn.sequences import RNNCell as RNNCell
+from dispatchkit.nn.transformer import Transformer as Transformer
+from dispatchkit.nn.transformer import TransformerDecoder as TransformerDecoder
+from dispatchkit.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from dispatchkit.nn.transformer import TransformerEncoder as TransformerEncoder
+from dispatchkit.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
 vars()["__all__"] = ["functional", "init", "utils", *starred_names(__name__)]
