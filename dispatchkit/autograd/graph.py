@@ -1,16 +1,21 @@
-"""What is done to the graph as it is recorded: hooks for the values that nodes save, and `detect_anomaly`."""
+"""What is done to the graph: hooks of several tensors, and for the values that nodes save; and `detect_anomaly`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import threading
+import weakref
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import Anomaly, CallNode, GradientEdge, Node, NodeWrapper, is_wrapped_by, nodes_of_call
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage, Vertex, version_of, vertex_of
+from dispatchkit.graph.storage import RemovableHandle, Storage, Vertex, version_of, vertex_of
+from dispatchkit.graph.sweep import hooked_in_pass
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
 from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.protocol.overridable import Overridable
@@ -19,7 +24,14 @@ from dispatchkit.tensor.gradients import place_of
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
 
-__all__ = ["GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "saved_tensors_hooks"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "register_multi_grad_hook",
+    "saved_tensors_hooks",
+]
 
 
 def get_gradient_edge(tensor: Tensor, /) -> GradientEdge:
@@ -45,6 +57,93 @@ def get_gradient_edge(tensor: Tensor, /) -> GradientEdge:
     """
     vertex = place_of(tensor, "get_gradient_edge: the tensor")
     return GradientEdge(vertex, getattr(vertex, "index", 0))
+
+
+class MultiHook:
+    """A hook of several tensors.
+
+    Parameters
+    ----------
+    vertices : of the tensors
+    call : the hook
+    first : whether it is called with the first gradient, rather than with a list of all
+    """
+
+    def __init__(self, vertices: Sequence[Vertex], call: Callable[[Any], object], first: bool) -> None:
+        # The hooks of a leaf must not keep a graph alive.
+        self.vertices = [weakref.ref(vertex) for vertex in vertices]
+        self.call, self.first = call, first
+        # The pass that each thread is in, and the gradients of it.
+        self._passes: dict[int, tuple[Collection[Vertex], list[Any]]] = {}
+
+    def take(self, index: int, g: Any) -> None:
+        """Take the gradient of a tensor."""
+        thread, hooked = threading.get_ident(), hooked_in_pass.get()
+        begun, grads = self._passes.get(thread, ((), []))
+        if begun is not hooked:
+            grads = [None] * len(self.vertices)
+            self._passes[thread] = hooked, grads
+        is_first = all(x is None for x in grads)
+        grads[index] = g
+        is_last = all((x is not None) == (vertex() in hooked) for x, vertex in zip(grads, self.vertices, strict=True))
+        if is_last:
+            del self._passes[thread]
+        if is_first if self.first else is_last:
+            self.call(g if self.first else grads)
+
+
+class MultiHandle(RemovableHandle):
+    """Removes the hooks of several tensors."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self.handles = handles
+
+    @override
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], object], *, mode: Literal["all", "any"] = "all"
+) -> RemovableHandle:
+    """Have a function called once in a backward pass, when gradients of several tensors have been computed.
+
+    Parameters
+    ----------
+    tensors : that gradients flow to
+    fn : called with a list, the gradient of each tensor, None for those that the pass does not reach; with
+        ``mode="any"`` with the first gradient alone. What it returns is not used
+    mode : whether it waits for all gradients that the pass computes, or for any
+
+    Returns
+    -------
+    RemovableHandle
+        Its `remove` takes the hook off.
+
+    Raises
+    ------
+    ValueError : for another `mode`
+    AutogradError : if no gradient flows to one of the tensors
+
+    Notes
+    -----
+    With ``mode="all"`` it is not called in a pass that reaches a tensor, but whose rules give no gradient for it.
+    Source: PyTorch, `torch.autograd.graph.register_multi_grad_hook`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x, y, z = (dk.tensor(n, requires_grad=True) for n in (1.0, 2.0, 3.0))
+    >>> with dk.autograd.graph.register_multi_grad_hook([x, y, z], print):
+    ...     (x * y).backward()
+    [tensor(2.), tensor(1.), None]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', found {mode!r}")
+    vertices = [place_of(tensor, "register_multi_grad_hook: one of the tensors") for tensor in tensors]
+    hook = MultiHook(vertices, fn, mode == "any")
+    return MultiHandle([tensor.register_hook(partial(hook.take, i)) for i, tensor in enumerate(tensors)])
 
 
 class Packing(Observer):

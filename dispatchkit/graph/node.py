@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
+from operator import attrgetter
 from types import CodeType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from dispatchkit.backends.arrays import is_inexact, namespace_of
+from dispatchkit.backends.arrays import is_inexact, namespace_of, project
 from dispatchkit.errors import AnomalyError, InplaceError
+from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, extras_of
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import stack
+from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.observers import Observer, active_observer
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tree import Item, leaves, sequence_items
@@ -76,6 +80,13 @@ class Node(Vertex):
     def original(self) -> Node:
         """The vertex of the graph that this is, or stands in for while its operation runs backwards."""
         return self
+
+    def hooks_of_operation(self) -> Hooked:
+        """Return the wrapper that has the hooks, made if needed."""
+        hooks = wrapper_of(Hooked, self)
+        if hooks is None:
+            self.operation = hooks = Hooked(self.operation)
+        return hooks
 
     def track_memory(self, memory: Memory, index: int = 0) -> None:
         """Note that the memory of the output, or of one of several, is shared from now on."""
@@ -158,6 +169,10 @@ class Output(Vertex):
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
         """The vertices of the operation's inputs."""
         return self.main.next_functions
+
+    def hooks_of_operation(self) -> Hooked:
+        """Return the wrapper that has the hooks of the node of all outputs."""
+        return self.main.hooks_of_operation()
 
     def track_memory(self, memory: Memory) -> None:
         """Note that the output's memory is shared from now on."""
@@ -242,6 +257,11 @@ class NodeWrapper:
         """Whether its rules are trusted with gradients."""
         return self.inner.trusted
 
+    @property
+    def repeats(self) -> bool:
+        """Whether its rules read nothing that a pass would free."""
+        return getattr(self.inner, "repeats", False)
+
     def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents of a node's inputs."""
         return self._pull(self.inner.pull_raw, node, g)
@@ -255,14 +275,96 @@ class NodeWrapper:
         return pull(node, g)
 
 
-def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
-    """Return whether a wrapper of a class is around the operation of a node."""
+AnyWrapper = TypeVar("AnyWrapper", bound=NodeWrapper)
+
+
+def wrapper_of(cls: type[AnyWrapper], node: Node) -> AnyWrapper | None:
+    """Return the wrapper of a class that is around the operation of a node, None if there is none."""
     operation: Any = node.operation
     while isinstance(operation, NodeWrapper):
         if isinstance(operation, cls):
-            return True
+            return operation
         operation = operation.inner
-    return False
+    return None
+
+
+def is_wrapped_by(cls: type[NodeWrapper], node: Node) -> bool:
+    """Return whether a wrapper of a class is around the operation of a node."""
+    return wrapper_of(cls, node) is not None
+
+
+class Hooked(NodeWrapper):
+    """The operation of a node that has hooks.
+
+    Attributes
+    ----------
+    before, after : called with gradients before and after the operation goes backwards, in order
+    """
+
+    __slots__ = ("after", "before")
+    trusted = False  # hooks may keep gradients
+
+    def __init__(self, inner: Differentiable) -> None:
+        super().__init__(inner)
+        self.before: dict[int, Callable[[Any], Any]] = {}
+        self.after: dict[int, Callable[[Any, Any], Any]] = {}
+
+    def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the cotangents of a node's inputs as tensors, as the hooks leave them."""
+        return self._around(self.inner.pull_live, node, g, None)
+
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a node's inputs, as the hooks leave them."""
+        return self._around(self.inner.pull_raw, node, g, tensor_protocol.types.base)
+
+    def _around(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any, wrap: Any) -> Sequence[Any]:
+        """Return cotangents; `wrap` makes tensors of raw ones for the hooks, None where they are tensors."""
+        several, raw = isinstance(g, list), attrgetter("array") if wrap else None
+        outputs = node.outputs if several else [(node.shape, node.dtype)]
+        inputs = [None if edge is None else (edge.shape, edge.dtype) for edge in node.edges]
+        of_outputs = _each(wrap, g if several else [g])
+        with no_grad() if wrap else nullcontext():
+            for before in list(self.before.values()):
+                of_outputs = _replaced(self.node_name, before(of_outputs), of_outputs, outputs)
+        if all(x is None for x in of_outputs):
+            cotangents: Sequence[Any] = [None] * len(inputs)
+        else:
+            cotangents = pull(node, list(_each(raw, of_outputs)) if several else _each(raw, of_outputs)[0])
+        of_inputs = _each(wrap, [_fitted(c, spec) for c, spec in zip(cotangents, inputs, strict=True)])
+        with no_grad() if wrap else nullcontext():
+            for after in list(self.after.values()):
+                of_inputs = _replaced(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
+        return _each(raw, of_inputs)
+
+
+def _each(change: Any, values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return values changed by a function, but None as None; as they are without one."""
+    return tuple(x if x is None or change is None else change(x) for x in values)
+
+
+def _fitted(g: Any, spec: Any) -> Any:
+    """Return a cotangent with the shape and dtype of its input, None where there is no gradient."""
+    return None if g is None or spec is None else project(namespace_of(g), g, *spec)
+
+
+def _replaced(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the gradients that a hook returned in the place of others, those where it returned None.
+
+    Raises
+    ------
+    TypeError : if it returned no tuple of tensors
+    ValueError : if it returned more or fewer, or one of another shape
+    """
+    if values is None:
+        return before
+    if not isinstance(values, tuple) or not all(x is None or isinstance(x, Storage) for x in values):
+        kinds = [type(x).__name__ for x in values] if isinstance(values, tuple) else type(values).__name__
+        raise TypeError(f"{name}: expected a hook to return a tuple of tensors, or None; found {kinds}")
+    shapes = [None if x is None else tuple(x.array.shape) for x in values]
+    wanted = [None if spec is None else spec[0] for spec in specs]
+    if len(shapes) != len(wanted) or any(x is not None and x != shape for x, shape in zip(shapes, wanted, strict=True)):
+        raise ValueError(f"{name}: expected a hook to return gradients of shapes {wanted}, found {shapes}")
+    return values
 
 
 def nodes_of_call(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 from weakref import ref
 
 import numpy as np
 
 from dispatchkit.backends.arrays import ArrayHolder
+from dispatchkit.errors import AutogradError
 
 
 class Memory:
@@ -111,6 +112,27 @@ class Memory:
         return tensor if tensor is not None and tensor._memory is self else None
 
 
+class RemovableHandle:
+    """What registering a hook gives: it removes the hook, also on leaving a `with` block."""
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.id = max(hooks, default=-1) + 1
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook away; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+        # Another hook may be given the same id.
+        self._hooks = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
 class VertexExtras:
     """What few vertices have.
 
@@ -165,6 +187,51 @@ class Vertex:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+    def register_hook(self, hook: Callable[[Any, Any], Any]) -> RemovableHandle:
+        """Have a function called each time that the operation has gone backwards.
+
+        Parameters
+        ----------
+        hook : called with two tuples, the gradients of the operation's inputs and of its outputs, None where there is
+            none; a tuple that it returns takes the place of the first
+
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
+
+        Raises
+        ------
+        AutogradError : if the vertex is that of a leaf
+        """
+        return RemovableHandle(self.hooks_of_operation().after, hook)
+
+    def register_prehook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
+        """Have a function called each time before the operation goes backwards.
+
+        Parameters
+        ----------
+        hook : called with a tuple, the gradients of the operation's outputs, None where there is none; a tuple that it
+            returns takes its place
+
+        Returns
+        -------
+        RemovableHandle
+            Its `remove` takes the hook off.
+
+        Raises
+        ------
+        AutogradError : if the vertex is that of a leaf
+        """
+        return RemovableHandle(self.hooks_of_operation().before, hook)
+
+    def hooks_of_operation(self) -> Any:
+        """Return what has the hooks `before` and `after` the operation."""
+        raise AutogradError(
+            f"{self.name}: a leaf has no operation whose gradients a hook could see; use register_hook or "
+            f"register_post_accumulate_grad_hook of the tensor"
+        )
 
     def track_memory(self, memory: Memory) -> None:
         """Note that the memory of the value is shared from now on."""

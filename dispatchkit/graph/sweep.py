@@ -7,7 +7,7 @@ again. Nothing is recursive, so depth is bounded by memory alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from types import MappingProxyType
@@ -159,7 +159,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if g is not None:
             extras = vertex.extras
             if extras is not None and (extras.hooks or extras.retains) and (needed is None or vertex in needed):
-                g = _run_hooks(vertex, g, wrap, create_graph, outside)
+                g = _run_hooks(vertex, g, wrap, create_graph, outside, pending if needed is None else needed)
         if vertex.is_leaf:
             if g is not None and (wanted is None or vertex in wanted):
                 _deliver(vertex, g, wrap, create_graph, ownership, None if accumulate else gradients)
@@ -273,19 +273,29 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
     grads[vertex] = g if before is None else before + g
 
 
-def _run_hooks(vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any]) -> Any:
+# The vertices whose hooks the pass runs that calls a hook.
+hooked_in_pass: ContextVar[Collection[Vertex]] = ContextVar("dispatchkit.hooked_in_pass", default=())
+
+
+def _run_hooks(
+    vertex: Vertex, g: Any, wrap: Any, create_graph: bool, outside: list[Any], hooked: Collection[Vertex]
+) -> Any:
     """Run the hooks of a vertex on its gradient, and retain it where asked to."""
     extras = vertex.extras
     assert extras is not None
     if extras.hooks:
-        with _hook_mode(create_graph):
-            for hook in list(extras.hooks.values()):
-                outside.append(g)
-                replaced = hook(g if create_graph else wrap(raw_array(g)))
-                if replaced is not None:
-                    _check_replacement(vertex, replaced)
-                    g = replaced if create_graph else replaced.array
+        before = hooked_in_pass.set(hooked)
+        try:
+            with _hook_mode(create_graph):
+                for hook in list(extras.hooks.values()):
                     outside.append(g)
+                    replaced = hook(g if create_graph else wrap(raw_array(g)))
+                    if replaced is not None:
+                        _check_replacement(vertex, replaced)
+                        g = replaced if create_graph else replaced.array
+                        outside.append(g)
+        finally:
+            hooked_in_pass.reset(before)
     if extras.retains:
         # As in PyTorch, a retained gradient is not changed by further passes but replaced.
         if extras.grad is None:

@@ -68,6 +68,9 @@ from dispatchkit.nn.module import Module as Module
 from dispatchkit.nn.normalization import BatchNorm1d as BatchNorm1d
 from dispatchkit.nn.normalization import BatchNorm2d as BatchNorm2d
 from dispatchkit.nn.normalization import GroupNorm as GroupNorm
+from dispatchkit.nn.normalization import InstanceNorm1d as InstanceNorm1d
+from dispatchkit.nn.normalization import InstanceNorm2d as InstanceNorm2d
+from dispatchkit.nn.normalization import InstanceNorm3d as InstanceNorm3d
 from dispatchkit.nn.normalization import LayerNorm as LayerNorm
 from dispatchkit.nn.normalization import RMSNorm as RMSNorm
 from dispatchkit.nn.parameter import Parameter as Parameter
@@ -78,6 +81,11 @@ from dispatchkit.nn.sequences import GRUCell as GRUCell
 from dispatchkit.nn.sequences import LSTMCell as LSTMCell
 from dispatchkit.nn.sequences import MultiheadAttention as MultiheadAttention
 from dispatchkit.nn.sequences import RNNCell as RNNCell
+from dispatchkit.nn.transformer import Transformer as Transformer
+from dispatchkit.nn.transformer import TransformerDecoder as TransformerDecoder
+from dispatchkit.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer
+from dispatchkit.nn.transformer import TransformerEncoder as TransformerEncoder
+from dispatchkit.nn.transformer import TransformerEncoderLayer as TransformerEncoderLayer
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
 vars()["__all__"] = ["functional", "init", "utils", *starred_names(__name__)]

@@ -15,10 +15,9 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.node import CallNode, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
-from dispatchkit.graph.storage import Storage, vertex_of
+from dispatchkit.graph.storage import RemovableHandle, Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import RemovableHandle
 from dispatchkit.tree import with_members
 
 Gradients = tuple[Any, ...]

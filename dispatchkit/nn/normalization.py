@@ -1,8 +1,9 @@
-"""Layers that normalize: `BatchNorm1d`, `BatchNorm2d`, `LayerNorm`, `RMSNorm`, `GroupNorm`."""
+"""Layers that normalize: those of batches, of instances, of groups and of the last axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -101,6 +102,19 @@ class BatchNorm(Affine):
         Array
             Array of the shape of `x`.
         """
+        self._check(x)
+        if self.training or not self.track_running_stats:
+            y = self._by_batch(x)
+        else:
+            mean, var = self.running_mean, self.running_var
+            y = batch_norm(x, mean, var, self.weight, self.bias, eps=self.eps)
+        if self.training and self.track_running_stats:
+            with no_grad():
+                self._track(x.detach() if isinstance(x, Tensor) else x)
+        return y
+
+    def _check(self, x: Any) -> None:
+        """Raise if a batch has other axes or channels."""
         if len(x.shape) not in self.axes:
             wanted = " or ".join(f"{n}-D" for n in self.axes)
             raise ValueError(f"{type(self).__name__}: expected {wanted} input, found shape {tuple(x.shape)}")
@@ -109,13 +123,10 @@ class BatchNorm(Affine):
                 f"{type(self).__name__}: expected {self.num_features} channels, (N, {self.num_features}, ...), found "
                 f"shape {tuple(x.shape)}"
             )
-        by_batch = self.training or not self.track_running_stats
-        mean, var = (None, None) if by_batch else (self.running_mean, self.running_var)
-        y = batch_norm(x, mean, var, self.weight, self.bias, training=by_batch, eps=self.eps)
-        if self.training and self.track_running_stats:
-            with no_grad():
-                self._track(x.detach() if isinstance(x, Tensor) else x)
-        return y
+
+    def _by_batch(self, x: Any) -> Any:
+        """Return a batch normalized by its own statistics."""
+        return batch_norm(x, None, None, self.weight, self.bias, training=True, eps=self.eps)
 
     def _track(self, x: Any) -> None:
         """Take a batch into the running statistics."""
@@ -124,12 +135,16 @@ class BatchNorm(Affine):
         share = 1.0 / count.item() if self.momentum is None else self.momentum
         mean = tensor_namespace.mean(x, axis=axes)
         var = tensor_namespace.var(x, axis=axes, correction=1)
+        self._average(mean, var, share)
+        self.num_batches_tracked.copy_(count)
+
+    def _average(self, mean: Any, var: Any, share: float) -> None:
+        """Take means and variances of the channels into the running ones."""
         # All is computed before anything is changed.
         mean = self.running_mean + share * (mean - self.running_mean)
         var = self.running_var + share * (var - self.running_var)
         self.running_mean.copy_(mean)
         self.running_var.copy_(var)
-        self.num_batches_tracked.copy_(count)
 
     @override
     def extra_repr(self) -> str:
@@ -198,6 +213,132 @@ class BatchNorm2d(BatchNorm):
     """
 
     axes = (4,)
+
+
+class InstanceNorm(BatchNorm):
+    """What instance normalization is for any number of axes; see `InstanceNorm2d`."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, x: Any) -> Any:
+        """Normalize each sample, and in training take the mean of their statistics into the running ones.
+
+        Parameters
+        ----------
+        x : array of shape (N, num_features, ...), or without N for one sample
+
+        Returns
+        -------
+        Array
+            Array of the shape of `x`.
+        """
+        if len(x.shape) + 1 not in self.axes:
+            return super().forward(x)
+        return tensor_namespace.squeeze(super().forward(tensor_namespace.expand_dims(x, axis=0)), axis=0)
+
+    @override
+    def _by_batch(self, x: Any) -> Any:
+        if prod(x.shape[2:]) == 1:
+            raise ValueError(
+                f"{type(self).__name__}: expected more than 1 value per channel of a sample, found shape "
+                f"{tuple(x.shape)}"
+            )
+        return group_norm(x, self.num_features, self.weight, self.bias, self.eps)
+
+    @override
+    def _track(self, x: Any) -> None:
+        axes = tuple(range(2, len(x.shape)))
+        of_samples = tensor_namespace.mean(x, axis=axes), tensor_namespace.var(x, axis=axes, correction=1)
+        mean, var = (tensor_namespace.mean(statistic, axis=0) for statistic in of_samples)
+        self._average(mean, var, 0.0 if self.momentum is None else self.momentum)
+
+
+class InstanceNorm1d(InstanceNorm):
+    """A layer that standardizes each channel of each sequence.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype : as for `InstanceNorm2d`
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, L) or (C, L). Source: PyTorch, `torch.nn.InstanceNorm1d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.InstanceNorm1d(2, eps=0.0)(dk.asarray([[[1.0, 3.0], [0.0, 8.0]]]))
+    tensor([[[-1.,  1.],
+             [-1.,  1.]]])
+    """
+
+    axes = (3,)
+
+
+class InstanceNorm2d(InstanceNorm):
+    """A layer that standardizes each channel of each image.
+
+    Parameters
+    ----------
+    num_features : of channels
+    eps : added to the variance
+    momentum : share of a batch in the running statistics, none if None
+    affine : whether there are a weight and a bias
+    track_running_stats : whether there are running statistics, by which evaluation normalizes
+    device, dtype : of the parameters; the default floating-point dtype if None
+
+    Attributes
+    ----------
+    weight, bias : parameters of shape (num_features,), or None
+    running_mean, running_var, num_batches_tracked : as for `BatchNorm2d`, of which the last stays 0, as in PyTorch
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, H, W) or (C, H, W). Source: Ulyanov, Vedaldi and Lempitsky, 2016; PyTorch,
+    `torch.nn.InstanceNorm2d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> layer = dk.nn.InstanceNorm2d(3)
+    >>> layer
+    InstanceNorm2d(3, eps=1e-05, momentum=0.1, affine=False, track_running_stats=False)
+    >>> layer(dk.ones((2, 3, 4, 4))).shape
+    (2, 3, 4, 4)
+    """
+
+    axes = (4,)
+
+
+class InstanceNorm3d(InstanceNorm):
+    """A layer that standardizes each channel of each volume.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype : as for `InstanceNorm2d`
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, D, H, W) or (C, D, H, W). Source: PyTorch, `torch.nn.InstanceNorm3d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.InstanceNorm3d(3)(dk.ones((2, 3, 4, 4, 4))).shape
+    (2, 3, 4, 4, 4)
+    """
+
+    axes = (5,)
 
 
 class LastAxes(Affine):

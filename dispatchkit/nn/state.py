@@ -18,12 +18,11 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, map_container
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Storage
+from dispatchkit.graph.storage import RemovableHandle, Storage
 from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
 from dispatchkit.nn.parameters_and_buffers import M, Members
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.gradients import RemovableHandle
 from dispatchkit.wording import class_name
 
 EXTRA = "_extra_state"

@@ -17,11 +17,11 @@ from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
 from dispatchkit.graph.recording import enable_grad, no_grad
+from dispatchkit.graph.storage import RemovableHandle
 from dispatchkit.optim.groups import as_entries, convert_state, is_structured, number_of, tensors_of
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import RemovableHandle
 
 # Elements of an array that are changed at a time: the temporaries of a formula stay in the processor's cache.
 BLOCK = 131072

@@ -19,6 +19,7 @@ from dispatchkit.errors import AutogradError, GradientWarning
 from dispatchkit.graph.node import GradientEdge, Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
 from dispatchkit.graph.storage import (
+    RemovableHandle,
     Storage,
     Vertex,
     VertexExtras,
@@ -136,27 +137,6 @@ tensor_protocol.surface.add_attribute("grad", ByFields("grad", gradient, set_gra
 _requires_grad = ByFields("requires_grad", requires_gradient, set_requires_gradient)
 tensor_protocol.surface.add_attribute("requires_grad", _requires_grad)
 tensor_protocol.surface.add_attribute("requires_grad_", set_requires_gradient)
-
-
-class RemovableHandle:
-    """What registering a hook gives: it removes the hook, also on leaving a `with` block."""
-
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.id = max(hooks, default=-1) + 1
-        self._hooks = hooks
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook away; a second call does nothing."""
-        self._hooks.pop(self.id, None)
-        # Another hook may be given the same id.
-        self._hooks = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.remove()
 
 
 class GradientMethods(Storage):

@@ -52,6 +52,18 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "LayerNorm": (lambda nn: nn.LayerNorm((3, 2)), (4, 3, 2)),
     "LayerNorm without bias": (lambda nn: nn.LayerNorm(3, bias=False), (4, 3)),
     "GroupNorm": (lambda nn: nn.GroupNorm(2, 4), (3, 4, 2)),
+    "InstanceNorm1d": (lambda nn: nn.InstanceNorm1d(4, affine=True), (3, 4, 2)),
+    "InstanceNorm1d of one sequence": (lambda nn: nn.InstanceNorm1d(4, eps=0.1), (4, 5)),
+    "InstanceNorm2d": (lambda nn: nn.InstanceNorm2d(3), (2, 3, 4, 5)),
+    "InstanceNorm2d, averaging": (
+        lambda nn: nn.InstanceNorm2d(3, momentum=0.3, affine=True, track_running_stats=True),
+        (2, 3, 4, 5),
+    ),
+    "InstanceNorm2d of one image, averaging nothing": (
+        lambda nn: nn.InstanceNorm2d(3, momentum=None, track_running_stats=True),
+        (3, 4, 5),
+    ),
+    "InstanceNorm3d": (lambda nn: nn.InstanceNorm3d(3, affine=True), (2, 3, 2, 1, 3)),
     "Flatten": (lambda nn: nn.Flatten(), (2, 3, 4)),
     "Identity": (lambda nn: nn.Identity(5, some="thing"), (2, 3)),
 }
@@ -209,6 +221,25 @@ def test_running_statistics_without_pytorch() -> None:
     assert layer.running_mean.tolist() == [0.0, 0.0]
     assert layer.running_var.tolist() == [1.0, 1.0]
     assert layer.num_batches_tracked.item() == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [(nn.InstanceNorm1d, (3, 2, 5)), (nn.InstanceNorm2d, (3, 2, 4, 1)), (nn.InstanceNorm3d, (2, 4, 3, 2))],
+)
+def test_instances_are_standardized_without_pytorch(make: Any, shape: tuple[int, ...]) -> None:
+    x = drawn(*shape)
+    within = tuple(range(-(make.axes[0] - 2), 0))
+    mean, var = x.mean(within, keepdims=True), x.var(within, keepdims=True)
+    layer = make(shape[-len(within) - 1], momentum=0.25, track_running_stats=True)
+    np.testing.assert_allclose(layer(dk.tensor(x)).numpy(), (x - mean) / np.sqrt(var + 1e-5), rtol=1e-9)
+    samples = x.reshape(-1, *x.shape[-len(within) - 1 :])
+    np.testing.assert_allclose(layer.running_mean.numpy(), 0.25 * samples.mean((0, *within)))
+    np.testing.assert_allclose(layer.running_var.numpy(), 0.75 + 0.25 * samples.var(within, ddof=1).mean(0))
+    kept = (1, -1, *(1,) * len(within))
+    mean, var = (statistic.numpy().reshape(kept) for statistic in (layer.running_mean, layer.running_var))
+    y = layer.eval()(dk.tensor(x)).numpy()
+    np.testing.assert_allclose(y, ((samples - mean) / np.sqrt(var + 1e-5)).reshape(shape), rtol=1e-9)
 
 
 def test_a_batch_that_is_refused_leaves_the_statistics() -> None:
@@ -408,6 +439,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "pixel_unshuffle: argument 'x' has shape (1, 2, 3), expected (..., C, H * 2, W * 2)",
     ),
     "windows": (lambda: nn.MaxPool1d(9)(dk.ones((1, 4))), ValueError, "max_pool2d: argument 'x' has shape (1, 1, 4)"),
+    "one value of an instance": (
+        lambda: nn.InstanceNorm2d(2)(dk.ones((3, 2, 1, 1))),
+        ValueError,
+        "InstanceNorm2d: expected more than 1 value per channel of a sample, found shape (3, 2, 1, 1)",
+    ),
+    "axes of an instance": (
+        lambda: nn.InstanceNorm1d(2)(dk.ones((3, 2, 1, 1))),
+        ValueError,
+        "InstanceNorm1d: expected 3-D input, found shape (3, 2, 1, 1)",
+    ),
     "groups of channels": (lambda: nn.GroupNorm(2, 3), ValueError, "GroupNorm: num_channels=3 must be divisible by"),
 }
 

@@ -11,12 +11,19 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.optim.lr_scheduler import (
+    ChainedScheduler,
+    ConstantLR,
     CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    CyclicLR,
     ExponentialLR,
     LambdaLR,
     LinearLR,
     LRScheduler,
+    MultiplicativeLR,
     MultiStepLR,
+    PolynomialLR,
+    ReduceLROnPlateau,
     SequentialLR,
     StepLR,
 )
@@ -24,6 +31,10 @@ from dispatchkit.optim.lr_scheduler import (
 
 def sgd(lr: Any = 1.0) -> Any:
     return dk.optim.SGD([dk.ones(1, requires_grad=True)], lr=lr)
+
+
+def lbfgs() -> Any:
+    return dk.optim.LBFGS([dk.ones(1, requires_grad=True)])
 
 
 def rates(schedule: Any, steps: int) -> list[float]:
@@ -47,6 +58,48 @@ def test_closed_forms() -> None:
     assert rates(LambdaLR(sgd(), lambda t: 1 / (1 + t)), 11) == pytest.approx([1 / (1 + t) for t in epochs])
 
 
+def test_closed_forms_of_schedules_that_rise_and_fall_or_warm_up() -> None:
+    epochs = range(30)
+    restarts = [0.1 + 0.9 * (1 + math.cos(math.pi * (t % 7) / 7)) / 2 for t in epochs]
+    assert rates(CosineAnnealingWarmRestarts(sgd(), 7, eta_min=0.1), 29) == pytest.approx(restarts)
+    longer = [(t, 2) if t < 2 else (t - 2, 6) if t < 8 else (t - 8, 18) if t < 26 else (t - 26, 54) for t in epochs]
+    expected = [(1 + math.cos(math.pi * t / length)) / 2 for t, length in longer]
+    assert rates(CosineAnnealingWarmRestarts(sgd(), 2, 3), 29) == pytest.approx(expected)
+    heights = [1 - abs(1 - t % 8 / 4) for t in epochs]
+    cyclic = CyclicLR(sgd(), 0.5, 1.5, 4, mode="exp_range", gamma=0.9, cycle_momentum=False)
+    assert rates(cyclic, 29) == pytest.approx([0.5 + h * 0.9**t for t, h in zip(epochs, heights, strict=True)])
+    power = [max(0, 1 - t / 10) ** 1.5 for t in epochs]
+    assert rates(PolynomialLR(sgd(), 10, 1.5), 29) == pytest.approx(power)
+    assert rates(ConstantLR(sgd(), 0.25, 6), 29) == pytest.approx([0.25 if t < 6 else 1.0 for t in epochs])
+    factorials = [1 / math.factorial(t + 1) for t in epochs]
+    assert rates(MultiplicativeLR(sgd(), lambda t: 1 / (t + 1)), 29) == pytest.approx(factorials)
+    optimizer = sgd()
+    chained = ChainedScheduler([ConstantLR(optimizer, 0.5, 3), ExponentialLR(optimizer, 0.9)])
+    assert rates(chained, 29) == pytest.approx([(0.5 if t < 3 else 1.0) * 0.9**t for t in epochs])
+
+
+def test_a_cycle_turns_the_momentum() -> None:
+    sgd = dk.optim.SGD([dk.ones(1, requires_grad=True)], momentum=0.5)
+    adam = dk.optim.Adam([dk.ones(1, requires_grad=True)])
+    seen = []
+    for optimizer in (sgd, adam):
+        schedule = CyclicLR(optimizer, 0.0, 1.0, 2, 1, base_momentum=0.7, max_momentum=0.9)
+        for _ in range(4):
+            group = optimizer.param_groups[0]
+            seen.append(group["betas"][0] if optimizer is adam else group["momentum"])
+            optimizer.step()
+            schedule.step()
+    assert seen == pytest.approx([0.9, 0.8, 0.7, 0.9] * 2)
+
+
+def test_schedules_that_restart_as_parts_of_others() -> None:
+    optimizer = sgd()
+    chained = ChainedScheduler([ConstantLR(optimizer, 0.5, 2), ExponentialLR(optimizer, 0.5)])
+    parts = [ExponentialLR(optimizer, 0.1), CosineAnnealingWarmRestarts(optimizer, 2), chained]
+    schedule = SequentialLR(optimizer, parts, [1, 4])
+    assert rates(schedule, 6) == pytest.approx([1.0, 1.0, 0.5, 1.0, 0.5, 0.25, 0.25])
+
+
 def test_the_rate_may_be_a_tensor() -> None:
     schedule = ExponentialLR(sgd(dk.tensor(1.0)), 0.5)
     assert [float(rate) for rate in rates(schedule, 2)] == [1.0, 0.5, 0.25]
@@ -66,6 +119,10 @@ def test_a_schedule_before_the_first_step_of_its_optimiser() -> None:
         lambda optimizer: MultiStepLR(optimizer, [1, 4], 0.5),
         lambda optimizer: CosineAnnealingLR(optimizer, 6),
         lambda optimizer: LambdaLR(optimizer, lambda t: 0.9**t),
+        lambda optimizer: MultiplicativeLR(optimizer, lambda t: 0.9),
+        lambda optimizer: CosineAnnealingWarmRestarts(optimizer, 3, 2),
+        lambda optimizer: CyclicLR(optimizer, 0.1, 1.0, 3, scale_fn=lambda n: 1 / n, cycle_momentum=False),
+        lambda optimizer: ChainedScheduler([ConstantLR(optimizer, 0.5, 6), PolynomialLR(optimizer, 20)]),
         lambda optimizer: SequentialLR(optimizer, [LinearLR(optimizer), ExponentialLR(optimizer, 0.9)], [3]),
     ],
 )
@@ -113,6 +170,37 @@ def test_what_is_refused() -> None:
         (lambda: LinearLR(optimizer, end_factor=2.0), ValueError, "between 0 and 1, found 2.0"),
         (lambda: LinearLR(optimizer, total_iters=0), ValueError, "total_iters must be 1 or more, found 0"),
         (lambda: LambdaLR(optimizer, [abs, abs]), ValueError, "Expected 1 lr_lambdas, but got 2"),
+        (lambda: PolynomialLR(optimizer, 0), ValueError, "PolynomialLR: total_iters must be 1 or more, found 0"),
+        (lambda: ConstantLR(optimizer, 0.0), ValueError, "ConstantLR: factor must be above 0 and at most 1, found 0.0"),
+        (
+            lambda: CosineAnnealingWarmRestarts(optimizer, 1, 0),
+            ValueError,
+            "CosineAnnealingWarmRestarts: T_0 and T_mult must be 1 or more, found 1 and 0",
+        ),
+        (
+            lambda: CosineAnnealingWarmRestarts(optimizer, 1).step(-1),
+            ValueError,
+            "CosineAnnealingWarmRestarts: epoch must be 0 or more, found -1",
+        ),
+        (
+            lambda: CyclicLR(optimizer, 0.0, 1.0, mode="square"),  # type: ignore[arg-type]
+            ValueError,
+            "CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', found 'square'",
+        ),
+        (lambda: CyclicLR(optimizer, 0.0, 1.0, 0), ValueError, "step_size_down must be 1 or more, found 0 and 0"),
+        (lambda: CyclicLR(optimizer, [0.0] * 2, 1.0), ValueError, "CyclicLR: expected 1 values for base_lr, found 2"),
+        (lambda: CyclicLR(lbfgs(), 0.0, 1.0), ValueError, "CyclicLR: LBFGS has neither momentum nor betas to change"),
+        (lambda: ChainedScheduler([]), ValueError, "ChainedScheduler: expected at least one scheduler, found none"),
+        (
+            lambda: ChainedScheduler([StepLR(optimizer, 1), StepLR(other, 1)]),
+            ValueError,
+            "ChainedScheduler expects all schedulers to belong to the same optimizer, but StepLR at index 1",
+        ),
+        (
+            lambda: ChainedScheduler([ReduceLROnPlateau(optimizer)]),
+            ValueError,
+            "ChainedScheduler: ReduceLROnPlateau at index 0 takes a measure in each step; step it alone",
+        ),
         (lambda: SequentialLR(optimizer, [StepLR(other, 1)], []), ValueError, "StepLR at index 0 has another one"),
         (
             lambda: SequentialLR(optimizer, [StepLR(optimizer, 1)], [1]),

@@ -123,6 +123,31 @@ def test_the_saved_state_has_pytorchs_form(name: str) -> None:
         ("LinearLR", {"start_factor": 0.1, "total_iters": 12}),
         ("LinearLR", {"start_factor": 1.0, "end_factor": 0.0, "total_iters": 30}),
         ("LambdaLR", {"lr_lambda": lambda epoch: 1 / (1 + epoch)}),
+        ("MultiplicativeLR", {"lr_lambda": [lambda epoch: 0.97, lambda epoch: 1 - 0.5**epoch]}),
+        ("ConstantLR", {}),
+        ("ConstantLR", {"factor": 0.2, "total_iters": 40}),
+        ("PolynomialLR", {"total_iters": 60, "power": 0.7}),
+        ("PolynomialLR", {}),
+        ("CosineAnnealingWarmRestarts", {"T_0": 7, "eta_min": 0.001}),
+        ("CosineAnnealingWarmRestarts", {"T_0": 5, "T_mult": 2}),
+        ("CyclicLR", {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 8}),
+        ("CyclicLR", {"base_lr": [0.01, 0.02], "max_lr": [0.1, 0.3], "step_size_up": 8, "step_size_down": 3}),
+        ("CyclicLR", {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 7, "mode": "triangular2", "base_momentum": 0.6}),
+        ("CyclicLR", {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 9, "mode": "exp_range", "gamma": 0.98}),
+        (
+            "CyclicLR",
+            {"base_lr": 0.01, "max_lr": 0.1, "step_size_up": 9, "scale_fn": lambda n: 1 / n, "cycle_momentum": False},
+        ),
+        (
+            "CyclicLR",
+            {
+                "base_lr": 0.01,
+                "max_lr": 0.1,
+                "step_size_up": 5,
+                "scale_fn": lambda n: 1 / (1 + n),
+                "scale_mode": "iterations",
+            },
+        ),
     ],
 )
 def test_schedules(name: str, options: dict[str, Any]) -> None:
@@ -132,10 +157,10 @@ def test_schedules(name: str, options: dict[str, Any]) -> None:
         groups = [{"params": problem.parameters[:2]}, {"params": problem.parameters[2:], "lr": 0.3}]
         optimizer = library.optim.SGD(groups, lr=0.05, momentum=0.5)
         schedule = getattr(library.optim.lr_scheduler, name)(optimizer, **options)
-        seen = [schedule.get_last_lr()]
+        seen = [[*schedule.get_last_lr(), *(group["momentum"] for group in optimizer.param_groups)]]
         for _ in range(100):
             problem.run(optimizer, steps=1, schedule=schedule)
-            seen.append(schedule.get_last_lr())
+            seen.append([*schedule.get_last_lr(), *(group["momentum"] for group in optimizer.param_groups)])
         rates.append(np.array(seen))
         found.append([np.array(p.detach().numpy()) for p in problem.parameters])
     np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9, atol=1e-15)
@@ -175,6 +200,30 @@ def test_two_schedules_compose() -> None:
             for part in parts:
                 part.step()
             seen.append(parts[-1].get_last_lr())
+        rates.append(np.array(seen))
+    np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("cycle", [False, True])
+def test_schedules_at_once_and_restarts_at_given_epochs(cycle: bool) -> None:
+    rates = []
+    for library in (dk, torch):
+        optimizer = library.optim.Adam(Problem(library).parameters, lr=0.05)
+        schedules = library.optim.lr_scheduler
+        restarts = schedules.CosineAnnealingWarmRestarts(optimizer, 4, 3, 0.01)
+        seen = []
+        for epoch in (0.0, 0.25, 1.5, 4.0, 9.75, 16.5, 60.0, None, None):
+            optimizer.step()
+            restarts.step(epoch)
+            seen.append([*restarts.get_last_lr(), restarts.T_cur, restarts.T_i, restarts.last_epoch])
+        parts = [schedules.ConstantLR(optimizer, 0.5, 6), schedules.ExponentialLR(optimizer, 0.9)]
+        if cycle:
+            parts.insert(0, schedules.CyclicLR(optimizer, 0.01, 0.2, 5))
+        schedule = schedules.ChainedScheduler(parts)
+        for _ in range(100):
+            optimizer.step()
+            schedule.step()
+            seen.append([*schedule.get_last_lr(), optimizer.param_groups[0]["betas"][0], 0, 0])
         rates.append(np.array(seen))
     np.testing.assert_allclose(rates[0], rates[1], rtol=1e-9)
 

@@ -1,8 +1,9 @@
-"""Schedules of a whole run, and of how it goes: `OneCycleLR`, `ReduceLROnPlateau`."""
+"""Schedules that rise and fall, once or again and again, and one by how the run goes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 from typing_extensions import override
@@ -11,7 +12,214 @@ from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
 
 
-class OneCycleLR(LRScheduler):
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Let the rates fall to a least one along half a cosine, again and again.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    T_0 : number of epochs until the first restart
+    T_mult : how many times longer each time is than the one before
+    eta_min : the least rate
+    last_epoch : as for `LRScheduler`
+
+    Attributes
+    ----------
+    T_cur, T_i : number of epochs since the last restart, and from it to the next
+
+    Raises
+    ------
+    ValueError : if `T_0` or `T_mult` is below 1
+
+    Notes
+    -----
+    Source: Loshchilov and Hutter, 2017.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> rates = []
+    >>> for _ in range(5):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> [round(rate, 4) for rate in rates]
+    [1.0, 0.5, 1.0, 0.5, 1.0]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if min(T_0, T_mult) < 1:
+            raise ValueError(f"CosineAnnealingWarmRestarts: T_0 and T_mult must be 1 or more, found {T_0} and {T_mult}")
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        self.T_cur: float
+        super().__init__(optimizer, last_epoch)
+
+    def _begin(self) -> None:
+        self.T_i, self.T_cur = self.T_0, self.last_epoch
+        super()._begin()
+
+    @override
+    def get_lr(self) -> list[Any]:
+        factor = (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+        return [self.eta_min + (base - self.eta_min) * factor for base in self.base_lrs]
+
+    def step(self, epoch: float | None = None) -> None:
+        """Go on to the next epoch, or to one that is given; call it after the optimiser's `step`.
+
+        Parameters
+        ----------
+        epoch : a number from 0 on, such as 2.5 in the middle of the third epoch
+        """
+        if epoch is None:
+            self.T_cur += 1
+        elif epoch < 0:
+            raise ValueError(f"CosineAnnealingWarmRestarts: epoch must be 0 or more, found {epoch}")
+        else:
+            self.T_i, self.T_cur, self.last_epoch = self.T_0, epoch, math.floor(epoch) - 1
+        while self.T_cur >= self.T_i:
+            self.T_cur, self.T_i = self.T_cur - self.T_i, self.T_i * self.T_mult
+        super().step()
+
+
+class WithMomentum(LRScheduler):
+    """What schedules share that let the momentum fall while the rates rise; a subclass defines `_get_momentum`."""
+
+    @staticmethod
+    def _check_momentum(name: str, optimizer: Any, cycle_momentum: bool) -> None:
+        """Raise if there is no optimiser, or no momentum of it to change."""
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
+            raise ValueError(
+                f"{name}: {type(optimizer).__name__} has neither momentum nor betas to change; give "
+                f"cycle_momentum=False"
+            )
+
+    def _get_momentum(self) -> list[Any]:
+        """Return the momentum of each group, none if it does not change."""
+        raise NotImplementedError
+
+    def step(self) -> None:
+        """Go on to the next batch; call it after the optimiser's `step`."""
+        super().step()
+        for group, momentum in zip(self.optimizer.param_groups, self._get_momentum(), strict=False):
+            if "betas" in self.optimizer.defaults:
+                group["betas"] = (momentum, *group["betas"][1:])
+            else:
+                group["momentum"] = momentum
+
+
+class CyclicLR(WithMomentum):
+    """Let the rates rise and fall between two numbers, again and again.
+
+    Call `step` after each batch.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    base_lr, max_lr : the least and the greatest rate, one number or a list of one for each group
+    step_size_up, step_size_down : numbers of steps of a rise and of a fall; as many down as up by default
+    mode : how high a cycle rises: ``"triangular"`` as all, ``"triangular2"`` half as high as the one before,
+        ``"exp_range"`` by `gamma` to the power of the step
+    gamma : of ``"exp_range"``
+    scale_fn : in the place of `mode`, gives the factor of the height
+    scale_mode : whether `scale_fn` takes the number of the ``"cycle"``, from 1 on, or of the step, ``"iterations"``
+    cycle_momentum : whether the momentum falls while the rates rise; that of an optimiser with ``"betas"`` is the first
+    base_momentum, max_momentum : where it falls to and where it begins, one number or a list of one for each group
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : for another `mode`, or if the optimiser has no momentum to change
+
+    Notes
+    -----
+    `scale_fn` is not part of the state. Source: Smith, 2017.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.CyclicLR(optimizer, 0.0, 1.0, step_size_up=2, mode="triangular2")
+    >>> rates = []
+    >>> for _ in range(7):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.0, 0.5, 1.0, 0.5, 0.0, 0.25, 0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Callable[[int], float] | None = None,
+        scale_mode: Literal["cycle", "iterations"] = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
+        if mode not in ("triangular", "triangular2", "exp_range"):
+            raise ValueError(f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', found {mode!r}")
+        self._check_momentum("CyclicLR", optimizer, cycle_momentum)
+        self.step_size_up = step_size_up
+        self.step_size_down = step_size_up if step_size_down is None else step_size_down
+        if min(self.step_size_up, self.step_size_down) < 1:
+            raise ValueError(
+                f"CyclicLR: step_size_up and step_size_down must be 1 or more, found {self.step_size_up} and "
+                f"{self.step_size_down}"
+            )
+        self.mode, self.gamma, self.scale_fn, self.scale_mode = mode, gamma, scale_fn, scale_mode
+        groups = optimizer.param_groups
+        # Of each group, where the rate, and the momentum, begins and where it turns.
+        self.levels, self.momentums = (
+            list(zip(*(_of_each_group("CyclicLR", name, x, groups) for name, x in ends.items()), strict=True))
+            for ends in (
+                {"base_lr": base_lr, "max_lr": max_lr},
+                {"max_momentum": max_momentum, "base_momentum": base_momentum} if cycle_momentum else {},
+            )
+        )
+        if last_epoch == -1:
+            for group, (least, _) in zip(groups, self.levels, strict=True):
+                group["initial_lr"] = group["lr"] = least
+        super().__init__(optimizer, last_epoch)
+
+    @override
+    def get_lr(self) -> list[Any]:
+        return self._now(self.levels)
+
+    @override
+    def _get_momentum(self) -> list[Any]:
+        return self._now(self.momentums)
+
+    def _now(self, ends: list[tuple[Any, Any]]) -> list[Any]:
+        """Return where the present step is between the ends of each group."""
+        up, down, step = self.step_size_up, self.step_size_down, self.last_epoch
+        cycle, place = divmod(step, up + down)
+        height = place / up if place <= up else (up + down - place) / down
+        if self.scale_fn is not None:
+            height *= self.scale_fn(cycle + 1 if self.scale_mode == "cycle" else step)
+        elif self.mode != "triangular":
+            height *= 0.5**cycle if self.mode == "triangular2" else self.gamma**step
+        return [first + (turn - first) * height for first, turn in ends]
+
+    @override
+    def state_dict(self) -> dict[str, Any]:
+        return {name: value for name, value in super().state_dict().items() if name != "scale_fn"}
+
+
+class OneCycleLR(WithMomentum):
     """Raise the rates to a maximum, then lower them far below where they began, and the momentum the other way round.
 
     Call `step` after each batch.
@@ -79,13 +287,7 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"OneCycleLR: pct_start must be from 0 to 1, found {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
-            raise ValueError(
-                f"OneCycleLR: {type(optimizer).__name__} has neither momentum nor betas to change; give "
-                f"cycle_momentum=False"
-            )
+        self._check_momentum("OneCycleLR", optimizer, cycle_momentum)
         groups = optimizer.param_groups
         self.total_steps, self.anneal_strategy = steps, anneal_strategy
         share = float(pct_start * steps)
@@ -110,14 +312,9 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         return self._now(self.levels)
 
-    def step(self) -> None:
-        """Go on to the next batch; call it after the optimiser's `step`."""
-        super().step()
-        for group, momentum in zip(self.optimizer.param_groups, self._now(self.momentums), strict=False):
-            if "betas" in self.optimizer.defaults:
-                group["betas"] = (momentum, *group["betas"][1:])
-            else:
-                group["momentum"] = momentum
+    @override
+    def _get_momentum(self) -> list[Any]:
+        return self._now(self.momentums)
 
     def _now(self, levels_of_groups: list[list[Any]]) -> list[Any]:
         """Return where the present step is between the levels of each group."""

@@ -1,11 +1,10 @@
-"""What all schedules share; schedules that lower the rate, a warm-up, and schedules one after another."""
+"""What all schedules share; schedules by a function of the epoch, that lower the rate, and warm-ups."""
 
 from __future__ import annotations
 
 import math
 import types
 import warnings
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -176,6 +175,37 @@ class LambdaLR(LRScheduler):
         super().load_state_dict({name: value for name, value in state_dict.items() if name != "lr_lambdas"})
 
 
+class MultiplicativeLR(LambdaLR):
+    """Multiply the rates by a function of the epoch, every epoch.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    lr_lambda : gives the factor for the number of an epoch, from 1 on; or a list of one for each group
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if there are more or fewer functions than groups
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
+
+    @override
+    def get_lr(self) -> list[Any]:
+        if self._is_initial:
+            return self._current()
+        return [lr * factor(self.last_epoch) for factor, lr in zip(self.lr_lambdas, self._current(), strict=True)]
+
+
 class StepLR(LRScheduler):
     """Multiply the rates by a factor every so many epochs.
 
@@ -336,6 +366,86 @@ class CosineAnnealingLR(LRScheduler):
         return [least + (lr - least) * ratio for lr in self._current()]
 
 
+class PolynomialLR(LRScheduler):
+    """Let the rates fall to zero by a power of the share of epochs that are left.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    total_iters : number of epochs until zero
+    power : of the share
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if `total_iters` is below 1
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4, power=2.0)
+    >>> optimizer.step()
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5625]
+    """
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        if total_iters < 1:
+            raise ValueError(f"PolynomialLR: total_iters must be 1 or more, found {total_iters}")
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    @override
+    def get_lr(self) -> list[Any]:
+        left = self.total_iters - self.last_epoch
+        return self._current() if self._is_initial or left < 0 else self._scaled((left / (left + 1)) ** self.power)
+
+
+class ConstantLR(LRScheduler):
+    """Multiply the rates by a factor until an epoch: a warm-up.
+
+    Parameters
+    ----------
+    optimizer : as for `LRScheduler`
+    factor : of the epochs before
+    total_iters : number of the epoch
+    last_epoch : as for `LRScheduler`
+
+    Raises
+    ------
+    ValueError : if `factor` is not in (0, 1]
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
+    >>> schedule = dk.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> rates = []
+    >>> for _ in range(3):
+    ...     rates += schedule.get_last_lr()
+    ...     optimizer.step()
+    ...     schedule.step()
+    >>> rates
+    [0.5, 0.5, 1.0]
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
+        if not 0 < factor <= 1:  # the rates come back by its inverse
+            raise ValueError(f"ConstantLR: factor must be above 0 and at most 1, found {factor}")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    @override
+    def get_lr(self) -> list[Any]:
+        if self.last_epoch == 0:
+            return self._scaled(self.factor)
+        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current()
+
+
 class LinearLR(LRScheduler):
     """Let the factor of the rates go from one number to another in equal steps: a warm-up.
 
@@ -396,76 +506,3 @@ class LinearLR(LRScheduler):
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return self._scaled(1.0 + rise / before)
-
-
-class SequentialLR(LRScheduler):
-    """One schedule after another, such as a warm-up and then a decay.
-
-    Parameters
-    ----------
-    optimizer : as for `LRScheduler`
-    schedulers : of this optimiser; each begins from the rates that the groups started from
-    milestones : numbers of the epochs in which the second, third, ... begins
-
-    Raises
-    ------
-    ValueError : if a schedule is another optimiser's, or their number is not one more than that of `milestones`
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> from dispatchkit.optim.lr_scheduler import ExponentialLR, LinearLR, SequentialLR
-    >>> optimizer = dk.optim.SGD([dk.ones(2, requires_grad=True)], lr=1.0)
-    >>> parts = [LinearLR(optimizer, 0.5, total_iters=2), ExponentialLR(optimizer, 0.5)]
-    >>> schedule = SequentialLR(optimizer, parts, milestones=[2])
-    >>> rates = []
-    >>> for _ in range(5):
-    ...     rates += schedule.get_last_lr()
-    ...     optimizer.step()
-    ...     schedule.step()
-    >>> rates
-    [0.5, 0.75, 1.0, 0.5, 0.25]
-    """
-
-    def __init__(self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int]) -> None:
-        for index, schedule in enumerate(schedulers):
-            if schedule.optimizer is not optimizer:
-                raise ValueError(
-                    f"SequentialLR expects all schedulers to belong to the same optimizer, but "
-                    f"{type(schedule).__name__} at index {index} has another one"
-                )
-        if len(milestones) != len(schedulers) - 1:
-            raise ValueError(
-                f"Sequential Schedulers expects number of schedulers provided to be one more than the number of "
-                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to be "
-                f"equal to {len(milestones)}"
-            )
-        self._schedulers = list(schedulers)
-        self._milestones = list(milestones)
-        super().__init__(optimizer)
-
-    def _begin(self) -> None:
-        self.last_epoch = 0
-        self._schedulers[bisect_right(self._milestones, 0)]._restart()
-        self._last_lr = self._current()
-
-    @override
-    def step(self) -> None:
-        self.last_epoch += 1
-        index = bisect_right(self._milestones, self.last_epoch)
-        schedule = self._schedulers[index]
-        if index and self._milestones[index - 1] == self.last_epoch:
-            schedule._restart()
-        else:
-            schedule.step()
-        self._last_lr = self._current()
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return everything but the optimiser, with the states of the schedules."""
-        return {**super().state_dict(), "_schedulers": [schedule.state_dict() for schedule in self._schedulers]}
-
-    @override
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        for schedule, held in zip(self._schedulers, state_dict["_schedulers"], strict=True):
-            schedule.load_state_dict(held)
-        super().load_state_dict({name: value for name, value in state_dict.items() if name != "_schedulers"})
