@@ -15,6 +15,7 @@ from typing_extensions import override
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import table
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
@@ -151,6 +152,11 @@ class Tensor(PlainTensor):
         return super().register_hook(spelling_results(hook, arguments=True))
 
     view_as = PlainTensor.reshape_as
+
+    @property
+    def mH(self) -> Any:
+        """The conjugates, with the last two axes interchanged."""
+        return self.mT.conj()
 
     def type(self, dtype: Any = None) -> Any:
         """Return the tensor in another dtype; without one, the name of PyTorch's class for its own.
@@ -363,17 +369,30 @@ def new_method(name: str) -> Call:
     return method
 
 
+def in_any_layout(method: Call) -> Call:
+    """Return the method that is called with a layout, too, which changes nothing here."""
+
+    @functools.wraps(method)
+    def call(self: Any, *, memory_format: Any = None) -> Any:
+        return method(self)
+
+    return call
+
+
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
         first = next(iter(inspect.signature(function).parameters), "")
         if "." not in path and first in ("input", "tensor") and not path.endswith("_like"):
-            setattr(Tensor, path, function)
+            is_property = isinstance(getattr(PlainTensor, path, None), Property)
+            setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
             if plain is not None or path in table.IN_PLACE:
                 setattr(Tensor, f"{path}_", in_place(function, plain))
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
+    for name in ("bool", "contiguous", "double", "float", "int", "long"):
+        setattr(Tensor, name, in_any_layout(getattr(PlainTensor, name)))
 
 
 # Modules.
@@ -472,6 +491,7 @@ def enter_modules() -> None:
             **{name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()},
             **{each.__name__: each for each in written},
             "is_tensor": table.is_array,
+            **{name: name for name in table.LAYOUTS},
             "Size": tuple,
             "dtype": type(xp.float64),
         },

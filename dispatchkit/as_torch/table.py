@@ -85,8 +85,6 @@ ARGUMENTS = {
     "input k dim largest sorted": ("topk",),
     "input dim keepdim dtype": ("nanmean", "nansum"),
     "input ord dim keepdim": ("linalg.vector_norm",),
-    "input ord": ("linalg.matrix_norm",),
-    "A B": ("linalg.solve",),
     "x y dim": ("linalg.vecdot",),
     # What PyTorch takes next is deprecated.
     "input target": tuple(f"nn.functional.{name}" for name in ("kl_div", "l1_loss", "mse_loss", "smooth_l1_loss")),
@@ -101,6 +99,8 @@ SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim"}
 SPREAD = frozenset({"size", "shape", "dims"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
+# Arguments of these, by their names.
+LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
 METHODS = frozenset({"expand", "repeat", "view"})
 # In-place methods beyond those of elementwise operations.
@@ -474,6 +474,29 @@ def svd(input: Any, some: bool = True) -> Any:
     return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
+def _of_triangle(name: str) -> Function:
+    def of_triangle(A: Any, UPLO: str = "L") -> Any:
+        return getattr(xp.linalg, name)(A if UPLO in "Ll" else xp.conj(xp.matrix_transpose(A)))
+
+    return of_triangle
+
+
+TRANSLATIONS.update({f"linalg.{name}": _of_triangle(name) for name in ("eigh", "eigvalsh")})
+
+
+@translation("linalg.solve")
+def solve(A: Any, B: Any) -> Any:
+    if 1 < B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]:
+        return xp.linalg.solve(A, B[..., None])[..., 0]
+    return xp.linalg.solve(A, B)
+
+
+@translation("linalg.matrix_norm")
+def matrix_norm(A: Any, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Any:
+    y = xp.linalg.matrix_norm(xp.moveaxis(A, tuple(dim), (-2, -1)), ord=ord)
+    return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim)) if keepdim else y
+
+
 @translation("cross")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     return xp.linalg.cross(input, other, axis=input.shape.index(3) if dim is None else dim)
@@ -511,8 +534,11 @@ def unique(
 
 
 @translation("searchsorted")
-def searchsorted(sorted_sequence: Any, input: Any, *, right: bool = False, side: str | None = None) -> Any:
-    return xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"))
+def searchsorted(
+    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
+) -> Any:
+    places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"))
+    return xp.astype(places, xp.int32) if out_int32 else places
 
 
 @translation("isclose")

@@ -19,7 +19,9 @@ pytest.importorskip("array_api_compat")
 samples = __import__("tests.interop.test_torch_functions", fromlist=["FUNCTIONS"])
 page = __import__("tests.as_torch.page", fromlist=["make_page"])
 PATHS = sorted(path for path in samples.FUNCTIONS if path in spelling.FUNCTIONS)
-METHODS = [path for path in PATHS if hasattr(torch.Tensor, path) and path in vars(dispatchkit.as_torch.Tensor)]
+METHODS = [
+    path for path in PATHS if callable(getattr(torch.Tensor, path, None)) and path in vars(dispatchkit.as_torch.Tensor)
+]
 
 # PyTorch itself warns of casts in complex functions, and of its own functions that will go; NumPy of infinities.
 pytestmark = [pytest.mark.filterwarnings("ignore::UserWarning"), pytest.mark.filterwarnings("ignore::RuntimeWarning")]

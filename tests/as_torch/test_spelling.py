@@ -76,6 +76,13 @@ def test_lengths_are_called_for_and_still_count() -> None:
         (lambda: F.relu(-X, inplace=True), torch.zeros(2, 6)),
         (lambda: F.pad(X, (0, 1)).size(1) * torch.ones(1), torch.tensor([7.0])),
         (lambda: torch.linalg.norm(X, dim=1) ** 2, (X * X).sum(1)),
+        (
+            lambda: torch.linalg.matrix_norm(torch.ones(4, 2, 2), dim=(0, 1), keepdim=True),
+            torch.full((1, 1, 2), 8**0.5),
+        ),
+        (lambda: torch.linalg.solve(2 * torch.eye(2).expand(3, 2, 2), torch.ones(3, 2)), torch.full((3, 2), 0.5)),
+        (lambda: torch.linalg.eigvalsh(torch.tensor([[1.0, 0.0], [9.0, 1.0]]), UPLO="U"), torch.ones(2)),
+        (lambda: torch.linalg.eigh(torch.tensor([[1.0, 9.0], [0.0, 1.0]]))[0], torch.ones(2)),
         (lambda: torch.from_numpy(np.ones(2)), torch.Tensor([1.0, 1.0])),
         (lambda: torch.einsum("ij,kj->ik", X, X), X @ X.mT),
         (lambda: torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0])), torch.tensor(2.0)),
@@ -93,6 +100,26 @@ def test_the_class_makes_tensors_of_the_default_dtype() -> None:
     assert torch.tensor([1, 2]).dtype == torch.int64
     with pytest.raises(TypeError, match="Tensor takes one positional argument, data, found 2"):
         torch.Tensor([1.0], [2.0])
+
+
+def test_what_pytorch_has_as_an_attribute_is_one() -> None:
+    z = torch.tensor([[1.0 + 2.0j, 3.0]])
+    assert values(z.real) == [[1.0, 3.0]]
+    assert values(z.imag) == [[2.0, 0.0]]
+    assert values(z.mH) == [[1.0 - 2.0j], [3.0]]
+
+
+def test_layouts_change_no_values() -> None:
+    x: Any = X
+    zeros: Any = torch.zeros
+    assert x.contiguous(memory_format=torch.channels_last) is x
+    assert values(x.long(memory_format=torch.contiguous_format)) == values(x.long())
+    assert values(zeros(1, layout=torch.strided)) == [0.0]
+
+
+def test_places_in_a_sequence_may_be_of_fewer_bits() -> None:
+    places = torch.searchsorted(torch.tensor([1.0, 2.0]), torch.tensor([1.5]), out_int32=True)
+    assert (values(places), places.dtype) == ([1], torch.int32)
 
 
 def test_changes_in_place_give_the_tensor_back() -> None:

@@ -78,12 +78,14 @@ NUMPY_OPTIONS = (
     *("--deselect", "_core/tests/test_shape_base.py::TestConcatenate::test_huge_list_error"),
     *("--deselect", "linalg/tests/test_regression.py::TestRegression::test_openblas_threading"),
 )
+HERE = ":tests.peers_suites"  # which take from the library what it brings with it
 SUITES = {
     suite.name: suite
     for suite in (
         Suite("numpy", NUMPY_TESTS, ":numpy", ("hypothesis",), NUMPY_OPTIONS),
         Suite("autograd", ("tests",), "autograd", needs=("scipy",)),
         Suite("pint", ("testsuite/test_numpy.py",), ":pint"),
+        Suite("structured_matrices", ("structured_matrices.py",), HERE, needs=("linear_operator",), plugin=False),
     )
 }
 
