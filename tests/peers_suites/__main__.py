@@ -85,6 +85,7 @@ SUITES = {
         Suite("numpy", NUMPY_TESTS, ":numpy", ("hypothesis",), NUMPY_OPTIONS),
         Suite("autograd", ("tests",), "autograd", needs=("scipy",)),
         Suite("pint", ("testsuite/test_numpy.py",), ":pint"),
+        Suite("torch_samples", ("torch_samples.py",), HERE, needs=("torch", "expecttest"), plugin=False),
         Suite("structured_matrices", ("structured_matrices.py",), HERE, needs=("linear_operator",), plugin=False),
     )
 }
