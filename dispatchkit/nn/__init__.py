@@ -74,6 +74,7 @@ from dispatchkit.nn.normalization import InstanceNorm3d as InstanceNorm3d
 from dispatchkit.nn.normalization import LayerNorm as LayerNorm
 from dispatchkit.nn.normalization import RMSNorm as RMSNorm
 from dispatchkit.nn.parameter import Parameter as Parameter
+from dispatchkit.nn.resizing import Upsample as Upsample
 from dispatchkit.nn.sequences import GRU as GRU
 from dispatchkit.nn.sequences import LSTM as LSTM
 from dispatchkit.nn.sequences import RNN as RNN

@@ -64,6 +64,17 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
         (3, 4, 5),
     ),
     "InstanceNorm3d": (lambda nn: nn.InstanceNorm3d(3, affine=True), (2, 3, 2, 1, 3)),
+    "Upsample": (lambda nn: nn.Upsample(scale_factor=2.0), (2, 3, 4, 5)),
+    "Upsample of sequences": (lambda nn: nn.Upsample(7, mode="linear"), (2, 3, 4)),
+    "Upsample to a size": (lambda nn: nn.Upsample((7, 3), mode="bilinear"), (2, 3, 4, 5)),
+    "Upsample, corners aligned": (lambda nn: nn.Upsample((7, 1), None, "bilinear", align_corners=True), (2, 3, 4, 5)),
+    "Upsample by fractions": (lambda nn: nn.Upsample(scale_factor=(1.7, 0.6), mode="bilinear"), (1, 2, 5, 6)),
+    "Upsample by lengths": (
+        lambda nn: nn.Upsample(scale_factor=1.7, mode="bilinear", recompute_scale_factor=True),
+        (1, 2, 5, 6),
+    ),
+    "Upsample of volumes": (lambda nn: nn.Upsample(scale_factor=1.5, mode="trilinear"), (1, 2, 3, 2, 4)),
+    "Upsample, exactly nearest": (lambda nn: nn.Upsample(5, mode="nearest-exact"), (2, 1, 7)),
     "Flatten": (lambda nn: nn.Flatten(), (2, 3, 4)),
     "Identity": (lambda nn: nn.Identity(5, some="thing"), (2, 3)),
 }
@@ -142,6 +153,41 @@ def test_pixels_by_hand_and_back() -> None:
     y = nn.PixelShuffle(2)(x)
     assert y[0].tolist() == [[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]]
     assert dk.all(nn.PixelUnshuffle(2)(y) == x)
+
+
+@pytest.mark.parametrize("factor", [2.3, 0.7, 1.7, 3, 1 / 3])
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear"])
+def test_factors_that_are_no_whole_numbers(mode: Any, factor: float, torch: Any) -> None:
+    x = drawn(2, 1, 13)
+    expected = torch.nn.Upsample(scale_factor=factor, mode=mode)(torch.tensor(x)).numpy()
+    layer = nn.Upsample(scale_factor=factor, mode=mode)
+    np.testing.assert_allclose(layer(dk.tensor(x)).numpy(), expected, rtol=1e-9, atol=1e-12)
+    held = dk.asarray(torch.tensor(x, dtype=torch.float32)).requires_grad_()
+    y = layer(held)
+    assert y.dtype == dk.float32
+    np.testing.assert_allclose(y.detach().numpy(), expected, rtol=1e-5, atol=1e-6)
+    y.sum().backward()
+    assert held.grad is not None
+    assert isinstance(held.grad.array, torch.Tensor)
+
+
+def test_images_of_other_sizes_without_pytorch() -> None:
+    x = dk.reshape(dk.arange(6.0), (1, 1, 2, 3))
+    np.testing.assert_array_equal(nn.Upsample(scale_factor=2)(x).numpy(), x.numpy().repeat(2, -1).repeat(2, -2))
+    aligned = nn.Upsample((3, 5), mode="bilinear", align_corners=True)(x).numpy()[0, 0]
+    np.testing.assert_allclose(aligned, 1.5 * np.arange(3)[:, None] + 0.5 * np.arange(5))
+    edges = nn.Upsample(scale_factor=2, mode="linear")(dk.asarray([[[0.0, 4.0]]], dtype=dk.float32))
+    assert edges.dtype == np.float32
+    assert edges.tolist() == [[[0.0, 1.0, 3.0, 4.0]]]
+    assert nn.Upsample(2)(x)[0, 0].tolist() == [[0.0, 1.0], [3.0, 4.0]]
+    integers = dk.asarray([[[0, 2]]])
+    assert nn.Upsample(3, mode="linear", align_corners=True)(integers).tolist() == [[[0.0, 1.0, 2.0]]]
+    assert nn.Upsample(3)(integers).tolist() == [[[0, 0, 2]]]
+    wide = nn.Upsample(scale_factor=(1, 2), mode="bilinear")
+    for layer in (wide, nn.Upsample(scale_factor=2.3), nn.Upsample(scale_factor=(0.5, 0.7))):
+        assert dk.autograd.gradcheck(layer, x.clone().requires_grad_())
+    batched = dk.func.vmap(wide)(dk.stack([x, 2 * x]))
+    np.testing.assert_allclose(batched[1].detach().numpy(), 2 * wide(x).detach().numpy())
 
 
 def test_dropout_and_embedding_print_themselves() -> None:
@@ -437,6 +483,36 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: nn.PixelUnshuffle(2)(dk.ones((1, 2, 3))),
         ValueError,
         "pixel_unshuffle: argument 'x' has shape (1, 2, 3), expected (..., C, H * 2, W * 2)",
+    ),
+    "mode of resizing": (
+        lambda: nn.Upsample(2, mode="bicubic")(dk.ones((1, 1, 2, 2))),  # type: ignore[arg-type]
+        ValueError,
+        "interpolate: mode must be one of 'nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', found 'bicu",
+    ),
+    "axes of resizing": (
+        lambda: nn.Upsample(2, mode="bilinear")(dk.ones((1, 1, 2))),
+        ValueError,
+        "interpolate: argument 'x' has shape (1, 1, 2), expected (N, C, H, W) for mode='bilinear'",
+    ),
+    "no size": (
+        lambda: nn.Upsample()(dk.ones((1, 1, 2))),
+        ValueError,
+        "interpolate: give one of size and scale_factor, found None and None",
+    ),
+    "sizes": (
+        lambda: nn.Upsample((2, 3))(dk.ones((1, 1, 2))),
+        ValueError,
+        "interpolate: expected 1 numbers for size, found [2, 3]",
+    ),
+    "nothing left": (
+        lambda: nn.Upsample(scale_factor=0.3)(dk.ones((1, 1, 2))),
+        ValueError,
+        "interpolate: scale_factor=0.3 leaves nothing of the axes (2,)",
+    ),
+    "corners of the nearest": (
+        lambda: nn.Upsample(2, align_corners=True)(dk.ones((1, 1, 2))),
+        ValueError,
+        "interpolate: align_corners is for modes of weighted means, found mode='nearest'",
     ),
     "windows": (lambda: nn.MaxPool1d(9)(dk.ones((1, 4))), ValueError, "max_pool2d: argument 'x' has shape (1, 1, 4)"),
     "one value of an instance": (

@@ -1,0 +1,146 @@
+"""`Upsample`: sequences, images and volumes of another size, with numbers between those that there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from typing_extensions import override
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.nn.functional.shared import expect
+from dispatchkit.nn.module import Declared, declared
+from dispatchkit.ops.shared import floating, integer
+
+# Of each mode the number of axes that it is for, any if None.
+MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3}
+
+
+def interpolate(
+    x: Any,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Any:
+    """Return an array of another size, made of the nearest elements or of weighted means of neighbours.
+
+    Parameters
+    ----------
+    x : array of shape (N, C, L), (N, C, H, W) or (N, C, D, H, W)
+    size, scale_factor, mode, align_corners, recompute_scale_factor : as for `Upsample`
+
+    Returns
+    -------
+    Array
+        Array whose axes from the third on have other lengths.
+    """
+    op, shape = interpolate, tuple(x.shape)
+    if mode not in MODES:
+        raise ValueError(f"{op.__name__}: mode must be one of {', '.join(map(repr, MODES))}, found {mode!r}")
+    axes = MODES[mode]
+    wanted = "(N, C, ...) with 1 to 3 axes more" if axes is None else f"(N, C, {', '.join('DHW'[-axes:])})"
+    expect(op, "x", shape, len(shape) in ((3, 4, 5) if axes is None else (2 + axes,)), f"{wanted} for mode={mode!r}")
+    if align_corners is not None and axes is None:
+        raise ValueError(f"{op.__name__}: align_corners is for modes of weighted means, found mode={mode!r}")
+    x = x if axes is None else floating(xp, x)
+    lengths, steps = _lengths(shape[2:], size, scale_factor, recompute_scale_factor)
+    for axis, (length, step) in enumerate(zip(lengths, steps, strict=True), 2):
+        if axes is None:
+            x = xp.take(x, _beside(x, _nearest(shape[axis], length, step, mode)), axis=axis)
+        else:
+            x = _between(x, axis, length, step, bool(align_corners))
+    return x
+
+
+def _lengths(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
+    """Return the new lengths of axes, and how far apart their elements are, where those before are 1 apart."""
+    if (size is None) == (factor is None):
+        raise ValueError(f"{interpolate.__name__}: give one of size and scale_factor, found {size!r} and {factor!r}")
+    several = size if factor is None else factor
+    several = list(several) if isinstance(several, Sequence) else [several] * len(before)
+    if len(several) != len(before):
+        name = "size" if factor is None else "scale_factor"
+        raise ValueError(f"{interpolate.__name__}: expected {len(before)} numbers for {name}, found {several}")
+    if factor is None:
+        lengths = [integer(interpolate, "size", n, least=1) for n in several]
+    else:
+        lengths = [math.floor(n * f) for n, f in zip(before, several, strict=True)]
+    if min(lengths) < 1:
+        raise ValueError(f"{interpolate.__name__}: scale_factor={factor!r} leaves nothing of the axes {before}")
+    if factor is None or recompute:
+        return lengths, [n / m for n, m in zip(before, lengths, strict=True)]
+    return lengths, [1 / f for f in several]
+
+
+def _nearest(before: int, length: int, step: float, mode: str) -> Any:
+    """Return the places of the nearest elements, in single precision as PyTorch finds them."""
+    places = np.arange(length, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+    return np.minimum(np.floor(places * np.float32(step)).astype(np.int64), before - 1)
+
+
+def _between(x: Any, axis: int, length: int, step: float, align_corners: bool) -> Any:
+    """Return an array with weighted means of neighbours along an axis."""
+    before = x.shape[axis]
+    if align_corners:
+        places = np.arange(length) * ((before - 1) / (length - 1) if length > 1 else 0.0)
+    else:
+        places = np.maximum((np.arange(length) + 0.5) * step - 0.5, 0.0)
+    first = np.minimum(np.floor(places).astype(np.int64), before - 1)
+    left = xp.take(x, _beside(x, first), axis=axis)
+    right = xp.take(x, _beside(x, np.minimum(first + 1, before - 1)), axis=axis)
+    share = np.reshape(places - first, (-1,) + (1,) * (len(x.shape) - 1 - axis))
+    return left + _beside(x, share, x.dtype) * (right - left)
+
+
+def _beside(x: Any, values: Any, dtype: Any = None) -> Any:
+    """Return a tensor of NumPy's numbers in the library and on the device of another."""
+    return xp.asarray(values.tolist(), dtype=dtype, device=getattr(x, "device", None))
+
+
+@declared(interpolate)
+class Upsample(Declared):
+    """A layer that makes sequences, images or volumes larger or smaller, with numbers between those that there are.
+
+    Parameters
+    ----------
+    size : lengths of the axes from the third on, one number for all or one for each
+    scale_factor : or how many times longer they become
+    mode : ``"nearest"`` or ``"nearest-exact"`` for the nearest element; for weighted means of neighbours ``"linear"``,
+        ``"bilinear"`` or ``"trilinear"``, by the number of axes
+    align_corners : whether the first and last elements are those before, rather than the edges
+    recompute_scale_factor : whether elements are apart as the lengths say, rather than as `scale_factor` does
+
+    Raises
+    ------
+    ValueError : from `forward`, for another mode, if the axes are not those of the mode, or unless there is one of
+        `size` and `scale_factor`
+
+    Notes
+    -----
+    Composed of `take`, `add` and `multiply`, so that types which have rules for these are taken. ``"bicubic"`` and
+    ``"area"`` are not there. Gradients are those of the values, where PyTorch's are others for some factors of
+    ``"nearest"`` that are no whole numbers. Source: PyTorch, `torch.nn.Upsample`.
+
+    Examples
+    --------
+    >>> dk.nn.Upsample(scale_factor=2)(dk.asarray([[[1.0, 2.0]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    >>> dk.nn.Upsample(size=5, mode="linear", align_corners=True)(dk.asarray([[[1.0, 2.0]]]))
+    tensor([[[1.0000, 1.2500, 1.5000, 1.7500, 2.0000]]])
+    """
+
+    size: int | Sequence[int] | None = None
+    scale_factor: float | Sequence[float] | None = None
+    mode: Literal["nearest", "nearest-exact", "linear", "bilinear", "trilinear"] = "nearest"
+    align_corners: bool | None = None
+    recompute_scale_factor: bool | None = None
+
+    @override
+    def extra_repr(self) -> str:
+        """Return the size and the mode, as PyTorch shows them."""
+        size = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{size}, mode={self.mode!r}"
