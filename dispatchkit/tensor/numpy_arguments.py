@@ -309,12 +309,16 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
 def put(out: Any, result: Any, *, whole: bool = False, casting: Casting = "same_kind") -> Any:
     """Write a result where the caller wants it, which has the shape of the `whole` where it must not broadcast."""
     before, dtype = getattr(result, "dtype", None), getattr(out, "dtype", None)
-    if isinstance(before, np.dtype) and isinstance(dtype, np.dtype) and not np.can_cast(before, dtype, casting):
+    takes_part = tensor_protocol.types.participates(type(out))
+    # Rules of an array type say themselves what its elements can hold.
+    by_rules = takes_part and not isinstance(out, tensor_namespace.Tensor)
+    known = isinstance(before, np.dtype) and isinstance(dtype, np.dtype)
+    if known and not by_rules and not np.can_cast(before, dtype, casting):  # type: ignore[arg-type]  # both are dtypes
         raise TypeError(f"a result of {before} does not become the out of {dtype} by casting={casting!r}")
     shape, wanted = tuple(np.shape(out)), tuple(np.shape(result))
     if whole and shape != wanted and (wanted or np.size(out) != 1):
         raise ValueError(f"out must have shape {wanted}, found {shape}")
-    out[...] = result if tensor_protocol.types.participates(type(out)) else np.asarray(result)
+    out[...] = result if takes_part else np.asarray(result)
     return out
 
 
