@@ -162,8 +162,11 @@ class TransformerDecoderLayer(TransformerLayer):
 
     Parameters
     ----------
-    d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype :
-        as for `TransformerEncoderLayer`
+    d_model : length of the vectors
+    nhead : heads of attention
+    dim_feedforward : length of the vectors inside of the network
+    dropout, activation, layer_norm_eps : as for `TransformerEncoderLayer`
+    batch_first, norm_first, bias, device, dtype : as for `TransformerEncoderLayer`
 
     Attributes
     ----------
@@ -272,7 +275,17 @@ class TransformerEncoder(Stack):
     def forward(
         self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool | None = None
     ) -> Any:
-        """Let sequences through the layers; arguments are those of `TransformerEncoderLayer`."""
+        """Let sequences through the layers.
+
+        Parameters
+        ----------
+        src, mask, src_key_padding_mask, is_causal : as `TransformerEncoderLayer` takes them
+
+        Returns
+        -------
+        Array
+            Array of the shape of `src`.
+        """
         return self._climb(src, mask, src_key_padding_mask, is_causal)
 
 
@@ -311,7 +324,18 @@ class TransformerDecoder(Stack):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Any:
-        """Let sequences through the layers; arguments are those of `TransformerDecoderLayer`."""
+        """Let sequences through the layers.
+
+        Parameters
+        ----------
+        tgt, memory, tgt_mask, memory_mask : as `TransformerDecoderLayer` takes them
+        tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal, memory_is_causal : likewise
+
+        Returns
+        -------
+        Array
+            Array of the shape of `tgt`.
+        """
         paddings = tgt_key_padding_mask, memory_key_padding_mask
         return self._climb(tgt, memory, tgt_mask, memory_mask, *paddings, tgt_is_causal, memory_is_causal)
 
@@ -399,9 +423,10 @@ class Transformer(Module):
         ----------
         src : what the encoder takes, of shape (S, N, d_model), with `batch_first` (N, S, d_model), or (S, d_model)
         tgt : what the decoder takes, of shape (L, N, d_model), or as `src` has its axes
-        src_mask, src_key_padding_mask, src_is_causal : as for `TransformerEncoderLayer`
-        tgt_mask, tgt_key_padding_mask, tgt_is_causal : as for `TransformerDecoderLayer`
-        memory_mask, memory_key_padding_mask, memory_is_causal : as for `TransformerDecoderLayer`
+        src_mask, tgt_mask, memory_mask : as `attn_mask` of `MultiheadAttention`, of the encoder, of the decoder on its
+            own sequences, and of the decoder on what the encoder gives
+        src_key_padding_mask, tgt_key_padding_mask, memory_key_padding_mask : likewise, as its `key_padding_mask`
+        src_is_causal, tgt_is_causal, memory_is_causal : likewise, whether vector i attends to those up to i alone
 
         Returns
         -------
@@ -420,5 +445,10 @@ class Transformer(Module):
         ----------
         sz : length of the sequences
         device, dtype : of the mask; the default floating-point dtype if None
+
+        Returns
+        -------
+        Array
+            Array of shape (sz, sz).
         """
         return xp.triu(xp.full((sz, sz), -math.inf, device=device, dtype=dtype), k=1)

@@ -42,6 +42,7 @@ ACCEPTED = {
     r"_prices\.py.*\"names\"": "names of axes, which a type of the page has and a tensor has not",
     r"_networks\.py.*\"Parameter\" has": "fields of the array type that a parameter holds",
     r"(_small_print|_interoperability|_low_rank)\.py.*\"None\"": "a gradient, which is there after `backward`",
+    r"_autograd\.py.*register_hook": "a `grad_fn`, which a recorded tensor has",
     r"_pendulum\.py.*UncertainTensor\" of": "a result that a program would narrow",
     r"(README|_numpy|_units)\.py.*(call-overload|CallIssue|ArgumentType)": "NumPy's functions, which know no types",
     r"(names|combining)\.py.*\"sum\" of|missing_prices\.py": "names of axes, where a tensor has numbers",
