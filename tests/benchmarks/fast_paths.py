@@ -25,6 +25,8 @@ TOPIC = "fast paths"
 # The length of an axis, by how many axes the array with most of them has.
 LENGTHS = (1, 100_000, 300, 45)
 VECTOR, SHAPE = LENGTHS[1], (300, 300)
+# Steps, sequences, and the length of a state.
+STEPS, SEQUENCES, STATE = 35, 20, 64
 LABELS = draw(VECTOR, low=0, high=1000, content="integer")
 # Calls whose sizes are no axes of arrays, or are bound to each other.
 LARGE = {
@@ -40,6 +42,12 @@ LARGE = {
     "interp": sample(draw(VECTOR), np.linspace(-1.0, 2.0, 100), draw(100)),
     "pad": sample(draw(*SHAPE), 2),
     "linalg.cross": sample(draw(VECTOR // 3, 3), draw(VECTOR // 3, 3)),
+    **{
+        f"nn.functional.{name}": sample(
+            draw(STEPS, SEQUENCES, gates * STATE), draw(gates * STATE, STATE), *[draw(SEQUENCES, STATE)] * states
+        )
+        for name, gates, states in (("lstm", 4, 2), ("gru", 3, 1))
+    },
     "linalg.outer": sample(draw(SHAPE[0]), draw(SHAPE[1])),
 }
 
