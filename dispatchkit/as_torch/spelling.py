@@ -238,7 +238,7 @@ def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
     return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
 
 
-def arranged(
+def arguments_by_parameter(
     path: str, names: Sequence[str], targets: Mapping[str, str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the arguments of a call by the parameters that take them.
@@ -283,7 +283,7 @@ def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if names and (kwargs or not 0 < len(args) <= same):
-            kwargs = arranged(path, names, targets, args, kwargs)
+            kwargs = arguments_by_parameter(path, names, targets, args, kwargs)
             args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
         try:
             y = function(*args, **kwargs)

@@ -189,23 +189,24 @@ def translation(*paths: str) -> Callable[[Function], Function]:
     return enter
 
 
-def _scaled(x: Any, alpha: Any) -> Any:
+def _times(x: Any, alpha: Any) -> Any:
+    """Return an array times a factor, itself where that is 1, which may be of another dtype."""
     return x if alpha == 1 else x * alpha
 
 
 @translation("add")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.add(input, _scaled(other, alpha))
+    return xp.add(input, _times(other, alpha))
 
 
 @translation("sub", "subtract")
 def subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.subtract(input, _scaled(other, alpha))
+    return xp.subtract(input, _times(other, alpha))
 
 
 @translation("rsub")
 def reflected_subtract(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.subtract(other, _scaled(input, alpha))
+    return xp.subtract(other, _times(input, alpha))
 
 
 @translation("div", "divide", "true_divide")
@@ -356,17 +357,17 @@ for _name in ("softmax", "log_softmax"):
 
 @translation("addmm", "addmv", "baddbmm")
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _scaled(input, beta) + _scaled(mat1 @ mat2, alpha)
+    return _times(input, beta) + _times(mat1 @ mat2, alpha)
 
 
 @translation("addcmul")
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    return input + _scaled(tensor1 * tensor2, value)
+    return input + _times(tensor1 * tensor2, value)
 
 
 @translation("addcdiv")
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    return input + _scaled(tensor1 / tensor2, value)
+    return input + _times(tensor1 / tensor2, value)
 
 
 @translation("lerp")
@@ -376,7 +377,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
 
 @translation("select")
 def select(input: Any, dim: int, index: Any) -> Any:
-    return input[_indexed(dim, index, input.ndim)]
+    return input[_index_along(dim, index, input.ndim)]
 
 
 @translation("narrow")
@@ -403,18 +404,19 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
     return xp.take(input, index, axis=dim)
 
 
-def _indexed(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
+def _index_along(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
+    """Return the index that takes elements along one axis, and all of the others."""
     return (*(slice(None),) * (dim % ndim), index)
 
 
 @translation("index_add")
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    return xp.index_put(input, _indexed(dim, index, input.ndim), _scaled(source, alpha), accumulate=True)
+    return xp.index_put(input, _index_along(dim, index, input.ndim), _times(source, alpha), accumulate=True)
 
 
 @translation("index_copy")
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
-    return xp.index_put(input, _indexed(dim, index, input.ndim), source)
+    return xp.index_put(input, _index_along(dim, index, input.ndim), source)
 
 
 @translation("index_fill")

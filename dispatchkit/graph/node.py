@@ -325,15 +325,15 @@ class Hooked(NodeWrapper):
         of_outputs = _each(wrap, g if several else [g])
         with no_grad() if wrap else nullcontext():
             for before in list(self.before.values()):
-                of_outputs = _replaced(self.node_name, before(of_outputs), of_outputs, outputs)
+                of_outputs = _answer_of_hook(self.node_name, before(of_outputs), of_outputs, outputs)
         if all(x is None for x in of_outputs):
             cotangents: Sequence[Any] = [None] * len(inputs)
         else:
             cotangents = pull(node, list(_each(raw, of_outputs)) if several else _each(raw, of_outputs)[0])
-        of_inputs = _each(wrap, [_fitted(c, spec) for c, spec in zip(cotangents, inputs, strict=True)])
+        of_inputs = _each(wrap, [_like_input(c, spec) for c, spec in zip(cotangents, inputs, strict=True)])
         with no_grad() if wrap else nullcontext():
             for after in list(self.after.values()):
-                of_inputs = _replaced(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
+                of_inputs = _answer_of_hook(self.node_name, after(of_inputs, of_outputs), of_inputs, inputs)
         return _each(raw, of_inputs)
 
 
@@ -342,12 +342,12 @@ def _each(change: Any, values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(x if x is None or change is None else change(x) for x in values)
 
 
-def _fitted(g: Any, spec: Any) -> Any:
+def _like_input(g: Any, spec: Any) -> Any:
     """Return a cotangent with the shape and dtype of its input, None where there is no gradient."""
     return None if g is None or spec is None else project(namespace_of(g), g, *spec)
 
 
-def _replaced(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
+def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
     """Return the gradients that a hook returned in the place of others, those where it returned None.
 
     Raises

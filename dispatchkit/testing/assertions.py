@@ -90,8 +90,10 @@ def assert_close(
         . . .
     """
     if (rtol is None) != (atol is None):
-        missing, given = ("rtol", "atol") if rtol is None else ("atol", "rtol")
-        raise ValueError(f"assert_close: {given} is given without {missing}; give both, or none for those of the dtype")
+        missing, present = ("rtol", "atol") if rtol is None else ("atol", "rtol")
+        raise ValueError(
+            f"assert_close: {present} is given without {missing}; give both, or none for those of the dtype"
+        )
     try:
         _compare("", actual, expected, Wanted(rtol, atol, equal_nan, check_dtype, check_structure))
     except AssertionError as error:
