@@ -5,11 +5,13 @@ In ``pyproject.toml``::
     [tool.mypy]
     plugins = ["dispatchkit.mypy_plugin"]
 
-Decorated classes have their operators and methods, operations on them have the results that the registered handlers
-are annotated with, and a handler that does not fit its operation is reported at its definition.
+Decorated classes have their operators and methods, and a handler that does not fit its operation is reported at its
+definition. All else, such as the keywords of operations and their results on tensors, mypy reads from the annotations.
 """
 
 from __future__ import annotations
+
+from dispatchkit import __version__ as __version__  # by which mypy's cache goes
 
 try:
     from dispatchkit.mypy_plugin.hooks import DispatchPlugin

@@ -27,8 +27,8 @@ TUPLES: dict[str, tuple[Callable[[], Any], str, str]] = {
     "zeros": (lambda: dk.zeros(2, 3, dtype=dk.float32), "zeros", "give the shape as a tuple: zeros((2, 3));"),  # type: ignore[misc]
     "full": (lambda: dk.full(2, 3, 1.0), "full", "give the shape as a tuple: full((2, 3), fill_value);"),  # type: ignore[call-arg]
     "empty": (lambda: dk.empty(2, 3, 4), "empty", "give the shape as a tuple: empty((2, 3, 4));"),  # type: ignore[call-arg]
-    "reshape": (lambda: dk.reshape(X, 3, 2), "reshape", "give the shape as a tuple: reshape(x, (3, 2));"),  # type: ignore[arg-type, call-arg]
-    "permute_dims": (lambda: dk.permute_dims(X, 1, 0), "permute_dims", "as a tuple: permute_dims(x, (1, 0));"),  # type: ignore[arg-type, call-arg]
+    "reshape": (lambda: dk.reshape(X, 3, 2), "reshape", "give the shape as a tuple: reshape(x, (3, 2));"),  # type: ignore[call-arg]
+    "permute_dims": (lambda: dk.permute_dims(X, 1, 0), "permute_dims", "as a tuple: permute_dims(x, (1, 0));"),  # type: ignore[call-arg]
 }
 
 

@@ -81,9 +81,9 @@ SHAPES: dict[str, Refusal] = {
     "solve": (lambda: dk.linalg.solve(dk.eye(2), V), ValueError, "solve", ("x2 must be of shape (2,)", "found (3,)")),
     "solve with 2x3": (lambda: dk.linalg.solve(M, V), ValueError, "solve", ("x1 must be square", "(2, 3)")),
     "matrix_power of 2x3": (lambda: dk.linalg.matrix_power(M, 2), ValueError, "matrix_power", ("x must be square",)),
-    "matrix_power 0.5": (lambda: dk.linalg.matrix_power(dk.eye(2), 0.5), TypeError, "matrix_power", ("n must", "0.5")),  # type: ignore[arg-type]
+    "matrix_power 0.5": (lambda: dk.linalg.matrix_power(dk.eye(2), 0.5), TypeError, "matrix_power", ("n must", "0.5")),  # type: ignore[call-overload]
     "norm of three axes": (lambda: dk.linalg.norm(dk.ones((2, 2, 2)), ord=2), ValueError, "norm", ("axis",)),
-    "qr mode": (lambda: dk.linalg.qr(M, mode="raw"), ValueError, "qr", ("mode must be 'reduced' or", "'raw'")),  # type: ignore[arg-type]
+    "qr mode": (lambda: dk.linalg.qr(M, mode="raw"), ValueError, "qr", ("mode must be 'reduced' or", "'raw'")),  # type: ignore[call-overload]
     "mT of a vector": (lambda: V.mT, ValueError, "matrix_transpose", ("x = float64 array of shape (3,)",)),
     "T of a batch": (lambda: dk.ones((2, 2, 2)).T, ValueError, "t", ("(2, 2, 2)",)),
 }

@@ -153,7 +153,7 @@ def test_what_cannot_be_resolved_is_refused_and_arrays_advised() -> None:
     )
     with pytest.raises(RegistrationError, match=text):
         dk.operation(halved)
-    assert dk.operation(arrays=("x",))(halved)(dk.asarray([2.0]), 2).item() == 1.0  # type: ignore[arg-type]
+    assert dk.operation(arrays=("x",))(halved)(dk.asarray([2.0]), 2).item() == 1.0  # type: ignore[call-overload]
 
 
 def test_arrays_name_the_array_parameters() -> None:

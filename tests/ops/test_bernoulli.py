@@ -31,4 +31,4 @@ def test_a_type_is_asked_wherever_it_stands() -> None:
 
 def test_none_is_no_probability() -> None:
     with pytest.raises(dk.ForeignArgumentError, match="argument 'p' is None, not an array"):
-        dk.random.bernoulli(None)
+        dk.random.bernoulli(None)  # type: ignore[call-overload]

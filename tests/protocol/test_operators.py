@@ -212,7 +212,7 @@ def test_an_own_operator_is_kept() -> None:
 
 def test_none_is_refused_where_an_array_is_needed() -> None:
     with pytest.raises(TypeError, match="None"):
-        dk.add(dk.ones(2), None)
+        dk.add(dk.ones(2), None)  # type: ignore[call-overload]
 
 
 def test_an_in_place_operator_writes_the_result_back() -> None:

@@ -148,7 +148,7 @@ def test_the_order_of_polygamma_is_an_int_from_0_on() -> None:
     with pytest.raises(ValueError, match=r"^polygamma: n must be at least 0, found -1"):
         dk.special.polygamma(-1, dk.asarray([1.0]))
     with pytest.raises(TypeError, match=r"^polygamma: n must be an int, found 0.5"):
-        dk.special.polygamma(0.5, dk.asarray([1.0]))  # type: ignore[arg-type]
+        dk.special.polygamma(0.5, dk.asarray([1.0]))
 
 
 ABSENT = """

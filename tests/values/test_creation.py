@@ -126,7 +126,7 @@ def test_the_number_of_values_of_a_range_is_one_number() -> None:
     with pytest.raises(ValueError, match=r"arange: stop must be a number, found an array of shape \(2,\)"):
         dk.arange(dk.asarray([0.0, 1.0]))
     with pytest.raises(TypeError, match=r"linspace: num must be an int, found 3\.5"):
-        dk.linspace(0.0, 1.0, 3.5)  # type: ignore[arg-type]  # what the test is about
+        dk.linspace(0.0, 1.0, 3.5)  # type: ignore[call-overload]  # what the test is about
     assert dk.arange(dk.tensor(4.0), 3.0).shape == (0,)
 
 

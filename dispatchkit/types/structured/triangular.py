@@ -118,7 +118,7 @@ class TriangularTensor(StructuredTensor):
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return the product of a tensor with the matrix."""
         if not all_finite(rows):
-            return super().times_from_left(rows)  # type: ignore[no-any-return]  # a decline may be one
+            return super().times_from_left(rows)  # a decline may be one
         return ops.matmul(rows, self.elements)
 
     def solve_columns(self, columns: Tensor) -> Any:

@@ -34,7 +34,7 @@ def test_masked_attention_is_pytorchs() -> None:
     nobody[1] = False
     for mask in (MASK, nobody, drawn(2, 1, 4, 6), np.where(nobody, 0.0, -np.inf)):
         agree_with_torch(
-            lambda *a, m=mask: F.scaled_dot_product_attention(*a, dk.tensor(m)),  # type: ignore[arg-type, call-arg]
+            lambda *a, m=mask: F.scaled_dot_product_attention(*a, dk.tensor(m)),  # type: ignore[call-arg]
             lambda *a, m=mask: attention(*a, torch.tensor(m)),
             *ARRAYS,
         )
@@ -44,13 +44,13 @@ def test_attention_is_its_formula() -> None:
     q, k, v = ARRAYS
     scores = np.where(MASK, q @ k.swapaxes(-1, -2) / np.sqrt(5), -np.inf)
     e = np.exp(scores - scores.max(-1, keepdims=True))
-    y = F.scaled_dot_product_attention(*map(dk.tensor, ARRAYS), dk.tensor(MASK))  # type: ignore[arg-type, call-arg]
+    y = F.scaled_dot_product_attention(*map(dk.tensor, ARRAYS), dk.tensor(MASK))  # type: ignore[call-arg]
     np.testing.assert_allclose(y.numpy(), e / e.sum(-1, keepdims=True) @ v, rtol=1e-10)
 
 
 def test_what_attends_to_nothing_is_zero_and_gives_no_gradient() -> None:
     mask = np.zeros((4, 6), dtype=bool)
-    y, found = gradients(lambda *a: F.scaled_dot_product_attention(*a, dk.tensor(mask)), ARRAYS)  # type: ignore[arg-type, call-arg]
+    y, found = gradients(lambda *a: F.scaled_dot_product_attention(*a, dk.tensor(mask)), ARRAYS)  # type: ignore[call-arg]
     assert not y.any()
     assert not any(g.any() for g in found)
 
@@ -100,10 +100,10 @@ def test_gradients_flow_where_values_do() -> None:
 def test_dropout_of_attention_weights() -> None:
     tensors = list(map(dk.tensor, ARRAYS))
     dk.manual_seed(0)
-    first = F.scaled_dot_product_attention(*tensors, dropout_p=0.5)  # type: ignore[arg-type, misc]
+    first = F.scaled_dot_product_attention(*tensors, dropout_p=0.5)  # type: ignore[misc]
     dk.manual_seed(0)
-    assert first.tolist() == F.scaled_dot_product_attention(*tensors, dropout_p=0.5).tolist()  # type: ignore[arg-type, misc]
-    assert first.tolist() != F.scaled_dot_product_attention(*tensors).tolist()  # type: ignore[arg-type]
+    assert first.tolist() == F.scaled_dot_product_attention(*tensors, dropout_p=0.5).tolist()  # type: ignore[misc]
+    assert first.tolist() != F.scaled_dot_product_attention(*tensors).tolist()
 
 
 def test_vmap_is_told_who_draws() -> None:

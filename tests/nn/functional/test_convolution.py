@@ -303,10 +303,10 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         "argument 'x' of shape (2, 3, 5, 5) has images of 5 x 5 with padding, smaller than the windows of 6 x 2",
     ),
     "stride": (lambda: F.conv2d(X, W, stride=0), ValueError, "stride must be at least 1, found 0"),
-    "stride that is no int": (lambda: F.conv2d(X, W, stride=1.5), TypeError, "stride must be an int, found 1.5"),  # type: ignore[arg-type]
+    "stride that is no int": (lambda: F.conv2d(X, W, stride=1.5), TypeError, "stride must be an int, found 1.5"),  # type: ignore[call-overload]
     "strides": (lambda: F.conv2d(X, W, stride=(1, 1, 1)), ValueError, "stride must be an int or a pair"),  # type: ignore[arg-type]
     "padding": (lambda: F.conv2d(X, W, padding=-1), ValueError, "padding must be at least 0, found -1"),
-    "name": (lambda: F.conv2d(X, W, padding="full"), ValueError, "padding must be an int, a pair, 'valid' or 'same'"),  # type: ignore[arg-type]
+    "name": (lambda: F.conv2d(X, W, padding="full"), ValueError, "padding must be an int, a pair, 'valid' or 'same'"),  # type: ignore[call-overload]
     "same": (lambda: F.conv2d(X, W, padding="same", stride=2), ValueError, "padding='same' is for stride 1, found"),
     "no groups": (lambda: F.conv2d(X, W, groups=0), ValueError, "groups must be at least 1, found 0"),
 }
@@ -345,7 +345,7 @@ REFUSED_BY_OTHERS: dict[str, tuple[Any, type[Exception], str]] = {
         "conv1d: stride must be an int, found (1, 2)",
     ),
     "name": (
-        lambda: F.conv1d(S, V, padding="full"),  # type: ignore[arg-type]
+        lambda: F.conv1d(S, V, padding="full"),  # type: ignore[call-overload]
         ValueError,
         "conv1d: padding must be an int, 'valid' or 'same', found 'full'",
     ),

@@ -24,7 +24,7 @@ def test_max_pool2d_is_pytorchs(size: int) -> None:
     compared = 0
     for window in WINDOWS:
         try:
-            F.max_pool2d(dk.tensor(x), *window)  # type: ignore[arg-type]
+            F.max_pool2d(dk.tensor(x), *window)
         except ValueError:
             with pytest.raises(RuntimeError):
                 functional.max_pool2d(torch_tensor(x), *window)
@@ -47,7 +47,7 @@ def test_avg_pool2d_is_pytorchs(size: int) -> None:
         for include, divisor in ((True, None), (False, None), (True, 3)):
             window = (kernel, stride, padding, ceil_mode, include, divisor)
             try:
-                F.avg_pool2d(dk.tensor(x), *window)  # type: ignore[arg-type]
+                F.avg_pool2d(dk.tensor(x), *window)
             except ValueError:
                 with pytest.raises(RuntimeError):
                     functional.avg_pool2d(torch_tensor(x), *window)
@@ -71,7 +71,7 @@ def test_adaptive_avg_pool2d_is_pytorchs(size: Any) -> None:
 @pytest.mark.parametrize("parameters", [{}, {"stride": 1}, {"stride": 3, "dilation": 2}, {"padding": 1}])
 def test_windows_are_those_of_a_loop(parameters: dict[str, int]) -> None:
     x = drawn(2, 7, 8)
-    y = F.max_pool2d(dk.tensor(x), 2, **parameters).numpy()  # type: ignore[arg-type]
+    y = F.max_pool2d(dk.tensor(x), 2, **parameters).numpy()  # type: ignore[call-overload]
     step, gap, more = parameters.get("stride", 2), parameters.get("dilation", 1), parameters.get("padding", 0)
     longer = np.pad(x, ((0, 0), (more, more), (more, more)), constant_values=-np.inf)
     for image, row, column in np.ndindex(*y.shape):
@@ -138,7 +138,7 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         "avg_pool2d: padding must be at most half of kernel_size=(2, 2), found (2, 2)",
     ),
     "kernel": (lambda: F.max_pool2d(X, 0), ValueError, "max_pool2d: kernel_size must be at least 1, found 0"),
-    "no int": (lambda: F.max_pool2d(X, "2"), TypeError, "max_pool2d: kernel_size must be an int, found '2'"),  # type: ignore[arg-type]
+    "no int": (lambda: F.max_pool2d(X, "2"), TypeError, "max_pool2d: kernel_size must be an int, found '2'"),  # type: ignore[call-overload]
     "divisor": (
         lambda: F.avg_pool2d(X, 2, divisor_override=0),
         ValueError,
