@@ -24,7 +24,6 @@ from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
-from dispatchkit.protocol.types.declaration import new_version
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
 WhenNone: TypeAlias = Callable[[str, tuple[int, ...]], Any]
@@ -276,17 +275,6 @@ class Declared(Overridable):
         self.facts = Facts()
         self.on_change: list[Callable[[], None]] = []
 
-    @override
-    def packed_state(self) -> dict[str, Any]:
-        kernels = self.implementation.kernels.items()
-        return {
-            **super().packed_state(),
-            "forms": {array.name: array.form for array in self.parameters.arrays},
-            "several": self.several,
-            "rules": self.derivative.rules.declarations(),
-            "kernels": {library: (kernel.forward, kernel.gradients) for library, kernel in kernels},
-        }
-
     @property
     @override
     def source(self) -> Callable[..., Any]:
@@ -329,7 +317,6 @@ class Declared(Overridable):
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
-        self.changed = new_version()
         self.refresh()
         self.clear()
 

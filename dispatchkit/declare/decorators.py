@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ from dispatchkit.declare.declared import LEAF, LIKE, Axes
 from dispatchkit.declare.docs import HELD, Facts, Gives, compose_docstring
 from dispatchkit.declare.kernels import define_kernel
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DeclaredOperation, define, store
+from dispatchkit.declare.operation import DeclaredOperation, define
 from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
@@ -219,56 +219,40 @@ def operation(
     >>> dk.func.grad(cube)(dk.tensor(2.0))
     tensor(12.)
     """
-    options = {name: value for name, value in locals().items() if name != "body"}
-
-    def make(fn: Callable[..., Any]) -> Any:
-        signature = _public_signature(fn, kind)
-        annotated = {"forms": array_forms(fn, signature, arrays), "several": gives_several(fn)}
-        return _declare(fn, signature, options, record.__new__(record), annotated)
-
+    its = SimpleNamespace(**{name: value for name, value in locals().items() if name != "body"})
+    make = partial(_enter, its)
     return make if body is None else make(body)
 
 
-def _declare(
-    fn: Callable[..., Any],
-    signature: inspect.Signature,
-    options: dict[str, Any],
-    entry: DeclaredOperation,
-    annotated: Mapping[str, Any],
-) -> Any:
-    """Fill the record of an operation, and enter it; return the public function.
+def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
+    """Make the record of an operation, and enter it; return the public function.
 
     Parameters
     ----------
-    fn, options : as of `operation`
-    signature : of the public function
-    entry : the empty record
-    annotated : what the annotations say, the forms of the arrays and whether there are several results; what came with
-        the record from another process also has the public function
+    its : the options of `operation`
+    fn : the body
     """
-    its = SimpleNamespace(**options)
-    parameters = Parameters(signature, annotated["forms"])
-    place = its.namespace or fn.__module__.partition(".")[0]
-    entry.__init__(  # type: ignore[misc]  # of an empty record
+    signature = _public_signature(fn, its.kind)
+    parameters = Parameters(signature, array_forms(fn, signature, its.arrays))
+    entry = its.record(
         tensor_protocol,
         fn.__name__,
-        place,
+        its.namespace or fn.__module__.partition(".")[0],
         its.kind,
         parameters,
         fn,
         differentiable=its.differentiable,
-        several=annotated["several"],
+        several=gives_several(fn),
         passthrough=its.passthrough,
     )
-    entry.declared_by = _rebuild, options
     entry.axes = _axes(entry, its.axis)
     entry.decomposes = its.decomposes and not its.passthrough and not parameters.nullary
     entry.samples = list(its.samples) if its.samples is not None else _samples(entry, its.domain, its.content)
     entry.facts = Facts(its.real, its.takes or HELD.get(its.content or "real", "numbers"), its.gives, its.special)
-    function = tensor_protocol.operations.add(entry, annotated.get("function"))
+    function = tensor_protocol.operations.add(entry)
     _describe(function, fn, signature, entry)
     surface = tensor_protocol.surface
-    if place.partition(".")[0] == "dispatchkit":
+    if entry.namespace.partition(".")[0] == "dispatchkit":
         enter(entry.qualified_name.partition(".")[2], function)
     if its.operator is not None:
         surface.add_operator(its.operator, entry)
@@ -277,27 +261,6 @@ def _declare(
     for name in its.properties:
         surface.add_property(name, entry)
     return function
-
-
-def _rebuild(entry: DeclaredOperation, state: dict[str, Any]) -> None:
-    """Declare an operation that arrives from another process; one that is known takes the rules that are new."""
-    if not entry.is_complete:
-        _, options = state["declared_by"]
-        _declare(state["body"], _public_signature(state["body"], options["kind"]), options, entry, state)
-        entry.changed = None
-    if not tensor_protocol.operations.update_from(entry, state):
-        return
-    changed = entry.changed
-    for kind, rules in state["rules"].items():
-        for of, rule in rules.items():
-            if callable(rule):
-                store(entry, kind, of, rule)
-            else:
-                entry.derivative.rules.partials[of[0]] = rule
-    for library, (forward, gradients) in state["kernels"].items():
-        define_kernel(entry, library, forward, gradients)
-    entry.rules_changed()
-    entry.changed = changed
 
 
 def _axes(entry: DeclaredOperation, axis: str | Axes | None) -> Axes | None:

@@ -243,14 +243,6 @@ class Rules:
     vjps: dict[str, Rule] = field(default_factory=dict)
     jvps: dict[str, Rule] = field(default_factory=dict)
 
-    def declarations(self) -> dict[RuleKind, dict[tuple[str, ...], Any]]:
-        """Return the functions and numbers that the rules were declared by, by the names of the arguments."""
-        return {
-            kind: {getattr(rule, "of", (name,)): getattr(rule, "function", rule) for name, rule in table.items()}
-            for kind, place in TABLES.items()
-            for table in [getattr(self, place)]
-        }
-
     def add(self, rule: Rule) -> None:
         """Take a rule in the place of others for its arguments."""
         table = getattr(self, TABLES[rule.kind])

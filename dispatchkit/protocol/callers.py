@@ -52,19 +52,6 @@ def _always(args: Any, kwargs: Any) -> bool:
     return True
 
 
-def make_outer(operation: Overridable) -> Function:
-    """Return a public function that calls an operation by its record: all that a pickle by value holds of it."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return operation.call(*args, **kwargs)
-        except Exception as error:
-            hide_frames(error)
-            raise
-
-    return call
-
-
 def make_reflected(operation: Overridable, operator: str) -> Function:
     """Return the method behind a reflected operator: `__radd__` of `add`, whose operator is `__add__`."""
     function, table = operation.function, operation.table
@@ -133,9 +120,6 @@ class Property:
         self.function = function
         self.__doc__ = method_docstring(function)
         self.__overridable__ = getattr(function, "__overridable__", None)
-
-    def __reduce__(self) -> Any:
-        return Property, (self.function,)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else self.function(instance)
@@ -212,10 +196,6 @@ class Surface:
     def add_property(self, name: str, operation: Overridable) -> None:
         """Add a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
-
-    def names_kept_by(self, cls: type) -> tuple[str, ...] | None:
-        """Return the names that a class keeps its own of; None for one that has not got the surface."""
-        return self._classes.get(cls)
 
     def forget(self, cls: type) -> None:
         """Stop giving a class the members that are added later."""

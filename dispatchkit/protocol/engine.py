@@ -74,7 +74,6 @@ class DispatchProtocol:
         self.surface = Surface()
         # Whether a function of another library is being composed of operations: plain numbers in it are its own.
         self.composing: ContextVar[bool] = ContextVar(f"dispatchkit.composing.{name}", default=False)
-        self.types.records.pickle_with(self)
         self._place: tuple[str, str] | None = None
 
     def __repr__(self) -> str:
@@ -83,8 +82,6 @@ class DispatchProtocol:
     def __reduce__(self) -> Any:
         self._place = self._place or decorators.place_of(self)
         return decorators.protocol_at, self._place
-
-    pack, unpack = decorators.pack, decorators.unpack  # of its records, when a class is pickled by value
 
     @property
     def method(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import threading
 import types
 import weakref
@@ -16,10 +17,11 @@ from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Form, Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Declaration, Undo, Version, new_version
+from dispatchkit.protocol.types.declaration import Declaration, Undo
 
 # So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
 NEW_TYPES = 100
+_registrations = itertools.count()
 
 
 class Journal:
@@ -187,7 +189,7 @@ class Rule:
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
     declines : whether it may decline a call, as declared; None where its annotation says so
-    registration : version of the registration; the rules of one that names unions share it
+    registration : number of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
     """
 
@@ -197,7 +199,7 @@ class Rule:
     handler: Callable[..., Any]
     takes: inspect.Signature
     declines: bool | None = None
-    registration: Version = field(default_factory=new_version)
+    registration: int = field(default_factory=_registrations.__next__)
     single: tuple[str, ...] = ()
     _named: frozenset[type] = field(init=False, repr=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,12 +9,11 @@ from typing import Any
 from typing_extensions import override
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.callers import make_function, make_outer
+from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_found
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
-from dispatchkit.protocol.types.declaration import is_newer
 
 
 class OverridableFunction(Overridable):
@@ -54,29 +52,9 @@ def overridable_function(
     unknown = [array for array in arrays or () if array not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
+    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
     place = namespace or function.__module__
-    record = OverridableFunction(protocol, name, place, kind, _parameters(signature, arrays), function)
-    record.declared_by = _rebuild, {"protocol": protocol, "kind": kind, "arrays": arrays, "namespace": place}
-    return record
-
-
-def _parameters(signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
-    return Parameters(signature, None if arrays is None else dict.fromkeys(arrays, Form.LOOSE))
-
-
-def _rebuild(operation: OverridableFunction, state: Mapping[str, Any]) -> None:
-    """Make the record of a function that another process has pickled by value, and list it."""
-    _, options = state["declared_by"]
-    protocol, body = options["protocol"], state["body"]
-    if not operation.is_complete:
-        parameters = _parameters(signature_of(body, "overridable"), options["arrays"])
-        operation.declared_by = state["declared_by"]
-        operation.__init__(  # type: ignore[misc]  # of an empty record
-            protocol, body.__name__, options["namespace"], options["kind"], parameters, body
-        )
-        protocol.operations.add(operation, state["function"])
-        operation.named_function()
-    protocol.operations.update_from(operation, state)
+    return OverridableFunction(protocol, name, place, kind, Parameters(signature, forms), function)
 
 
 class Operations(Mapping[str, Overridable]):
@@ -111,40 +89,17 @@ class Operations(Mapping[str, Overridable]):
         text = "\n".join(lines) or "no overridable functions"
         return text.replace("typing.", "").replace(f"Annotated[Any, {Form.LOOSE!r}]", "ArrayLike")
 
-    def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """Make the public function of an operation without listing it; it lives as long as something refers to it.
-
-        Parameters
-        ----------
-        operation : the record
-        function : what came from another process with the record, to be the public function
-        """
-        call = operation.make_function()
-        if operation.declared_by is not None and (function is not None or not will_be_found(operation.source)):
-            pickle_by_value(operation)
-            operation.call = call
-            call = make_outer(operation) if function is None else function
-        operation.function = call
+    def make_public(self, operation: Overridable) -> Callable[..., Any]:
+        """Make the public function of an operation without listing it; it lives as long as something refers to it."""
+        call = operation.function = operation.make_function()
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self._journal.lock:
             self._alive.add(operation)
         return call
 
-    def update_from(self, operation: Overridable, state: Mapping[str, Any]) -> bool:
-        """Have an operation that is unpickled again be the function of the pickle; return whether its rules are new.
-
-        Programs that are unpickled with the function compare it with what handlers are given.
-        """
-        if is_newer(state["changed"], None):
-            operation.function = state["function"]
-            operation.clear()
-        new = is_newer(state["changed"], operation.changed)
-        operation.changed = state["changed"] if new else operation.changed
-        return new
-
-    def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        """Make the public function of an operation, and list it; parameters as of `make_public`."""
-        call = self.make_public(operation, function)
+    def add(self, operation: Overridable) -> Callable[..., Any]:
+        """Make the public function of an operation, and list it."""
+        call = self.make_public(operation)
         name, listed = operation.qualified_name, self._listed
         with self._journal.lock:
             known = listed.get(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import weakref
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
@@ -13,7 +12,7 @@ from dispatchkit.protocol.handlers import Handlers, Journal, Rule, function_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Conversions, Version, new_version
+from dispatchkit.protocol.types.declaration import Conversions
 
 Handler = Callable[..., Any]
 
@@ -67,10 +66,6 @@ class Overridable:
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
     hint : end of the error for arguments that do not fit
-    call : what the public function calls, where no module holds that, so that it is pickled by value
-    declared_by : makes the record of what `packed_state` gives, in another process; and the options of its declaration
-    version : of a function that is pickled by value; its copies in other processes have it, too
-    changed : version of the last change of its derivative rules
     """
 
     may_give_none = True
@@ -78,10 +73,6 @@ class Overridable:
     by_fields: Handler | None = None
     by_fields_always = False
     hint = ""
-    call: Handler
-    declared_by: tuple[Callable[[Any, dict[str, Any]], None], dict[str, Any]] | None = None
-    version: Version | None = None
-    changed: Version | None = None
 
     def __init__(
         self,
@@ -109,29 +100,12 @@ class Overridable:
         return f"<operation {self.qualified_name}>"
 
     def __reduce__(self) -> Any:
-        if self.version is not None:
-            return with_version, (type(self), self.version), self.packed_state()
-        if not is_found(self.function):
-            raise TypeError(f"{self.qualified_name} cannot be pickled: {self.function.__module__} does not hold it")
+        if self.function.__module__ == "__main__" or held_by_name(self.function) is not self.function:
+            raise TypeError(
+                f"{self.qualified_name} cannot be pickled by value, without what is registered for it; "
+                "define it in a module that other processes can import"
+            )
         return of, (self.function,)
-
-    def packed_state(self) -> dict[str, Any]:
-        """Return what the record is made of in another process."""
-        return {
-            "declared_by": self.declared_by,
-            "body": self.source,
-            "function": self.function,
-            "changed": self.changed or self.version,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        rebuild, _ = state["declared_by"]
-        rebuild(self, state)
-
-    @property
-    def is_complete(self) -> bool:
-        """Return whether the record was made of what another process declares, and is whole."""
-        return "function" in vars(self)
 
     @property
     def qualified_name(self) -> str:
@@ -264,36 +238,6 @@ class Overridable:
 
     def refresh(self) -> None:
         """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
-
-
-_by_version: weakref.WeakValueDictionary[Version, Overridable] = weakref.WeakValueDictionary()
-
-
-def pickle_by_value(operation: Overridable) -> None:
-    """Give an operation a version by which its copies in other processes are known."""
-    operation.version = operation.version or new_version()
-    _by_version[operation.version] = operation
-
-
-def with_version(cls: type[Overridable], mark: Version) -> Overridable:
-    """Return the operation that has a version, an empty record where this process has none."""
-    operation = _by_version.get(mark)
-    if operation is None:
-        operation = cls.__new__(cls)
-        operation.version = mark
-        _by_version[mark] = operation
-    return operation
-
-
-def is_found(function: Any) -> bool:
-    """Return whether another process that imports the module of a function finds it there by its name."""
-    return function.__module__ != "__main__" and held_by_name(function) is function
-
-
-def will_be_found(function: Any) -> bool:
-    """Return whether a module will hold, in the place of a function that is being decorated, what comes of it."""
-    name = getattr(function, "__qualname__", "<")
-    return function.__module__ != "__main__" and "<" not in name and held_by_name(function) is not function
 
 
 def held_by_name(function: Any) -> Any:

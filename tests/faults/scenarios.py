@@ -264,7 +264,7 @@ def declared(*classes: type) -> dict[str, Any]:
             [record and record.declaration for record in records],
             [[*map(str, (*record.owned, *record.conversions.values()))] if record else [] for record in records],
             [frozenset(vars(cls)) - {ATTRIBUTE} for cls in classes],
-            [tensor_protocol.surface.names_kept_by(cls) for cls in classes],
+            [tensor_protocol.surface._classes.get(cls) for cls in classes],
         )
     }
 

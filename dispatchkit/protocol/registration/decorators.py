@@ -51,7 +51,6 @@ from dispatchkit.protocol.types.declaration import (
     FieldRule,
     Relation,
     Undo,
-    is_newer,
     rule_of,
 )
 
@@ -559,54 +558,6 @@ def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
             f"converts: {name} must name one class it takes and one it gives, as in def f(x: A) -> B"
         )
     return sources[0], targets[0]
-
-
-def pack(protocol: Registering, cls: type) -> dict[str, Any]:
-    """Return what is declared for a class: its declaration, its rules and conversions, and what it keeps its own of.
-
-    Parameters
-    ----------
-    protocol : to which it is declared
-    cls : the class
-    """
-    record = protocol.types.records.find(cls)
-    assert record is not None
-    kept = protocol.surface.names_kept_by(cls)
-    owned = [*record.owned, *record.conversions.values()]
-    return {"declaration": record.declaration, "version": record.version, "owned": owned, "kept": kept}
-
-
-def unpack(protocol: Registering, cls: type, state: dict[str, Any]) -> None:
-    """Declare for a class what another process has declared for it.
-
-    Parameters
-    ----------
-    protocol : to declare it to
-    cls : the class, which may still lack its attributes
-    state : what `pack` gave
-    """
-    with protocol.journal.lock:
-        changed = protocol.types.records.receive(cls, state["declaration"], state["version"])
-        if changed and state["kept"] is not None:
-            protocol.surface.install(cls, state["kept"])
-        for item in state["owned"]:
-            changed = _take(protocol, item) or changed
-        if changed:
-            protocol.journal.invalidate()
-
-
-def _take(protocol: Registering, item: Any) -> bool:
-    """Store a rule or a conversion in place of an earlier one; return whether it was not known."""
-    if isinstance(item, Rule):
-        old = protocol.handlers.replaced_by(item)
-        if not is_newer(item.registration, None if old is None else old.registration):
-            return False
-        protocol.handlers.add(item)
-        return True
-    if not isinstance(item, Conversion) or not is_newer(item.version, protocol.conversions.version_of(item)):
-        return False
-    protocol.conversions.add(item)
-    return True
 
 
 def place_of(protocol: Any) -> tuple[str, str]:

@@ -6,44 +6,10 @@ import copy
 import dataclasses
 import heapq
 import itertools
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
-from weakref import WeakValueDictionary
-
-Version: TypeAlias = tuple[str, int]
-_counts = itertools.count()
-_processes = [os.urandom(8).hex()]  # this one; a forked process replaces it
-
-
-def new_version() -> Version:
-    """Return the version of what is declared now."""
-    return _processes[0], next(_counts)
-
-
-def is_newer(mark: Version, known: Version | None) -> bool:
-    """Return whether what is unpickled replaces what is known: nothing does that was declared in this process.
-
-    Parameters
-    ----------
-    mark : of what is unpickled
-    known : of what takes its place here, None where nothing does
-    """
-    if mark[0] == _processes[0]:
-        return False
-    return known is None or known[0] != mark[0] or known[1] < mark[1]
-
-
-def _start_anew() -> None:
-    """Let a forked process be another one."""
-    _processes[0] = os.urandom(8).hex()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_start_anew)
-
+from typing import Any, Literal, NamedTuple, get_args
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 
@@ -289,49 +255,32 @@ class Record:
     owned : rules that live as long as the type, in the order of registration, as keys
     conversions : from the type, by their targets
     serial : grows from record to record
-    version : of the declaration
     """
 
     declaration: Declaration | None = None
     owned: dict[Any, None] = dataclasses.field(default_factory=dict)
     conversions: dict[type, Conversion] = dataclasses.field(default_factory=dict)
     serial: int = dataclasses.field(default_factory=lambda: next(_keys))
-    version: Version | None = None
 
 
 class TypeRecords(dict[int, Record]):
-    """The records of one type, by the keys of the protocols that keep them."""
+    """The records of one type, by the keys of the protocols that keep them.
 
-    def __init__(self, cls: type | None, mark: Version) -> None:
+    Parameters
+    ----------
+    cls : the type
+    """
+
+    def __init__(self, cls: type) -> None:
         super().__init__()
-        self.cls = cls
-        self.mark = mark
-        _by_version[mark] = self
+        self._name = f"{cls.__module__}.{cls.__qualname__}"
 
     def __reduce__(self) -> Any:
-        # In the state, since the class refers to itself; a second copy of the class finds what the first has brought.
-        packed = [(_protocols[key], _protocols[key].pack(self.cls)) for key in self if self.cls and key in _protocols]
-        return _with_version, (self.mark,), (self.cls, packed)
-
-    def __setstate__(self, state: tuple[type, list[tuple[Any, dict[str, Any]]]]) -> None:
-        self.cls, packed = state
-        # Before the class gets the attributes that its pickle holds: rules refer to the record.
-        if self.cls.__dict__.get(ATTRIBUTE) is not self:
-            setattr(self.cls, ATTRIBUTE, self)
-        for protocol, state_of_protocol in packed:
-            protocol.unpack(self.cls, state_of_protocol)
-
-
-_by_version: WeakValueDictionary[Version, TypeRecords] = WeakValueDictionary()
-# The protocols by the key of their records; both are numbered anew in each process.
-_protocols: WeakValueDictionary[int, Any] = WeakValueDictionary()
-
-
-def _with_version(mark: Version) -> TypeRecords:
-    """Return the records that have a mark, made where the process has none."""
-    with _making:
-        records = _by_version.get(mark)
-        return TypeRecords(None, mark) if records is None else records
+        # Of a class that a module holds, a pickle has the name alone.
+        raise TypeError(
+            f"{self._name} cannot be pickled by value, without what is registered for it; "
+            "define it in a module that other processes can import"
+        )
 
 
 class Records:
@@ -341,10 +290,6 @@ class Records:
         # Not its id, which another protocol may get once this one is collected.
         self._key = next(_keys)
         self._static: dict[type, Record] = {}
-
-    def pickle_with(self, protocol: Any) -> None:
-        """Let a protocol say what pickles of a class hold of its records (`packed`), and take it back (`unpack`)."""
-        _protocols[self._key] = protocol
 
     def find(self, cls: type) -> Record | None:
         """Return the record of exactly this type, if there is one."""
@@ -362,7 +307,7 @@ class Records:
             record = Record()
             try:
                 if ATTRIBUTE not in cls.__dict__:
-                    setattr(cls, ATTRIBUTE, TypeRecords(cls, new_version()))
+                    setattr(cls, ATTRIBUTE, TypeRecords(cls))
                 cls.__dict__[ATTRIBUTE][self._key] = record
             except (AttributeError, TypeError):
                 self._static[cls] = record
@@ -371,21 +316,13 @@ class Records:
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
         record = self.make(cls)
-        before, version = (record.declaration, record.version), new_version()
+        before = record.declaration
 
         def undo() -> None:
-            record.declaration, record.version = before
+            record.declaration = before
 
-        record.declaration, record.version = declaration, version
+        record.declaration = declaration
         return undo
-
-    def receive(self, cls: type, declaration: Declaration | None, mark: Version | None) -> bool:
-        """Store what another process has declared for a type; return whether it was not known."""
-        record = self.make(cls)
-        if mark is None or not is_newer(mark, record.version):
-            return False
-        record.declaration, record.version = declaration, mark
-        return True
 
     def declared_value(self, cls: type, name: str) -> Any:
         """Return what the type, or the nearest of its superclasses, declares; None where none does."""
@@ -408,7 +345,6 @@ class Conversion:
     function : makes a target of a source
     cost : what a path pays for it
     lossy : whether something is lost
-    version : of its declaration
     """
 
     source: type
@@ -416,7 +352,6 @@ class Conversion:
     function: Callable[[Any], Any]
     cost: float
     lossy: bool
-    version: Version = dataclasses.field(default_factory=new_version)
 
 
 class Conversions:
@@ -445,11 +380,6 @@ class Conversions:
 
         conversions[target] = edge
         return undo
-
-    def version_of(self, edge: Conversion) -> Version | None:
-        """Return the version of the conversion between the same types as a new one, None where there is none."""
-        known = self._records.make(edge.source).conversions.get(edge.target)
-        return None if known is None else known.version
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.
