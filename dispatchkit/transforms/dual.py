@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
-import numpy as np
-
-from dispatchkit.backends.arrays import SCALARS, foreign, raw_array
-from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import LostDerivativeError, TransformError
-from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
-from dispatchkit.tensor import Tensor
 from dispatchkit.transforms.tracer import Tracer, as_tensor
 from dispatchkit.tree import with_members
-
-# Kinds whose results never share memory with their arguments.
-COPYING = frozenset({kinds.elementwise, kinds.reduction, kinds.linalg})
 
 
 class Dual(Tracer):
@@ -98,10 +87,6 @@ class Dual(Tracer):
             y = operation.function(*values, **keywords)
             return Dual(y, None, level) if operation.kind is kinds.creation else y
         tangents = _tangents(operation, args, kwargs, level)
-        if operation.kind.family in COPYING:
-            dual = _on_raw_arrays(operation, values, keywords, tangents, level)
-            if dual is not None:
-                return dual
         call = operation.function
         y = call(*values, **keywords)
         if not tangents:
@@ -152,51 +137,6 @@ def _tangents(
             if any(part is not None for part in parts):
                 tangents.append((p, parts))
     return tangents
-
-
-def _on_raw_arrays(
-    operation: DeclaredOperation,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    tangents: list[tuple[ArrayParameter, Any]],
-    level: int,
-) -> Any:
-    """Compute value and tangent without wrapping between the steps; None where an argument is no plain tensor."""
-    raw_tangents = [(p, _raw(t)) for p, t in tangents]
-    if live or foreign or not tangents or any(t is None for _, t in raw_tangents):
-        return None
-    arrays: list[Any] = []
-
-    def raw(_: str, x: Any) -> Any:
-        arrays.append(_raw(x))
-        return arrays[-1]
-
-    values, keywords = operation.parameters.replace(args, kwargs, raw)
-    if any(array is None for array in arrays):
-        return None
-    body = operation.implementation.body
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return body(numpy_namespace, *args, **kwargs)
-
-    try:
-        y = call(*values, **keywords)
-    except Exception:  # noqa: BLE001  # the general path raises it again, with the message of the operation
-        return None
-    if isinstance(y, (tuple, list)):
-        return None
-    y = raw_array(y)
-    t = operation.derivative.push(call, numpy_namespace, y, values, keywords, raw_tangents)
-    base = tensor_namespace.Tensor
-    return _pair(wrap_array(base, y), None if t is None else wrap_array(base, t), level)
-
-
-def _raw(x: Any) -> Any:
-    """Return the array of a plain tensor outside any graph, a scalar as it is; None for anything else."""
-    cls = type(x)
-    if cls is Tensor:
-        return x.array if x._node is None or not is_grad_enabled() else None
-    return x if cls in SCALARS or cls is np.ndarray else None
 
 
 def _assign(level: int, x: Any, key: Any, value: Any) -> None:
