@@ -10,7 +10,7 @@ from typing_extensions import dataclass_transform, override
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
-from dispatchkit.declare.fields import constructor, take_fields
+from dispatchkit.declare.fields import declare_fields
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
@@ -382,20 +382,19 @@ class Declared(Module):
 
 
 @dataclass_transform()
-def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:
+def declared(function: Callable[..., Any] | None) -> Callable[[type[D]], type[D]]:
     """Return a decorator of a module's class, which makes the constructor of its fields.
 
     Parameters
     ----------
-    function : that the module calls
+    function : that the module calls; None for a class whose fields others inherit
     """
 
     def decorate(cls: type[D]) -> type[D]:
-        cls.function = staticmethod(function)
-        fields = take_fields(cls)
-        cls.options = tuple(field.name for field in fields)
-        cls.__init__ = constructor(cls, fields, _begin)  # type: ignore[method-assign]  # as dataclasses do
-        cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
+        cls.options = tuple(declare_fields(cls, _begin))
+        if function is not None:
+            cls.function = staticmethod(function)
+            cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
         return cls
 
     return decorate

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from dispatchkit.optim.descent import Counted, keep
+from dispatchkit.optim.descent import Counted, Moments, keep
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Options, at_least, by_parts, factor
 
@@ -136,7 +136,7 @@ def go_by_largest(xp: Any, options: Options, p: Any, g: Any, mean: Any, largest:
     return p, mean, largest
 
 
-class Adamax(Counted, declared=True):
+class Adamax(Moments, declared=True):
     """Adaptive moments, with the largest gradient lately in the place of the mean square.
 
     Parameters
@@ -173,11 +173,6 @@ class Adamax(Counted, declared=True):
     _formula = staticmethod(by_parts(go_by_largest))
 
     lr: Any = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def look_ahead(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -> tuple[Any, ...]:
@@ -191,7 +186,7 @@ def look_ahead(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any
     return p, mean, square
 
 
-class NAdam(Counted, declared=True):
+class NAdam(Moments, declared=True):
     """Adaptive moments with Nesterov's momentum.
 
     Parameters
@@ -227,19 +222,13 @@ class NAdam(Counted, declared=True):
     tensor([1.8944, 2.8944], requires_grad=True)
     """
 
-    _buffers = ("exp_avg", "exp_avg_sq")
     _counters = ("step", "mu_product")
     _starts: ClassVar[Mapping[str, Any]] = {"mu_product": 1.0}
     _formula = staticmethod(by_parts(look_ahead))
 
     lr: Any = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     momentum_decay: float = 4e-3
     decoupled_weight_decay: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -269,7 +258,7 @@ def rectify(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -
     return p, mean, square
 
 
-class RAdam(Counted, declared=True):
+class RAdam(Moments, declared=True):
     """Adaptive moments, whose first steps are rectified.
 
     Parameters
@@ -304,16 +293,9 @@ class RAdam(Counted, declared=True):
     tensor([1.6000, 2.4000], requires_grad=True)
     """
 
-    _buffers = ("exp_avg", "exp_avg_sq")
     _formula = staticmethod(by_parts(rectify))
 
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     decoupled_weight_decay: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def average(xp: Any, options: Options, p: Any, g: Any, mean: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from typing_extensions import dataclass_transform, override
 
-from dispatchkit.declare.fields import PLAIN, constructor, take_fields
+from dispatchkit.declare.fields import PLAIN, declare_fields
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Optimizer, Options, Params, by_parts, downhill, factor
 
@@ -40,11 +40,10 @@ class Declared(Optimizer):
     def __init_subclass__(cls, *, declared: bool = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if declared:
-            fields = take_fields(cls)
             of_parameters = inspect.Parameter("params", PLAIN, annotation="Params")
-            cls.__init__ = constructor(cls, [of_parameters, *fields], _begin)  # type: ignore[method-assign]
+            fields = declare_fields(cls, _begin, of_parameters, without=cls._always)
             if "_not_negative" not in cls.__dict__:
-                cls._not_negative = tuple(field.name for field in fields if type(field.default) in (int, float))
+                cls._not_negative = tuple(name for name, x in fields.items() if type(x.default) in (int, float))
 
 
 def _begin(self: Declared, values: dict[str, Any]) -> None:
@@ -244,7 +243,20 @@ class Counted(Descent):
             number_of(state["step"], "number of steps", f"of {where}")
 
 
-class Adam(Counted, declared=True):
+class Moments(Counted, declared=True):
+    """What optimisers share that keep running means of the gradient and of its square."""
+
+    _buffers: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+    _: KW_ONLY
+    maximize: bool = False
+
+
+class Adam(Moments, declared=True):
     """Adaptive moments.
 
     Parameters
@@ -285,13 +297,8 @@ class Adam(Counted, declared=True):
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
     _formula = staticmethod(by_parts(adapt))
 
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     amsgrad: bool = False
     _: KW_ONLY
-    maximize: bool = False
     decoupled_weight_decay: bool = False
 
     @override
@@ -330,13 +337,7 @@ class AdamW(Adam, declared=True):
 
     _always = ("decoupled_weight_decay",)
 
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
     weight_decay: float = 1e-2
-    amsgrad: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state; the decay stays decoupled whatever was saved."""
