@@ -236,9 +236,6 @@ class Hook:
 
 Hooks = OrderedDict[int, Any]
 
-# Those of all modules, which run before each module's own.
-everywhere: Hooks = OrderedDict()
-
 
 def _register(hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks, hook)
@@ -313,98 +310,6 @@ class HookMethods:
         return _register(self._call_hooks, Hook(Kind.BACKWARD, hook), prepend)
 
 
-def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called before each `forward` of every module, see `Module.register_forward_pre_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module and its arguments
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_forward_pre_hook(lambda module, args: print(module, args)):
-    ...     y = dk.nn.ReLU()(dk.ones(2))
-    ReLU() (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.FORWARD_PRE, hook))
-
-
-def register_module_forward_hook(
-    hook: Function, *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
-    """Have a function called after each `forward` of every module, see `Module.register_forward_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module, its arguments and its result
-    with_kwargs : whether it is given the keyword arguments, too
-    always_call : whether it is called where `forward` raises, too
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_forward_hook(lambda module, args, output: print(module, output)):
-    ...     y = dk.nn.ReLU()(dk.ones(2))
-    ReLU() tensor([1., 1.])
-    """
-    return _register(everywhere, Hook(Kind.FORWARD, hook, with_kwargs, always_call))
-
-
-def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the output gradients of every module, as `Module` has it.
-
-    Parameters
-    ----------
-    hook : called with the module and the gradients of its outputs
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output)):
-    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
-    (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.BACKWARD_PRE, hook))
-
-
-def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the gradients of every module, see `Module.register_full_backward_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module, the gradients of its inputs and those of its outputs
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):
-    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
-    (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.BACKWARD, hook))
-
-
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
     called: list[Hook] = []
@@ -428,8 +333,7 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _of(module: Any, kind: Kind) -> list[Hook]:
-    hooks = module._call_hooks.values()
-    return [hook for hook in ([*everywhere.values(), *hooks] if everywhere else hooks) if hook.kind is kind]
+    return [hook for hook in module._call_hooks.values() if hook.kind is kind]
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -14,7 +14,7 @@ from dispatchkit.declare.fields import declare_fields
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
+from dispatchkit.nn.hooks import HookMethods, call_with_hooks
 from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
@@ -61,7 +61,7 @@ class Module(HookMethods, StateMethods["Module"]):
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
-            if self._call_hooks or everywhere:
+            if self._call_hooks:
                 return call_with_hooks(self, args, kwargs)  # type: ignore[no-any-return]
             return self.forward(*args, **kwargs)  # type: ignore[no-any-return]  # most give one tensor
         except Exception as error:
