@@ -14,14 +14,13 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.node import CallNode, Output, make_node
-from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import RemovableHandle, Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
 
 Gradients = tuple[Any, ...]
-Spec = tuple[Any, tuple[int, ...], Any]
 
 
 class Boundary:
@@ -44,7 +43,7 @@ class Boundary:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the positional arguments behind the inner identity."""
         self.inputs = len(args)
-        args, self.tracks_inputs = self._passed(args, self._at_inputs, [_spec(x) for x in args])
+        args, self.tracks_inputs = self._passed(args, self._at_inputs, args)
         return args
 
     def leave(self, output: Any) -> Any:
@@ -61,9 +60,16 @@ class Boundary:
         return results if several else results[0]
 
     def _passed(
-        self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Spec | None]
+        self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Any]
     ) -> tuple[tuple[Any, ...], bool]:
-        """Return values with an identity over the tensors among them, and whether gradients flow through it."""
+        """Return values with an identity over the tensors among them, and whether gradients flow through it.
+
+        Parameters
+        ----------
+        values : of which tensors are tracked
+        act : takes a gradient or None for each value, and gives what goes on
+        missing : for each value, a tensor that has zeros for a missing gradient, None where it stays missing
+        """
         tracked = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
         if not tracked or not is_grad_enabled():
             return values, False
@@ -72,9 +78,15 @@ class Boundary:
                 f"{type(self.module).__name__}: backward hooks cannot see gradients inside vmap or jvp; remove the "
                 f"hooks, or call the module outside"
             )
+        zeros = [_zeros_like(x) for x in missing]
+
+        def hook(grads: Gradients) -> Gradients:
+            passed = dict(zip(tracked, grads, strict=True))
+            replaced = act(tuple(zero() if passed.get(i) is None else passed[i] for i, zero in enumerate(zeros)))
+            return tuple(zeros[i]() if replaced[i] is None else replaced[i] for i in tracked)
+
         results = list(values)
-        identity = Identity(self.module, tracked, act, missing)
-        for i, y in zip(tracked, identity.over([values[i] for i in tracked]), strict=True):
+        for i, y in zip(tracked, _identity(self.module, [values[i] for i in tracked], hook), strict=True):
             results[i] = y
         return with_members(values, results), True
 
@@ -125,83 +137,41 @@ def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: s
 
 
 class Identity:
-    """The operation behind a node that passes tensors on as they are, and their gradients to a function.
+    """The operation behind a node that passes tensors and gradients on as they are, for the hooks of a module."""
 
-    Parameters
-    ----------
-    module : for messages
-    places : of the tensors, among the values that the gradients are given for
-    act : takes a gradient or None for each value, and gives what goes on
-    missing : for each value, whether it is None or zeros that stand for a missing gradient
-    """
-
-    node_name = "HookFunctionBackward"
     keeps_output = False
     trusted = False
 
-    def __init__(
-        self,
-        module: object,
-        places: Sequence[int],
-        act: Callable[[Gradients], Gradients],
-        missing: Sequence[Spec | None],
-    ) -> None:
-        self.module, self.places, self.act, self.missing = module, places, act, missing
+    def __init__(self, module: object) -> None:
+        self.node_name = f"{type(module).__name__}HooksBackward"
 
-    def over(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return tensors of the same memory behind one node."""
-        n = make_node(CallNode, self, list(map(vertex_of, tensors)), (), (), None)
-        n.keywords = {}
-        self.specs = [_spec(x) for x in tensors]
-        n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
-        results = []
-        for index, x in enumerate(tensors):
-            y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
-            y._node = Output(n, index, *n.outputs[index])
-            results.append(y)
-        return results
-
-    def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the inputs, tensors, zeros where none arrived."""
-        cotangents = dict(zip(self.places, g, strict=True))
-        grads = [_zeros(spec) if cotangents.get(i) is None else cotangents[i] for i, spec in enumerate(self.missing)]
-        replaced = self.act(tuple(grads))
-        return [self._checked(replaced[i], spec) for i, spec in zip(self.places, self.specs, strict=True)]
-
-    def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the inputs, raw arrays."""
-        base = tensor_namespace.Tensor
-        with no_grad():
-            tensors = self.pull_live(node, [None if x is None else wrap_array(base, x) for x in g])
-        return [x.array for x in tensors]
-
-    def _checked(self, g: Any, spec: Spec) -> Any:
-        if g is None:
-            return _zeros(spec)
-        if not isinstance(g, Storage):
-            raise TypeError(
-                f"{type(self.module).__name__}: a backward hook returned a {type(g).__name__}, not a tensor or None"
-            )
-        if tuple(g.array.shape) != spec[1]:
-            raise ValueError(
-                f"{type(self.module).__name__}: a backward hook returned a gradient of shape {tuple(g.array.shape)} "
-                f"in place of one of shape {spec[1]}"
-            )
+    def pull_live(self, node: Any, g: Sequence[Any]) -> Sequence[Any]:
+        """Return the gradients of the inputs, which are those of the outputs."""
         return g
 
+    pull_raw = pull_live
 
-def _spec(value: Any) -> Any:
-    """Return library, shape and dtype of a tensor, None of anything else."""
+
+def _identity(module: object, tensors: Sequence[Any], hook: Callable[[Gradients], Gradients]) -> list[Any]:
+    """Return tensors of the same memory behind one node, whose gradients a hook replaces."""
+    n = make_node(CallNode, Identity(module), list(map(vertex_of, tensors)), (), (), None)
+    n.keywords = {}
+    n.outputs = [(tuple(x.array.shape), x.array.dtype) for x in tensors]
+    n.register_prehook(hook)
+    results = []
+    for index, x in enumerate(tensors):
+        y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
+        y._node = Output(n, index, *n.outputs[index])
+        results.append(y)
+    return results
+
+
+def _zeros_like(value: Any) -> Callable[[], Any]:
+    """Return what makes zeros in the place of a tensor, without holding it; None of anything else."""
     if not isinstance(value, Storage) or value.is_tracer:
-        return None
-    return namespace_of(value.array), tuple(value.array.shape), value.array.dtype
-
-
-def _zeros(spec: Spec | None) -> Any:
-    if spec is None:
-        return None
-    xp, shape, dtype = spec
-    return wrap_array(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
+        return lambda: None
+    xp, shape, dtype = namespace_of(value.array), tuple(value.array.shape), value.array.dtype
+    return lambda: wrap_array(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
 
 
 Function = Callable[..., Any]

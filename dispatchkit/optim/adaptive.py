@@ -21,7 +21,7 @@ def go_by_sum(xp: Any, options: Options, p: Any, g: Any, total: Any) -> tuple[An
     return p, total
 
 
-class Adagrad(Counted, declared=True):
+class Adagrad(Counted, formula=by_parts(go_by_sum)):
     """Gradient descent with a rate for each element, by the sum of the squares of its gradients.
 
     Parameters
@@ -57,7 +57,6 @@ class Adagrad(Counted, declared=True):
 
     _buffers = ("sum",)
     _starts: ClassVar[Mapping[str, Any]] = {"sum": "initial_accumulator_value"}
-    _formula = staticmethod(by_parts(go_by_sum))
 
     lr: Any = 1e-2
     lr_decay: float = 0
@@ -77,7 +76,7 @@ def go_by_changes(xp: Any, options: Options, p: Any, g: Any, square: Any, change
     return p, square, changes
 
 
-class Adadelta(Counted, declared=True):
+class Adadelta(Counted, formula=by_parts(go_by_changes)):
     """Gradient descent with a rate for each element, by the mean squares of its gradients and of its changes.
 
     Parameters
@@ -111,7 +110,6 @@ class Adadelta(Counted, declared=True):
     """
 
     _buffers = ("square_avg", "acc_delta")
-    _formula = staticmethod(by_parts(go_by_changes))
 
     lr: Any = 1.0
     rho: float = 0.9
@@ -136,7 +134,7 @@ def go_by_largest(xp: Any, options: Options, p: Any, g: Any, mean: Any, largest:
     return p, mean, largest
 
 
-class Adamax(Moments, declared=True):
+class Adamax(Moments, formula=by_parts(go_by_largest)):
     """Adaptive moments, with the largest gradient lately in the place of the mean square.
 
     Parameters
@@ -170,7 +168,6 @@ class Adamax(Moments, declared=True):
     """
 
     _buffers = ("exp_avg", "exp_inf")
-    _formula = staticmethod(by_parts(go_by_largest))
 
     lr: Any = 2e-3
 
@@ -186,7 +183,7 @@ def look_ahead(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any
     return p, mean, square
 
 
-class NAdam(Moments, declared=True):
+class NAdam(Moments, formula=by_parts(look_ahead)):
     """Adaptive moments with Nesterov's momentum.
 
     Parameters
@@ -224,7 +221,6 @@ class NAdam(Moments, declared=True):
 
     _counters = ("step", "mu_product")
     _starts: ClassVar[Mapping[str, Any]] = {"mu_product": 1.0}
-    _formula = staticmethod(by_parts(look_ahead))
 
     lr: Any = 2e-3
     momentum_decay: float = 4e-3
@@ -258,7 +254,7 @@ def rectify(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -
     return p, mean, square
 
 
-class RAdam(Moments, declared=True):
+class RAdam(Moments, formula=by_parts(rectify)):
     """Adaptive moments, whose first steps are rectified.
 
     Parameters
@@ -293,8 +289,6 @@ class RAdam(Moments, declared=True):
     tensor([1.6000, 2.4000], requires_grad=True)
     """
 
-    _formula = staticmethod(by_parts(rectify))
-
     decoupled_weight_decay: bool = False
 
 
@@ -306,7 +300,7 @@ def average(xp: Any, options: Options, p: Any, g: Any, mean: Any) -> tuple[Any, 
     return p, mean
 
 
-class ASGD(Counted, declared=True):
+class ASGD(Counted, formula=by_parts(average)):
     """Gradient descent that averages the parameters of its steps.
 
     Parameters
@@ -344,7 +338,6 @@ class ASGD(Counted, declared=True):
     _buffers = ("ax",)
     _counters = ("step", "eta", "mu")
     _starts: ClassVar[Mapping[str, Any]] = {"eta": "lr", "mu": 1.0}
-    _formula = staticmethod(by_parts(average))
 
     lr: Any = 1e-2
     lambd: float = 1e-4
@@ -375,7 +368,7 @@ def go_by_sign(xp: Any, options: Options, p: Any, g: Any, before: Any, size: Any
     return p, g, size
 
 
-class Rprop(Counted, declared=True):
+class Rprop(Counted, formula=by_parts(go_by_sign)):
     """Resilient propagation: steps by the signs of the gradient alone; for gradients of all data.
 
     Parameters
@@ -410,7 +403,6 @@ class Rprop(Counted, declared=True):
 
     _buffers = ("prev", "step_size")
     _starts: ClassVar[Mapping[str, Any]] = {"step_size": "lr"}
-    _formula = staticmethod(by_parts(go_by_sign))
 
     lr: Any = 1e-2
     etas: tuple[float, float] = (0.5, 1.2)

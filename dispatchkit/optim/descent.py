@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from typing_extensions import dataclass_transform, override
 
 from dispatchkit.declare.fields import PLAIN, declare_fields
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Optimizer, Options, Params, by_parts, downhill, factor
+from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
 
 
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
@@ -30,16 +30,18 @@ def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[A
 
 @dataclass_transform()
 class Declared(Optimizer):
-    """Base of classes whose options are fields, of which the constructor is made, where they say ``declared=True``.
+    """Base of classes whose options are fields, of which the constructor is made, where they name their formula.
 
-    Options that are numbers by default must not be negative, where the class does not say which.
+    One that names None has none, or leaves it to those that inherit its fields. Options that are numbers by default
+    must not be negative, where the class does not say which.
     """
 
     _always: ClassVar[tuple[str, ...]] = ()  # options that are True
 
-    def __init_subclass__(cls, *, declared: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, formula: Formula | Literal[False] | None = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if declared:
+        if formula is not False:
+            cls._formula = formula and staticmethod(formula)
             of_parameters = inspect.Parameter("params", PLAIN, annotation="Params")
             fields = declare_fields(cls, _begin, of_parameters, without=cls._always)
             if "_not_negative" not in cls.__dict__:
@@ -63,7 +65,7 @@ def keep(buffer: Any, share: float, value: Any) -> Any:
     return buffer
 
 
-class SGD(Descent, declared=True):
+class SGD(Descent, formula=descend):
     """Gradient descent.
 
     Parameters
@@ -104,7 +106,6 @@ class SGD(Descent, declared=True):
     _buffers = ("momentum_buffer",)
     _not_negative = ("lr", "momentum", "weight_decay")
     _first_differs = ("dampening",)
-    _formula = staticmethod(descend)
 
     lr: Any = 1e-3
     momentum: float = 0
@@ -146,7 +147,7 @@ def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: 
     return (p, square, *buffers)
 
 
-class RMSprop(Descent, declared=True):
+class RMSprop(Descent, formula=go_by_root):
     """Gradient descent with a rate for each element, by the mean square of its gradients.
 
     Parameters
@@ -183,7 +184,6 @@ class RMSprop(Descent, declared=True):
     """
 
     _buffers = ("square_avg", "momentum_buffer", "grad_avg")
-    _formula = staticmethod(go_by_root)
 
     lr: Any = 1e-2
     alpha: float = 0.99
@@ -243,7 +243,7 @@ class Counted(Descent):
             number_of(state["step"], "number of steps", f"of {where}")
 
 
-class Moments(Counted, declared=True):
+class Moments(Counted, formula=None):
     """What optimisers share that keep running means of the gradient and of its square."""
 
     _buffers: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
@@ -256,7 +256,7 @@ class Moments(Counted, declared=True):
     maximize: bool = False
 
 
-class Adam(Moments, declared=True):
+class Adam(Moments, formula=by_parts(adapt)):
     """Adaptive moments.
 
     Parameters
@@ -295,7 +295,6 @@ class Adam(Moments, declared=True):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    _formula = staticmethod(by_parts(adapt))
 
     amsgrad: bool = False
     _: KW_ONLY
@@ -306,7 +305,7 @@ class Adam(Moments, declared=True):
         return self._buffers if options.amsgrad else self._buffers[:2]
 
 
-class AdamW(Adam, declared=True):
+class AdamW(Adam, formula=by_parts(adapt)):
     """Adaptive moments, with a decay of weights that does not enter them.
 
     Parameters

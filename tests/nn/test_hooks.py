@@ -273,9 +273,11 @@ def test_hooks_that_do_not_fit_say_so() -> None:
         RuntimeError, match="full backward pre-hook returned an invalid number of grad_output, got 0, but"
     ):
         attempt("full_backward_pre", lambda m, go: ())
-    with pytest.raises(TypeError, match="Scale: a backward hook returned a int, not a tensor or None"):
+    with pytest.raises(
+        TypeError, match=r"^ScaleHooksBackward: expected a hook to return a tuple of tensors, .* found \['int'\]"
+    ):
         attempt("full_backward", lambda m, gi, go: (3,))
-    message = "Scale: a backward hook returned a gradient of shape (3,) in place of one of shape (2,)"
+    message = "ScaleHooksBackward: expected a hook to return gradients of shapes [(2,)], found [(3,)]"
     with pytest.raises(ValueError, match=re.escape(message)):
         attempt("full_backward_pre", lambda m, go: (dk.ones(3),))
 
