@@ -11,7 +11,7 @@ PLAIN, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWOR
 
 
 def declare_fields(
-    cls: type, begin: Callable[[Any, dict[str, Any]], None], *first: inspect.Parameter, without: Sequence[str] = ()
+    cls: type, begin: Callable[[Any, dict[str, Any]], None], *, without: Sequence[str] = ()
 ) -> dict[str, inspect.Parameter]:
     """Give a class the constructor of its fields and of those that its bases have declared, as dataclasses do.
 
@@ -21,7 +21,6 @@ def declare_fields(
     ----------
     cls : the class, whose annotations without an underscore are its fields
     begin : called with an instance and the values of all fields
-    first : what the constructor takes before the fields
     without : names of inherited fields that it does not take
 
     Returns
@@ -40,7 +39,7 @@ def declare_fields(
             delattr(cls, name)
     fields = {name: fields[name] for name in sorted(fields, key=lambda name: fields[name].kind) if name not in without}
     cls._fields = fields  # type: ignore[attr-defined]
-    cls.__init__ = _constructor(cls, [*first, *fields.values()], begin)  # type: ignore[misc]
+    cls.__init__ = _constructor(cls, list(fields.values()), begin)  # type: ignore[misc]
     return fields
 
 

@@ -6,7 +6,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
@@ -93,7 +92,9 @@ class Boundary:
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
         for hook in self.pre_hooks:
-            grads = _replaced(self.module, hook, hook.call(self.module, grads), grads, "grad_output")
+            grads = _replaced(
+                self.module, "full backward pre-hook", hook.call(self.module, grads), grads, "grad_output"
+            )
         if self.tracks_inputs:
             self.grad_output = grads
             return grads
@@ -113,12 +114,12 @@ class Boundary:
             return grads
         for hook in self.hooks:
             answer = hook.call(self.module, grads, self.grad_output)
-            grads = _replaced(self.module, hook, answer, grads, "grad_input")
+            grads = _replaced(self.module, "full backward hook", answer, grads, "grad_input")
         self.grad_output = None
         return grads
 
 
-def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: str) -> Gradients:
+def _replaced(module: object, kind: str, answer: Any, grads: Gradients, what: str) -> Gradients:
     """Return the gradients that a hook has given, the ones before where it gave None.
 
     Raises
@@ -130,7 +131,7 @@ def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: s
     gives = answer if isinstance(answer, (tuple, list)) else (answer,)
     if len(gives) != len(grads):
         raise RuntimeError(
-            f"{type(module).__name__}: a {hook.kind.value} returned an invalid number of {what}, got {len(gives)}, but "
+            f"{type(module).__name__}: a {kind} returned an invalid number of {what}, got {len(gives)}, but "
             f"expected {len(grads)}"
         )
     return tuple(gives)
@@ -177,41 +178,20 @@ def _zeros_like(value: Any) -> Callable[[], Any]:
 Function = Callable[..., Any]
 
 
-class Kind(Enum):
-    """When a hook runs."""
-
-    FORWARD_PRE = "forward pre-hook"
-    FORWARD = "forward hook"
-    BACKWARD_PRE = "full backward pre-hook"
-    BACKWARD = "full backward hook"
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class Hook:
     """A function and how it is called.
 
     Attributes
     ----------
-    kind : when it runs
     call : the function
     with_kwargs : whether it takes the keywords of the call, too
     always_call : whether it runs even where the call raises
     """
 
-    kind: Kind
     call: Function
     with_kwargs: bool = False
     always_call: bool = False
-
-
-Hooks = OrderedDict[int, Any]
-
-
-def _register(hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 class HookMethods:
@@ -220,10 +200,17 @@ class HookMethods:
     Each method gives a handle: ``handle.remove()`` takes the hook away, and so does leaving ``with handle:``.
     """
 
-    _call_hooks: Hooks
+    _call_hooks: dict[str, OrderedDict[int, Any]]
 
     def __init__(self) -> None:
-        self.__dict__["_call_hooks"] = OrderedDict()
+        self.__dict__["_call_hooks"] = {}
+
+    def _register_hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
+        hooks = self._call_hooks.setdefault(kind, OrderedDict())
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
 
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
@@ -237,7 +224,7 @@ class HookMethods:
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
         """
-        return _register(self._call_hooks, Hook(Kind.FORWARD_PRE, hook, with_kwargs), prepend)
+        return self._register_hook("forward pre-hook", Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -252,7 +239,7 @@ class HookMethods:
         with_kwargs : whether it takes the keywords, too
         always_call : whether it runs even where the call raises; what it raises itself is then a warning
         """
-        return _register(self._call_hooks, Hook(Kind.FORWARD, hook, with_kwargs, always_call), prepend)
+        return self._register_hook("forward hook", Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's outputs, before they go on through it.
@@ -262,7 +249,7 @@ class HookMethods:
         hook : ``hook(module, grad_output)``; the tuple that it gives takes the place of the gradients
         prepend : whether it runs before the module's other hooks of this kind
         """
-        return _register(self._call_hooks, Hook(Kind.BACKWARD_PRE, hook), prepend)
+        return self._register_hook("full backward pre-hook", Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's inputs and outputs, once they are known.
@@ -277,7 +264,7 @@ class HookMethods:
         -----
         Where no input requires a gradient, it is called with the gradients of the outputs, and must give None.
         """
-        return _register(self._call_hooks, Hook(Kind.BACKWARD, hook), prepend)
+        return self._register_hook("full backward hook", Hook(hook), prepend)
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -286,29 +273,29 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     output = None
     try:
         args, kwargs = _before(module, args, kwargs)
-        pre_hooks, backward_hooks = _of(module, Kind.BACKWARD_PRE), _of(module, Kind.BACKWARD)
+        pre_hooks, backward_hooks = _of(module, "full backward pre-hook"), _of(module, "full backward hook")
         boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
         if boundary is not None:
             args = boundary.enter(args)
         output = module.forward(*args, **kwargs)
-        for hook in _of(module, Kind.FORWARD):
+        for hook in _of(module, "forward hook"):
             called.append(hook)
             output = _after(hook, module, args, kwargs, output)
         return output if boundary is None else boundary.leave(output)
     except Exception:
-        for hook in _of(module, Kind.FORWARD):
+        for hook in _of(module, "forward hook"):
             if hook.always_call and hook not in called:
                 output = _silenced(hook, module, args, kwargs, output)
         raise
 
 
-def _of(module: Any, kind: Kind) -> list[Hook]:
-    return [hook for hook in module._call_hooks.values() if hook.kind is kind]
+def _of(module: Any, kind: str) -> list[Hook]:
+    return list(module._call_hooks.get(kind, {}).values())
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
-    for hook in _of(module, Kind.FORWARD_PRE):
+    for hook in _of(module, "forward pre-hook"):
         if hook.with_kwargs:
             both = hook.call(module, args, kwargs)
             if both is None:

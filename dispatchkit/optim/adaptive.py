@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -63,8 +62,6 @@ class Adagrad(Counted, formula=by_parts(go_by_sum)):
     weight_decay: float = 0
     initial_accumulator_value: float = 0
     eps: float = 1e-10
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def go_by_changes(xp: Any, options: Options, p: Any, g: Any, square: Any, changes: Any) -> tuple[Any, ...]:
@@ -115,8 +112,6 @@ class Adadelta(Counted, formula=by_parts(go_by_changes)):
     rho: float = 0.9
     eps: float = 1e-6
     weight_decay: float = 0
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
@@ -344,7 +339,6 @@ class ASGD(Counted, formula=by_parts(average)):
     alpha: float = 0.75
     t0: float = 1e6
     weight_decay: float = 0
-    maximize: bool = False
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -407,8 +401,6 @@ class Rprop(Counted, formula=by_parts(go_by_sign)):
     lr: Any = 1e-2
     etas: tuple[float, float] = (0.5, 1.2)
     step_sizes: tuple[float, float] = (1e-6, 50)
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:

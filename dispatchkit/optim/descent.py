@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
 from typing_extensions import dataclass_transform, override
 
-from dispatchkit.declare.fields import PLAIN, declare_fields
+from dispatchkit.declare.fields import declare_fields
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
 
@@ -42,8 +41,7 @@ class Declared(Optimizer):
         super().__init_subclass__(**kwargs)
         if formula is not False:
             cls._formula = formula and staticmethod(formula)
-            of_parameters = inspect.Parameter("params", PLAIN, annotation="Params")
-            fields = declare_fields(cls, _begin, of_parameters, without=cls._always)
+            fields = declare_fields(cls, _begin, without=cls._always)
             if "_not_negative" not in cls.__dict__:
                 cls._not_negative = tuple(name for name, x in fields.items() if type(x.default) in (int, float))
 
@@ -52,10 +50,12 @@ def _begin(self: Declared, values: dict[str, Any]) -> None:
     Optimizer.__init__(self, values.pop("params"), {**values, **dict.fromkeys(self._always, True)})
 
 
-class Descent(Declared):
+class Descent(Declared, formula=None):
     """What optimisers share that have a formula."""
 
     params: Params
+    _: KW_ONLY
+    maximize: bool = False
 
 
 def keep(buffer: Any, share: float, value: Any) -> Any:
@@ -112,8 +112,6 @@ class SGD(Descent, formula=descend):
     dampening: float = 0
     weight_decay: float = 0
     nesterov: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
@@ -191,8 +189,6 @@ class RMSprop(Descent, formula=go_by_root):
     weight_decay: float = 0
     momentum: float = 0
     centered: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _buffers_for(self, options: Options) -> Sequence[str]:
@@ -252,8 +248,6 @@ class Moments(Counted, formula=None):
     betas: tuple[float, float] = (0.9, 0.999)
     eps: float = 1e-8
     weight_decay: float = 0
-    _: KW_ONLY
-    maximize: bool = False
 
 
 class Adam(Moments, formula=by_parts(adapt)):

@@ -12,8 +12,8 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.optim.descent import Descent
-from dispatchkit.optim.optimizer import Closure, Group, number
+from dispatchkit.optim.descent import Declared
+from dispatchkit.optim.optimizer import Closure, Group, Params, number
 from dispatchkit.tensor import Tensor
 
 # How much of the decrease that the slope promises is enough, and which share of the slope may be left.
@@ -129,7 +129,7 @@ HISTORY = ("old_dirs", "old_stps", "ro")
 LAST = ("d", "t", "H_diag", "prev_flat_grad", "prev_loss")
 
 
-class LBFGS(Descent, formula=None):
+class LBFGS(Declared, formula=None):
     """Quasi-Newton steps with limited memory, for problems whose loss is computed on all data.
 
     Parameters
@@ -174,6 +174,7 @@ class LBFGS(Descent, formula=None):
 
     _not_negative = ("lr", "tolerance_grad", "tolerance_change")
 
+    params: Params
     lr: Any = 1
     max_iter: int = 20
     max_eval: int | None = None

@@ -226,13 +226,7 @@ def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, coun
 
 
 def _windows(
-    op: Any,
-    x: Any,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    dilation: Pair = 1,
-    ceil_mode: bool = False,
+    op: Any, x: Any, kernel_size: Pair, stride: Pair | None, padding: Pair, dilation: Pair, ceil_mode: bool
 ) -> tuple[Windows, Windows]:
     """Return the windows along both axes of images.
 
