@@ -487,17 +487,14 @@ class AvgPool2d(Pooling):
     tensor([[2.5000, 4.5000]])
     """
 
+    shown = 3
+
     kernel_size: Pair
     stride: Pair | None = None
     padding: Pair = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
     divisor_override: int | None = None
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the windows, as PyTorch shows them."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 @declared(adaptive_avg_pool2d)

@@ -346,11 +346,13 @@ class Declared(Module):
     function : that `forward` calls
     options : names of the fields, in order
     raised : the docstring's section on exceptions, where the source has none
+    shown : how many of the options `repr` shows, None for all
     """
 
     function: ClassVar[Callable[..., Any]]
     options: ClassVar[tuple[str, ...]] = ()
     raised: ClassVar[str] = ""
+    shown: ClassVar[int | None] = None
 
     def _set_options(self, options: dict[str, Any]) -> None:
         """Take in the options that the constructor was given, defaults for the others."""
@@ -378,7 +380,8 @@ class Declared(Module):
     @override
     def extra_repr(self) -> str:
         """Return the options, as PyTorch shows them."""
-        return ", ".join(f"{name}={value!r}" for name, value in self._values().items() if name != "inplace" or value)
+        options = list(self._values().items())[: self.shown]
+        return ", ".join(f"{name}={value!r}" for name, value in options if name != "inplace" or value)
 
 
 @dataclass_transform()
