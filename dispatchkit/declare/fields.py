@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 EMPTY = inspect.Parameter.empty
 PLAIN, NAMED = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
 
 
-def take_fields(cls: type) -> list[inspect.Parameter]:
-    """Return the fields of a class as parameters, and take their defaults out of it: instances have their own."""
-    fields = []
+def declare_fields(
+    cls: type, begin: Callable[[Any, dict[str, Any]], None], *, without: Sequence[str] = ()
+) -> dict[str, inspect.Parameter]:
+    """Give a class the constructor of its fields and of those that its bases have declared, as dataclasses do.
+
+    Defaults are taken out of the class: instances have their own.
+
+    Parameters
+    ----------
+    cls : the class, whose annotations without an underscore are its fields
+    begin : called with an instance and the values of all fields
+    without : names of inherited fields that it does not take
+
+    Returns
+    -------
+    dict of the fields by name
+    """
+    fields: dict[str, inspect.Parameter] = dict(getattr(cls, "_fields", {}))
     named = False
     for name, annotation in inspect.get_annotations(cls).items():
         if name[0] == "_":  # of the class; one of them says that keywords follow
             named = named or name == "_"
             continue
         default = cls.__dict__.get(name, EMPTY)
-        fields.append(inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation))
+        fields[name] = inspect.Parameter(name, NAMED if named else PLAIN, default=default, annotation=annotation)
         if name in cls.__dict__:
             delattr(cls, name)
+    fields = {name: fields[name] for name in sorted(fields, key=lambda name: fields[name].kind) if name not in without}
+    cls._fields = fields  # type: ignore[attr-defined]
+    cls.__init__ = _constructor(cls, list(fields.values()), begin)  # type: ignore[misc]
     return fields
 
 
-def constructor(
+def _constructor(
     cls: type, fields: list[inspect.Parameter], begin: Callable[[Any, dict[str, Any]], None]
 ) -> Callable[..., None]:
     """Return a constructor that calls ``begin(instance, values)`` with the values of all fields."""

@@ -44,10 +44,6 @@ from dispatchkit.nn.convolution import PixelShuffle as PixelShuffle
 from dispatchkit.nn.convolution import PixelUnshuffle as PixelUnshuffle
 from dispatchkit.nn.engine import get_engine as get_engine
 from dispatchkit.nn.engine import set_engine as set_engine
-from dispatchkit.nn.hooks import register_module_forward_hook as register_module_forward_hook
-from dispatchkit.nn.hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
-from dispatchkit.nn.hooks import register_module_full_backward_hook as register_module_full_backward_hook
-from dispatchkit.nn.hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from dispatchkit.nn.linear import Dropout as Dropout
 from dispatchkit.nn.linear import Dropout1d as Dropout1d
 from dispatchkit.nn.linear import Dropout2d as Dropout2d

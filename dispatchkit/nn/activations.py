@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
 from typing import Any
 
 from typing_extensions import override
@@ -45,8 +44,15 @@ class Activation(Declared):
         return apply_in_place(operation, x, (), options)
 
 
+@declared(None)
+class InPlace(Activation):
+    """An activation whose one option is whether it works in place."""
+
+    inplace: bool = False
+
+
 @declared(functional.relu)
-class ReLU(Activation):
+class ReLU(InPlace):
     """Replace negative elements by zero.
 
     Examples
@@ -55,11 +61,9 @@ class ReLU(Activation):
     tensor([0., 2.])
     """
 
-    inplace: bool = False
-
 
 @declared(functional.relu6)
-class ReLU6(Activation):
+class ReLU6(InPlace):
     """Bring each element into the range from 0 to 6.
 
     Examples
@@ -67,8 +71,6 @@ class ReLU6(Activation):
     >>> dk.nn.ReLU6()(dk.tensor([-1.0, 2.0]))
     tensor([0., 2.])
     """
-
-    inplace: bool = False
 
 
 @declared(functional.leaky_relu)
@@ -110,7 +112,7 @@ class Hardtanh(Activation):
 
 
 @declared(functional.hardsigmoid)
-class Hardsigmoid(Activation):
+class Hardsigmoid(InPlace):
     """Approximate the logistic function by a line between -3 and 3.
 
     Examples
@@ -119,11 +121,9 @@ class Hardsigmoid(Activation):
     tensor([0.3333, 0.8333])
     """
 
-    inplace: bool = False
-
 
 @declared(functional.hardswish)
-class Hardswish(Activation):
+class Hardswish(InPlace):
     """Multiply each element by its `Hardsigmoid`.
 
     Examples
@@ -131,8 +131,6 @@ class Hardswish(Activation):
     >>> dk.nn.Hardswish()(dk.tensor([-1.0, 2.0]))
     tensor([-0.3333,  1.6667])
     """
-
-    inplace: bool = False
 
 
 @declared(functional.threshold)
@@ -224,7 +222,7 @@ class ELU(Activation):
 
 
 @declared(functional.selu)
-class SELU(Activation):
+class SELU(InPlace):
     """Apply `ELU`, scaled such that activations keep their mean and variance.
 
     Examples
@@ -232,8 +230,6 @@ class SELU(Activation):
     >>> dk.nn.SELU()(dk.tensor([-1.0, 2.0]))
     tensor([-1.1113,  2.1014])
     """
-
-    inplace: bool = False
 
 
 @declared(functional.celu)
@@ -272,7 +268,7 @@ class GELU(Activation):
 
 
 @declared(functional.silu)
-class SiLU(Activation):
+class SiLU(InPlace):
     """Multiply each element by its logistic function; also called swish.
 
     Examples
@@ -281,11 +277,9 @@ class SiLU(Activation):
     tensor([-0.2689,  1.7616])
     """
 
-    inplace: bool = False
-
 
 @declared(functional.mish)
-class Mish(Activation):
+class Mish(InPlace):
     """Multiply each element by the hyperbolic tangent of its softplus.
 
     Examples
@@ -294,11 +288,9 @@ class Mish(Activation):
     tensor([-0.3034,  1.9440])
     """
 
-    inplace: bool = False
-
 
 @declared(functional.sigmoid)
-class Sigmoid(Activation):
+class Sigmoid(InPlace):
     """Apply the logistic function.
 
     Examples
@@ -307,12 +299,9 @@ class Sigmoid(Activation):
     tensor([0.2689, 0.8808])
     """
 
-    _: KW_ONLY
-    inplace: bool = False
-
 
 @declared(functional.logsigmoid)
-class LogSigmoid(Activation):
+class LogSigmoid(InPlace):
     """Apply the logarithm of the logistic function, without overflow.
 
     Examples
@@ -321,12 +310,9 @@ class LogSigmoid(Activation):
     tensor([-1.3133, -0.1269])
     """
 
-    _: KW_ONLY
-    inplace: bool = False
-
 
 @declared(functional.tanh)
-class Tanh(Activation):
+class Tanh(InPlace):
     """Apply the hyperbolic tangent.
 
     Examples
@@ -334,9 +320,6 @@ class Tanh(Activation):
     >>> dk.nn.Tanh()(dk.tensor([-1.0, 2.0]))
     tensor([-0.7616,  0.9640])
     """
-
-    _: KW_ONLY
-    inplace: bool = False
 
 
 @declared(functional.softplus)
@@ -359,7 +342,7 @@ class Softplus(Activation):
 
 
 @declared(functional.softsign)
-class Softsign(Activation):
+class Softsign(InPlace):
     """Divide each element by one plus its absolute value.
 
     Examples
@@ -368,14 +351,12 @@ class Softsign(Activation):
     tensor([-0.5000,  0.6667])
     """
 
-    _: KW_ONLY
-    inplace: bool = False
 
-
+@declared(None)
 class AlongAxis(Activation):
     """An activation that works along an axis, which PyTorch calls `dim`."""
 
-    dim: Any
+    dim: int = -1
 
     @override
     def forward(self, x: Any) -> Any:
@@ -407,8 +388,6 @@ class Softmax(AlongAxis):
     tensor([0.5000, 0.5000])
     """
 
-    dim: int = -1
-
 
 @declared(functional.log_softmax)
 class LogSoftmax(AlongAxis):
@@ -424,8 +403,6 @@ class LogSoftmax(AlongAxis):
     tensor([-0.6931, -0.6931])
     """
 
-    dim: int = -1
-
 
 @declared(functional.glu)
 class GLU(AlongAxis):
@@ -436,5 +413,3 @@ class GLU(AlongAxis):
     >>> dk.nn.GLU(dim=0)(dk.tensor([0.0, 0.0]))
     tensor([0.])
     """
-
-    dim: int = -1

@@ -142,17 +142,13 @@ class Dictionary(Holder):
     """Members with names."""
 
     def __getitem__(self, key: str) -> Any:
-        if key not in self._names:
-            raise KeyError(key)
-        return self.__dict__[key]
+        return self._table(self._names)[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._add(key, self._checked(value))
 
     def __delitem__(self, key: str) -> None:
-        if key not in self._names:
-            raise KeyError(key)
-        delattr(self, key)
+        self.pop(key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -180,7 +176,7 @@ class Dictionary(Holder):
     def pop(self, key: str) -> Any:
         """Take out one, and return it."""
         value = self[key]
-        del self[key]
+        delattr(self, key)
         return value
 
     def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
@@ -265,7 +261,10 @@ class Sequential(Listing):
         return type(self)(OrderedDict(named))
 
     def __add__(self, other: Sequential) -> Sequential:
-        self._check_other("add", other)
+        if not isinstance(other, Sequential):
+            raise ValueError(  # noqa: TRY004  # PyTorch's
+                f"add: only a Sequential can follow a Sequential, not a {type(other).__name__}"
+            )
         return Sequential(*self, *other)
 
     def __mul__(self, times: int) -> Sequential:
@@ -275,12 +274,6 @@ class Sequential(Listing):
 
     def __imul__(self, times: int) -> Self:
         return self.extend(list(self) * (self._times(times) - 1))
-
-    def _check_other(self, name: str, other: Any) -> None:
-        if not isinstance(other, Sequential):
-            raise ValueError(  # noqa: TRY004  # PyTorch's
-                f"{name}: only a Sequential can follow a Sequential, not a {type(other).__name__}"
-            )
 
     def _times(self, times: Any) -> int:
         if operator.index(times) <= 0:

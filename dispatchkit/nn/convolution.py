@@ -11,7 +11,7 @@ from typing_extensions import override
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
 from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
-from dispatchkit.nn.functional.shared import Pair, Single, expect, pair, single
+from dispatchkit.nn.functional.shared import Pair, Single, expect, sizes
 from dispatchkit.nn.linear import register_zeros, start_uniform
 from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.ops.shared import integer
@@ -71,8 +71,7 @@ class _Convolution(Module, Generic[Sizes]):
 
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> Any:
         """Return an argument as a number for each axis."""
-        cls = type(self)
-        return pair(cls, name, value, least=least) if self.axes == 2 else (single(cls, name, value, least=least),)
+        return sizes(type(self), name, value, self.axes, least=least)
 
     def _channels(self) -> tuple[int, int]:
         """Return the lengths of the first axes of the weight."""
@@ -377,7 +376,7 @@ class PoolingOfSequences(Pooling):
     def forward(self, x: Any) -> Any:
         values = self._values()
         for name in values.keys() & {"kernel_size", "stride", "padding", "dilation"}:
-            values[name] = int(name != "padding"), single(type(self), name, values[name], least=0)
+            values[name] = int(name != "padding"), *sizes(type(self), name, values[name], 1, least=0)
         return self.function(x[..., None, :], **values)[..., 0, :]
 
 
@@ -441,7 +440,7 @@ class AvgPool1d(PoolingOfSequences):
     @override
     def extra_repr(self) -> str:
         """Return the windows, as PyTorch shows them."""
-        return ", ".join(f"{n}={(single(type(self), n, getattr(self, n), least=0),)}" for n in self.options[:3])
+        return ", ".join(f"{n}={sizes(type(self), n, getattr(self, n), 1, least=0)}" for n in self.options[:3])
 
 
 @declared(max_pool2d)
@@ -488,17 +487,14 @@ class AvgPool2d(Pooling):
     tensor([[2.5000, 4.5000]])
     """
 
+    shown = 3
+
     kernel_size: Pair
     stride: Pair | None = None
     padding: Pair = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
     divisor_override: int | None = None
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the windows, as PyTorch shows them."""
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 @declared(adaptive_avg_pool2d)

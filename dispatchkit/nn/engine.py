@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dispatchkit.backends.arrays import engines
 from dispatchkit.declare.kernels import use_engine
 
 Engine = Literal["numpy", "numba"]
-# One setting for all threads, as the default dtype.
-_engine: Engine = "numpy"
 
 
 def get_engine() -> Engine:
@@ -25,7 +24,7 @@ def get_engine() -> Engine:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    return _engine
+    return "numba" if engines[0] == "numba" else "numpy"
 
 
 def set_engine(engine: Engine, /) -> None:
@@ -52,7 +51,6 @@ def set_engine(engine: Engine, /) -> None:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    global _engine  # noqa: PLW0603  # one setting for all threads
     if engine == "numba":
         try:
             import numba  # noqa: F401, PLC0415  # optional dependency
@@ -64,4 +62,3 @@ def set_engine(engine: Engine, /) -> None:
     elif engine != "numpy":
         raise ValueError(f"set_engine: engine must be 'numpy' or 'numba', found {engine!r}")
     use_engine(engine)
-    _engine = engine

@@ -6,7 +6,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
@@ -14,14 +13,13 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.node import CallNode, Output, make_node
-from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import RemovableHandle, Storage, vertex_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
 
 Gradients = tuple[Any, ...]
-Spec = tuple[Any, tuple[int, ...], Any]
 
 
 class Boundary:
@@ -44,7 +42,7 @@ class Boundary:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the positional arguments behind the inner identity."""
         self.inputs = len(args)
-        args, self.tracks_inputs = self._passed(args, self._at_inputs, [_spec(x) for x in args])
+        args, self.tracks_inputs = self._passed(args, self._at_inputs, args)
         return args
 
     def leave(self, output: Any) -> Any:
@@ -61,9 +59,16 @@ class Boundary:
         return results if several else results[0]
 
     def _passed(
-        self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Spec | None]
+        self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Any]
     ) -> tuple[tuple[Any, ...], bool]:
-        """Return values with an identity over the tensors among them, and whether gradients flow through it."""
+        """Return values with an identity over the tensors among them, and whether gradients flow through it.
+
+        Parameters
+        ----------
+        values : of which tensors are tracked
+        act : takes a gradient or None for each value, and gives what goes on
+        missing : for each value, a tensor that has zeros for a missing gradient, None where it stays missing
+        """
         tracked = [i for i, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
         if not tracked or not is_grad_enabled():
             return values, False
@@ -72,16 +77,24 @@ class Boundary:
                 f"{type(self.module).__name__}: backward hooks cannot see gradients inside vmap or jvp; remove the "
                 f"hooks, or call the module outside"
             )
+        zeros = [_zeros_like(x) for x in missing]
+
+        def hook(grads: Gradients) -> Gradients:
+            passed = dict(zip(tracked, grads, strict=True))
+            replaced = act(tuple(zero() if passed.get(i) is None else passed[i] for i, zero in enumerate(zeros)))
+            return tuple(zeros[i]() if replaced[i] is None else replaced[i] for i in tracked)
+
         results = list(values)
-        identity = Identity(self.module, tracked, act, missing)
-        for i, y in zip(tracked, identity.over([values[i] for i in tracked]), strict=True):
+        for i, y in zip(tracked, _identity(self.module, [values[i] for i in tracked], hook), strict=True):
             results[i] = y
         return with_members(values, results), True
 
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
         for hook in self.pre_hooks:
-            grads = _replaced(self.module, hook, hook.call(self.module, grads), grads, "grad_output")
+            grads = _replaced(
+                self.module, "full backward pre-hook", hook.call(self.module, grads), grads, "grad_output"
+            )
         if self.tracks_inputs:
             self.grad_output = grads
             return grads
@@ -101,12 +114,12 @@ class Boundary:
             return grads
         for hook in self.hooks:
             answer = hook.call(self.module, grads, self.grad_output)
-            grads = _replaced(self.module, hook, answer, grads, "grad_input")
+            grads = _replaced(self.module, "full backward hook", answer, grads, "grad_input")
         self.grad_output = None
         return grads
 
 
-def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: str) -> Gradients:
+def _replaced(module: object, kind: str, answer: Any, grads: Gradients, what: str) -> Gradients:
     """Return the gradients that a hook has given, the ones before where it gave None.
 
     Raises
@@ -118,102 +131,51 @@ def _replaced(module: object, hook: Hook, answer: Any, grads: Gradients, what: s
     gives = answer if isinstance(answer, (tuple, list)) else (answer,)
     if len(gives) != len(grads):
         raise RuntimeError(
-            f"{type(module).__name__}: a {hook.kind.value} returned an invalid number of {what}, got {len(gives)}, but "
+            f"{type(module).__name__}: a {kind} returned an invalid number of {what}, got {len(gives)}, but "
             f"expected {len(grads)}"
         )
     return tuple(gives)
 
 
 class Identity:
-    """The operation behind a node that passes tensors on as they are, and their gradients to a function.
+    """The operation behind a node that passes tensors and gradients on as they are, for the hooks of a module."""
 
-    Parameters
-    ----------
-    module : for messages
-    places : of the tensors, among the values that the gradients are given for
-    act : takes a gradient or None for each value, and gives what goes on
-    missing : for each value, whether it is None or zeros that stand for a missing gradient
-    """
-
-    node_name = "HookFunctionBackward"
     keeps_output = False
     trusted = False
 
-    def __init__(
-        self,
-        module: object,
-        places: Sequence[int],
-        act: Callable[[Gradients], Gradients],
-        missing: Sequence[Spec | None],
-    ) -> None:
-        self.module, self.places, self.act, self.missing = module, places, act, missing
+    def __init__(self, module: object) -> None:
+        self.node_name = f"{type(module).__name__}HooksBackward"
 
-    def over(self, tensors: Sequence[Any]) -> list[Any]:
-        """Return tensors of the same memory behind one node."""
-        n = make_node(CallNode, self, list(map(vertex_of, tensors)), (), (), None)
-        n.keywords = {}
-        self.specs = [_spec(x) for x in tensors]
-        n.outputs = [(shape, dtype) for _, shape, dtype in self.specs]
-        results = []
-        for index, x in enumerate(tensors):
-            y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
-            y._node = Output(n, index, *n.outputs[index])
-            results.append(y)
-        return results
-
-    def pull_live(self, node: Any, g: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the inputs, tensors, zeros where none arrived."""
-        cotangents = dict(zip(self.places, g, strict=True))
-        grads = [_zeros(spec) if cotangents.get(i) is None else cotangents[i] for i, spec in enumerate(self.missing)]
-        replaced = self.act(tuple(grads))
-        return [self._checked(replaced[i], spec) for i, spec in zip(self.places, self.specs, strict=True)]
-
-    def pull_raw(self, node: Any, g: Sequence[Any]) -> list[Any]:
-        """Return the gradients of the inputs, raw arrays."""
-        base = tensor_namespace.Tensor
-        with no_grad():
-            tensors = self.pull_live(node, [None if x is None else wrap_array(base, x) for x in g])
-        return [x.array for x in tensors]
-
-    def _checked(self, g: Any, spec: Spec) -> Any:
-        if g is None:
-            return _zeros(spec)
-        if not isinstance(g, Storage):
-            raise TypeError(
-                f"{type(self.module).__name__}: a backward hook returned a {type(g).__name__}, not a tensor or None"
-            )
-        if tuple(g.array.shape) != spec[1]:
-            raise ValueError(
-                f"{type(self.module).__name__}: a backward hook returned a gradient of shape {tuple(g.array.shape)} "
-                f"in place of one of shape {spec[1]}"
-            )
+    def pull_live(self, node: Any, g: Sequence[Any]) -> Sequence[Any]:
+        """Return the gradients of the inputs, which are those of the outputs."""
         return g
 
+    pull_raw = pull_live
 
-def _spec(value: Any) -> Any:
-    """Return library, shape and dtype of a tensor, None of anything else."""
+
+def _identity(module: object, tensors: Sequence[Any], hook: Callable[[Gradients], Gradients]) -> list[Any]:
+    """Return tensors of the same memory behind one node, whose gradients a hook replaces."""
+    n = make_node(CallNode, Identity(module), list(map(vertex_of, tensors)), (), (), None)
+    n.keywords = {}
+    n.outputs = [(tuple(x.array.shape), x.array.dtype) for x in tensors]
+    n.register_prehook(hook)
+    results = []
+    for index, x in enumerate(tensors):
+        y = x.as_subclass(tensor_protocol.types.results_of(type(x)))
+        y._node = Output(n, index, *n.outputs[index])
+        results.append(y)
+    return results
+
+
+def _zeros_like(value: Any) -> Callable[[], Any]:
+    """Return what makes zeros in the place of a tensor, without holding it; None of anything else."""
     if not isinstance(value, Storage) or value.is_tracer:
-        return None
-    return namespace_of(value.array), tuple(value.array.shape), value.array.dtype
-
-
-def _zeros(spec: Spec | None) -> Any:
-    if spec is None:
-        return None
-    xp, shape, dtype = spec
-    return wrap_array(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
+        return lambda: None
+    xp, shape, dtype = namespace_of(value.array), tuple(value.array.shape), value.array.dtype
+    return lambda: wrap_array(tensor_namespace.Tensor, xp.zeros(shape, dtype=dtype))
 
 
 Function = Callable[..., Any]
-
-
-class Kind(Enum):
-    """When a hook runs."""
-
-    FORWARD_PRE = "forward pre-hook"
-    FORWARD = "forward hook"
-    BACKWARD_PRE = "full backward pre-hook"
-    BACKWARD = "full backward hook"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -222,29 +184,14 @@ class Hook:
 
     Attributes
     ----------
-    kind : when it runs
     call : the function
     with_kwargs : whether it takes the keywords of the call, too
     always_call : whether it runs even where the call raises
     """
 
-    kind: Kind
     call: Function
     with_kwargs: bool = False
     always_call: bool = False
-
-
-Hooks = OrderedDict[int, Any]
-
-# Those of all modules, which run before each module's own.
-everywhere: Hooks = OrderedDict()
-
-
-def _register(hooks: Hooks, hook: Hook, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.id, last=False)
-    return handle
 
 
 class HookMethods:
@@ -253,10 +200,17 @@ class HookMethods:
     Each method gives a handle: ``handle.remove()`` takes the hook away, and so does leaving ``with handle:``.
     """
 
-    _call_hooks: Hooks
+    _call_hooks: dict[str, OrderedDict[int, Any]]
 
     def __init__(self) -> None:
-        self.__dict__["_call_hooks"] = OrderedDict()
+        self.__dict__["_call_hooks"] = {}
+
+    def _register_hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
+        hooks = self._call_hooks.setdefault(kind, OrderedDict())
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
 
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
@@ -270,7 +224,7 @@ class HookMethods:
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
         """
-        return _register(self._call_hooks, Hook(Kind.FORWARD_PRE, hook, with_kwargs), prepend)
+        return self._register_hook("forward pre-hook", Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -285,7 +239,7 @@ class HookMethods:
         with_kwargs : whether it takes the keywords, too
         always_call : whether it runs even where the call raises; what it raises itself is then a warning
         """
-        return _register(self._call_hooks, Hook(Kind.FORWARD, hook, with_kwargs, always_call), prepend)
+        return self._register_hook("forward hook", Hook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's outputs, before they go on through it.
@@ -295,7 +249,7 @@ class HookMethods:
         hook : ``hook(module, grad_output)``; the tuple that it gives takes the place of the gradients
         prepend : whether it runs before the module's other hooks of this kind
         """
-        return _register(self._call_hooks, Hook(Kind.BACKWARD_PRE, hook), prepend)
+        return self._register_hook("full backward pre-hook", Hook(hook), prepend)
 
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's inputs and outputs, once they are known.
@@ -310,99 +264,7 @@ class HookMethods:
         -----
         Where no input requires a gradient, it is called with the gradients of the outputs, and must give None.
         """
-        return _register(self._call_hooks, Hook(Kind.BACKWARD, hook), prepend)
-
-
-def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called before each `forward` of every module, see `Module.register_forward_pre_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module and its arguments
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_forward_pre_hook(lambda module, args: print(module, args)):
-    ...     y = dk.nn.ReLU()(dk.ones(2))
-    ReLU() (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.FORWARD_PRE, hook))
-
-
-def register_module_forward_hook(
-    hook: Function, *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
-    """Have a function called after each `forward` of every module, see `Module.register_forward_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module, its arguments and its result
-    with_kwargs : whether it is given the keyword arguments, too
-    always_call : whether it is called where `forward` raises, too
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_forward_hook(lambda module, args, output: print(module, output)):
-    ...     y = dk.nn.ReLU()(dk.ones(2))
-    ReLU() tensor([1., 1.])
-    """
-    return _register(everywhere, Hook(Kind.FORWARD, hook, with_kwargs, always_call))
-
-
-def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the output gradients of every module, as `Module` has it.
-
-    Parameters
-    ----------
-    hook : called with the module and the gradients of its outputs
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output)):
-    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
-    (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.BACKWARD_PRE, hook))
-
-
-def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
-    """Have a function called with the gradients of every module, see `Module.register_full_backward_hook`.
-
-    Parameters
-    ----------
-    hook : called with the module, the gradients of its inputs and those of its outputs
-
-    Returns
-    -------
-    RemovableHandle
-        Its method `remove()` removes the hook.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> with dk.nn.register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):
-    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
-    (tensor([1., 1.]),)
-    """
-    return _register(everywhere, Hook(Kind.BACKWARD, hook))
+        return self._register_hook("full backward hook", Hook(hook), prepend)
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -411,30 +273,29 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     output = None
     try:
         args, kwargs = _before(module, args, kwargs)
-        pre_hooks, backward_hooks = _of(module, Kind.BACKWARD_PRE), _of(module, Kind.BACKWARD)
+        pre_hooks, backward_hooks = _of(module, "full backward pre-hook"), _of(module, "full backward hook")
         boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
         if boundary is not None:
             args = boundary.enter(args)
         output = module.forward(*args, **kwargs)
-        for hook in _of(module, Kind.FORWARD):
+        for hook in _of(module, "forward hook"):
             called.append(hook)
             output = _after(hook, module, args, kwargs, output)
         return output if boundary is None else boundary.leave(output)
     except Exception:
-        for hook in _of(module, Kind.FORWARD):
+        for hook in _of(module, "forward hook"):
             if hook.always_call and hook not in called:
                 output = _silenced(hook, module, args, kwargs, output)
         raise
 
 
-def _of(module: Any, kind: Kind) -> list[Hook]:
-    hooks = module._call_hooks.values()
-    return [hook for hook in ([*everywhere.values(), *hooks] if everywhere else hooks) if hook.kind is kind]
+def _of(module: Any, kind: str) -> list[Hook]:
+    return list(module._call_hooks.get(kind, {}).values())
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
-    for hook in _of(module, Kind.FORWARD_PRE):
+    for hook in _of(module, "forward pre-hook"):
         if hook.with_kwargs:
             both = hook.call(module, args, kwargs)
             if both is None:

@@ -23,6 +23,7 @@ class Loss(Declared):
     """
 
     raised = "ValueError : for another reduction"
+    shown = 0
     reductions: ClassVar[tuple[str, ...]] = REDUCTIONS
 
     @override
@@ -32,11 +33,6 @@ class Loss(Declared):
             if name in options:
                 self.register_buffer(name, options.pop(name))
         super()._set_options(options)
-
-    @override
-    def extra_repr(self) -> str:
-        """Return nothing, as PyTorch shows no options of losses."""
-        return ""
 
     @override
     def forward(self, x: Any, target: Any) -> Any:  # type: ignore[override]  # of two arrays
@@ -52,6 +48,15 @@ class Loss(Declared):
             The loss: one number, or with ``reduction="none"`` one for each element or row.
         """
         return self.function(x, target, **self._values())
+
+
+@declared(None)
+class Weighted(Loss):
+    """What losses share that take factors."""
+
+    weight: Any = None
+    _: KW_ONLY
+    reduction: Reduction = "mean"
 
 
 @declared(functional.mse_loss)
@@ -137,7 +142,7 @@ class KLDivLoss(Loss):
 
 
 @declared(functional.nll_loss)
-class NLLLoss(Loss):
+class NLLLoss(Weighted):
     """Take the logarithm of the probability of the right class, with a minus sign.
 
     Parameters
@@ -151,14 +156,12 @@ class NLLLoss(Loss):
     tensor(0.6931)
     """
 
-    weight: Any = None
     _: KW_ONLY
     ignore_index: int = -100
-    reduction: Reduction = "mean"
 
 
 @declared(functional.cross_entropy)
-class CrossEntropyLoss(Loss):
+class CrossEntropyLoss(Weighted):
     """Compare scores of classes with the right class, or with the probability of each.
 
     Parameters
@@ -173,15 +176,13 @@ class CrossEntropyLoss(Loss):
     tensor(1.0986)
     """
 
-    weight: Any = None
     _: KW_ONLY
     ignore_index: int = -100
-    reduction: Reduction = "mean"
     label_smoothing: float = 0.0
 
 
 @declared(functional.binary_cross_entropy)
-class BCELoss(Loss):
+class BCELoss(Weighted):
     """Compare probabilities with whether, or how probably, something is so.
 
     Parameters
@@ -194,13 +195,9 @@ class BCELoss(Loss):
     tensor(0.6931)
     """
 
-    weight: Any = None
-    _: KW_ONLY
-    reduction: Reduction = "mean"
-
 
 @declared(functional.binary_cross_entropy_with_logits)
-class BCEWithLogitsLoss(Loss):
+class BCEWithLogitsLoss(Weighted):
     """Compare scores with whether, or how probably, something is so.
 
     Parameters
@@ -214,7 +211,5 @@ class BCEWithLogitsLoss(Loss):
     tensor(0.6931)
     """
 
-    weight: Any = None
     _: KW_ONLY
-    reduction: Reduction = "mean"
     pos_weight: Any = None

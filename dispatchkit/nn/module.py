@@ -10,11 +10,11 @@ from typing_extensions import dataclass_transform, override
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
-from dispatchkit.declare.fields import constructor, take_fields
+from dispatchkit.declare.fields import declare_fields
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.nn.hooks import HookMethods, call_with_hooks, everywhere
+from dispatchkit.nn.hooks import HookMethods, call_with_hooks
 from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
@@ -61,7 +61,7 @@ class Module(HookMethods, StateMethods["Module"]):
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
-            if self._call_hooks or everywhere:
+            if self._call_hooks:
                 return call_with_hooks(self, args, kwargs)  # type: ignore[no-any-return]
             return self.forward(*args, **kwargs)  # type: ignore[no-any-return]  # most give one tensor
         except Exception as error:
@@ -346,11 +346,13 @@ class Declared(Module):
     function : that `forward` calls
     options : names of the fields, in order
     raised : the docstring's section on exceptions, where the source has none
+    shown : how many of the options `repr` shows, None for all
     """
 
     function: ClassVar[Callable[..., Any]]
     options: ClassVar[tuple[str, ...]] = ()
     raised: ClassVar[str] = ""
+    shown: ClassVar[int | None] = None
 
     def _set_options(self, options: dict[str, Any]) -> None:
         """Take in the options that the constructor was given, defaults for the others."""
@@ -378,24 +380,24 @@ class Declared(Module):
     @override
     def extra_repr(self) -> str:
         """Return the options, as PyTorch shows them."""
-        return ", ".join(f"{name}={value!r}" for name, value in self._values().items() if name != "inplace" or value)
+        options = list(self._values().items())[: self.shown]
+        return ", ".join(f"{name}={value!r}" for name, value in options if name != "inplace" or value)
 
 
 @dataclass_transform()
-def declared(function: Callable[..., Any]) -> Callable[[type[D]], type[D]]:
+def declared(function: Callable[..., Any] | None) -> Callable[[type[D]], type[D]]:
     """Return a decorator of a module's class, which makes the constructor of its fields.
 
     Parameters
     ----------
-    function : that the module calls
+    function : that the module calls; None for a class whose fields others inherit
     """
 
     def decorate(cls: type[D]) -> type[D]:
-        cls.function = staticmethod(function)
-        fields = take_fields(cls)
-        cls.options = tuple(field.name for field in fields)
-        cls.__init__ = constructor(cls, fields, _begin)  # type: ignore[method-assign]  # as dataclasses do
-        cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
+        cls.options = tuple(declare_fields(cls, _begin))
+        if function is not None:
+            cls.function = staticmethod(function)
+            cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
         return cls
 
     return decorate

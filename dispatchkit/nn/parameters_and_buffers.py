@@ -96,11 +96,8 @@ class Members(Generic[M]):
         TypeError : if `param` is something else
         ValueError : if it is no leaf of the graph
         """
-        self._check_started("parameter")
-        self._check_name("parameter", name)
-        self._check_free(name, self._parameter_names)
         self._check_parameter(name, param)
-        self._enter("_parameter_names", name, param)
+        self._register_member("_parameter_names", name, param)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add a tensor that belongs to the state of the module but is not trained, such as a running mean.
@@ -116,11 +113,8 @@ class Members(Generic[M]):
         KeyError : if the name is taken, empty, or has a dot in it
         TypeError : if `tensor` is something else
         """
-        self._check_started("buffer")
-        self._check_name("buffer", name)
-        self._check_free(name, self._buffer_names)
         self._check_buffer(name, tensor)
-        self._enter("_buffer_names", name, tensor, persistent)
+        self._register_member("_buffer_names", name, tensor, persistent)
 
     def add_module(self, name: str, module: M | None) -> None:
         """Add a child module.
@@ -135,16 +129,27 @@ class Members(Generic[M]):
         KeyError : if the name is taken, empty, or has a dot in it
         TypeError : if `module` is no module
         """
-        self._check_started("module")
         if module is not None and not isinstance(module, Members):
             raise TypeError(f"{type(self).__name__}: {type(module).__name__} is not a Module subclass")
-        self._check_name("module", name)
-        self._check_free(name, self._module_names)
-        self._enter("_module_names", name, module)
+        self._register_member("_module_names", name, module)
 
     def register_module(self, name: str, module: M | None) -> None:
         """Add a child module, as `add_module` does."""
         self.add_module(name, module)
+
+    def _register_member(self, table: str, name: str, value: Any, note: Any = None) -> None:
+        """Make a value an attribute of one kind, once its name is checked."""
+        cls, kind = type(self).__name__, table.split("_")[1]
+        self._check_started(kind)
+        if not isinstance(name, str):
+            raise TypeError(f"{cls}: {kind} name should be a string. Got {type(name).__name__}")
+        if "." in name:
+            raise KeyError(f'{cls}: {kind} name can\'t contain ".", got: {name}')
+        if name == "":
+            raise KeyError(f'{cls}: {kind} name can\'t be empty string ""')
+        if name not in self.__dict__[table] and hasattr(self, name):
+            raise KeyError(f"{cls}: attribute '{name}' already exists")
+        self._enter(table, name, value, note)
 
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
         """Make a value an attribute of one kind, whatever it was before."""
@@ -158,18 +163,6 @@ class Members(Generic[M]):
     def _check_started(self, what: str) -> None:
         if "_parameter_names" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: cannot assign {what} before Module.__init__() call")
-
-    def _check_name(self, kind: str, name: str) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"{type(self).__name__}: {kind} name should be a string. Got {type(name).__name__}")
-        if "." in name:
-            raise KeyError(f'{type(self).__name__}: {kind} name can\'t contain ".", got: {name}')
-        if name == "":
-            raise KeyError(f'{type(self).__name__}: {kind} name can\'t be empty string ""')
-
-    def _check_free(self, name: str, table: Mapping[str, Any]) -> None:
-        if name not in table and hasattr(self, name):
-            raise KeyError(f"{type(self).__name__}: attribute '{name}' already exists")
 
     def _check_parameter(self, name: str, param: Any, *, replaces: bool = False) -> None:
         if replaces and hasattr(type(self), name):

@@ -26,7 +26,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.wording import class_name
 
 EXTRA = "_extra_state"
-Hooks = OrderedDict[int, Any]
 # Of NumPy's casts, which warn without the name of the parameter.
 _without_warnings = partial(np.errstate, over="ignore", invalid="ignore")
 
@@ -58,15 +57,12 @@ class StateMethods(Members[M]):
     """
 
     _version: int = 1
-    _save_pre_hooks: Hooks
-    _save_post_hooks: Hooks
-    _load_pre_hooks: Hooks
-    _load_post_hooks: Hooks
+    _state_hooks: dict[str, OrderedDict[int, Any]]
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("_save_pre_hooks", "_save_post_hooks", "_load_pre_hooks", "_load_post_hooks"):
-            self.__dict__[name] = OrderedDict()
+        names = ("before saving", "after saving", "before loading", "after loading")
+        self.__dict__["_state_hooks"] = {name: OrderedDict() for name in names}
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the parameters and persistent buffers of this module and those below, by their names.
@@ -95,13 +91,13 @@ class StateMethods(Members[M]):
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
-        for hook in list(self._save_pre_hooks.values()):
+        for hook in list(self._state_hooks["before saving"].values()):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in list(self._save_post_hooks.values()):
+        for hook in list(self._state_hooks["after saving"].values()):
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError(f"{type(self).__name__}: a state_dict post-hook must return None")
         return destination
@@ -171,20 +167,20 @@ class StateMethods(Members[M]):
             warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
         loading.finish(self)
         for module in self.modules():
-            for hook in list(module._load_post_hooks.values()):
+            for hook in list(module._state_hooks["after loading"].values()):
                 hook(module, keys)
         return keys
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, prefix, keep_vars)`` called before this module's state is saved."""
-        return RemovableHandle(self._save_pre_hooks, hook)
+        return RemovableHandle(self._state_hooks["before saving"], hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, state_dict, prefix, local_metadata)`` called after this module's state is saved.
 
         It may change the dictionary, and gives None.
         """
-        return RemovableHandle(self._save_post_hooks, hook)
+        return RemovableHandle(self._state_hooks["after saving"], hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have a function called before this module's state is looked for in a dictionary.
@@ -194,14 +190,14 @@ class StateMethods(Members[M]):
         hook : ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``;
             it may change the dictionary, a copy, and add to the lists
         """
-        return RemovableHandle(self._load_pre_hooks, hook)
+        return RemovableHandle(self._state_hooks["before loading"], hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
 
         A dictionary that is refused raises before.
         """
-        return RemovableHandle(self._load_post_hooks, hook)
+        return RemovableHandle(self._state_hooks["after loading"], hook)
 
 
 class _Loading:
@@ -233,7 +229,7 @@ class _Loading:
     def compare(self, module: Any, prefix: str) -> None:
         """Look for the state of a module and those below."""
         metadata = self.metadata.get(prefix[:-1], {})
-        for hook in list(module._load_pre_hooks.values()):
+        for hook in list(module._state_hooks["before loading"].values()):
             hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
         self._convert(module, prefix)
         for name, tensor in module._own_state():
@@ -293,15 +289,12 @@ class _Loading:
         """Change the modules, of which `root` is the outermost."""
         for module, state in self._extras:
             module.set_extra_state(state)
-        if self.assign:
-            self._put_in_place(root)
+        if not self.assign:
+            with no_grad(), _without_warnings():
+                for tensor, value in self._copies:
+                    tensor.copy_(value)
             return
-        with no_grad(), _without_warnings():
-            for tensor, value in self._copies:
-                tensor.copy_(value)
-
-    def _put_in_place(self, root: StateMethods[Any]) -> None:
-        """Give every module the saved tensors; what was shared before is shared again."""
+        # What was shared before is shared again.
         places = {id(tensor): _in_place_of(tensor, value) for tensor, value in self._copies}
         for module in root.modules():
             for name in (*module._parameter_names, *module._buffer_names):
@@ -317,11 +310,9 @@ def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:
     TypeError, ValueError : if it cannot be; the message is a line of the error that lists all
     """
     if not _is_numbers(value):
-        cls = type(value)
-        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
         raise TypeError(
             f'While copying the parameter named "{key}", expected a tensor or an array of numbers from checkpoint '
-            f"but received {name}"
+            f"but received {class_name(type(value))}"
         )
     if tuple(value.shape) != tuple(tensor.shape):
         raise ValueError(

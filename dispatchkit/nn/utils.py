@@ -420,10 +420,10 @@ def functional_call(
     {'slope': tensor(3.)}
     """
     replacements = _join(parameter_and_buffer_dicts)
-    known = dict(_known(module))
+    known = dict(node for _, _, full, value in _members(module) for node in _nodes(full, value))
     _check_names(module, known, replacements, strict)
-    change = _replacer(known, replacements) if tie_weights else replacements.get
-    before = _replace(module, change, once=tie_weights)
+    replacements = {name: value for name, value in replacements.items() if name in known}
+    before = _replace(module, _with_tied(known, replacements) if tie_weights else replacements)
     try:
         arguments = () if args is None else args if isinstance(args, tuple) else (args,)
         return module(*arguments, **(kwargs or {}))
@@ -447,15 +447,9 @@ def _join(dictionaries: Any) -> dict[str, Any]:
     return joined
 
 
-def _known(module: Module) -> Iterator[tuple[str, Any]]:
-    """Yield what can be replaced, with its name: parameters, buffers, and the parts of those that are array types."""
-    for _, _, full, value in _members(module, once=False):
-        yield from _nodes(full, value)
-
-
-def _members(module: Module, *, once: bool) -> Iterator[tuple[dict[str, Any], str, str, Any]]:
+def _members(module: Module) -> Iterator[tuple[dict[str, Any], str, str, Any]]:
     """Yield the parameters and buffers of all modules: attributes that hold it, its name there, its path, it itself."""
-    for path, part in module.named_modules(remove_duplicate=once):
+    for path, part in module.named_modules(remove_duplicate=False):
         for name, value in [*part._parameters.items(), *part._buffers.items()]:
             yield vars(part), name, f"{path}.{name}" if path else name, value
 
@@ -498,32 +492,28 @@ def _given_as(name: str, replacements: Mapping[str, Any]) -> str | None:
     return name or None
 
 
-def _replacer(known: Mapping[str, Any], replacements: Mapping[str, Any]) -> Callable[[str, Any], Any]:
-    """Return what replaces a tensor, or an array type of the same tensors, wherever it stands."""
-    places: dict[Any, tuple[str, Any]] = {}
-    inside: dict[int, str] = {}
-    for name in filter(known.__contains__, replacements):
-        first, value = places.setdefault(_identity(known[name]), (name, replacements[name]))
-        if value is not replacements[name]:
-            raise _twice(first, name)
-        if is_declared(known[name]):
-            inside.update((id(part), name) for _, part in _nodes("", known[name]))
-    for key, (name, _) in places.items():
-        if key in inside:
-            raise _twice(inside[key], name)
-
-    def change(name: str, x: Any) -> Any:
-        place = places.get(_identity(x))
-        return x if place is None else place[1]
-
-    return change
+def _with_tied(known: Mapping[str, Any], replacements: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the replacements under the names of all places that hold the same tensors."""
+    places: dict[Any, list[str]] = {}
+    for name, x in known.items():
+        places.setdefault(_identity(x), []).append(name)
+    sources: dict[str, str] = {}
+    for name in replacements:
+        for place in places[_identity(known[name])]:
+            _check_same(replacements, sources.setdefault(place, name), name)
+    for place, name in sources.items():
+        whole = _given_as(place.rpartition(".")[0], sources)
+        if whole is not None:
+            _check_same(replacements, sources[whole], name)
+    return {place: replacements[name] for place, name in sources.items()}
 
 
-def _twice(first: str, second: str) -> ValueError:
-    return ValueError(
-        f"functional_call: got multiple values for {first!r} and {second!r}, which are tied. Consider using "
-        f"tie_weights=False"
-    )
+def _check_same(replacements: Mapping[str, Any], first: str, second: str) -> None:
+    if replacements[first] is not replacements[second]:
+        raise ValueError(
+            f"functional_call: got multiple values for {first!r} and {second!r}, which are tied. Consider using "
+            f"tie_weights=False"
+        )
 
 
 def _identity(x: Any) -> Any:
@@ -531,17 +521,11 @@ def _identity(x: Any) -> Any:
     return id(x) if isinstance(x, Storage) else (type(x), *(id(part) for _, part in _nodes("", x) if part is not x))
 
 
-def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -> list[tuple[dict[str, Any], str, Any]]:
-    """Change the tensors in all places, and return what puts back those that were there.
-
-    Parameters
-    ----------
-    module, change : where, and what takes the place of a tensor with a name
-    once : whether a module that stands in several places is looked at under its first name only
-    """
+def _replace(module: Module, replacements: Mapping[str, Any]) -> list[tuple[dict[str, Any], str, Any]]:
+    """Put replacements in the places of their names, and return what puts back those that were there."""
     before: list[tuple[dict[str, Any], str, Any]] = []
-    for attributes, name, full, value in _members(module, once=once):
-        result = _change(change, full, value)
+    for attributes, name, full, value in _members(module):
+        result = _replaced(replacements, full, value)
         if result is not value:
             before.append((attributes, name, value))
             attributes[name] = result
@@ -549,18 +533,13 @@ def _replace(module: Module, change: Callable[[str, Any], Any], *, once: bool) -
     return before[::-1]
 
 
-def _change(change: Callable[[str, Any], Any], name: str, value: Any) -> Any:
-    """Return a parameter or buffer with other tensors inside, itself if nothing is to be changed."""
-    if isinstance(value, Storage):
-        return change(name, value)
-    if not is_declared(value):
-        return value
-    result = change(name, value)
-    if result is not value:
-        return result
-    items = items_of(value) or []
-    changed = [(key, _change(change, f"{name}.{key}", part)) for key, part in items]
-    return rebuilt_if_changed(value, items, changed)
+def _replaced(replacements: Mapping[str, Any], name: str, value: Any) -> Any:
+    """Return what takes the place of a parameter or buffer, itself where nothing in it is replaced."""
+    if name in replacements:
+        return replacements[name]
+    items = items_of(value) if is_declared(value) else None
+    parts = [(key, _replaced(replacements, f"{name}.{key}", part)) for key, part in items or ()]
+    return rebuilt_if_changed(value, items, parts) if items else value
 
 
 make_home(__name__)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
-from dispatchkit.optim.descent import Counted, keep
+from dispatchkit.optim.descent import Counted, Moments, keep
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Options, at_least, by_parts, factor
 
@@ -21,7 +20,7 @@ def go_by_sum(xp: Any, options: Options, p: Any, g: Any, total: Any) -> tuple[An
     return p, total
 
 
-class Adagrad(Counted, declared=True):
+class Adagrad(Counted, formula=by_parts(go_by_sum)):
     """Gradient descent with a rate for each element, by the sum of the squares of its gradients.
 
     Parameters
@@ -57,15 +56,12 @@ class Adagrad(Counted, declared=True):
 
     _buffers = ("sum",)
     _starts: ClassVar[Mapping[str, Any]] = {"sum": "initial_accumulator_value"}
-    _formula = staticmethod(by_parts(go_by_sum))
 
     lr: Any = 1e-2
     lr_decay: float = 0
     weight_decay: float = 0
     initial_accumulator_value: float = 0
     eps: float = 1e-10
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def go_by_changes(xp: Any, options: Options, p: Any, g: Any, square: Any, changes: Any) -> tuple[Any, ...]:
@@ -77,7 +73,7 @@ def go_by_changes(xp: Any, options: Options, p: Any, g: Any, square: Any, change
     return p, square, changes
 
 
-class Adadelta(Counted, declared=True):
+class Adadelta(Counted, formula=by_parts(go_by_changes)):
     """Gradient descent with a rate for each element, by the mean squares of its gradients and of its changes.
 
     Parameters
@@ -111,14 +107,11 @@ class Adadelta(Counted, declared=True):
     """
 
     _buffers = ("square_avg", "acc_delta")
-    _formula = staticmethod(by_parts(go_by_changes))
 
     lr: Any = 1.0
     rho: float = 0.9
     eps: float = 1e-6
     weight_decay: float = 0
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
@@ -136,7 +129,7 @@ def go_by_largest(xp: Any, options: Options, p: Any, g: Any, mean: Any, largest:
     return p, mean, largest
 
 
-class Adamax(Counted, declared=True):
+class Adamax(Moments, formula=by_parts(go_by_largest)):
     """Adaptive moments, with the largest gradient lately in the place of the mean square.
 
     Parameters
@@ -170,14 +163,8 @@ class Adamax(Counted, declared=True):
     """
 
     _buffers = ("exp_avg", "exp_inf")
-    _formula = staticmethod(by_parts(go_by_largest))
 
     lr: Any = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def look_ahead(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -> tuple[Any, ...]:
@@ -191,7 +178,7 @@ def look_ahead(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any
     return p, mean, square
 
 
-class NAdam(Counted, declared=True):
+class NAdam(Moments, formula=by_parts(look_ahead)):
     """Adaptive moments with Nesterov's momentum.
 
     Parameters
@@ -227,19 +214,12 @@ class NAdam(Counted, declared=True):
     tensor([1.8944, 2.8944], requires_grad=True)
     """
 
-    _buffers = ("exp_avg", "exp_avg_sq")
     _counters = ("step", "mu_product")
     _starts: ClassVar[Mapping[str, Any]] = {"mu_product": 1.0}
-    _formula = staticmethod(by_parts(look_ahead))
 
     lr: Any = 2e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     momentum_decay: float = 4e-3
     decoupled_weight_decay: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -269,7 +249,7 @@ def rectify(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -
     return p, mean, square
 
 
-class RAdam(Counted, declared=True):
+class RAdam(Moments, formula=by_parts(rectify)):
     """Adaptive moments, whose first steps are rectified.
 
     Parameters
@@ -304,16 +284,7 @@ class RAdam(Counted, declared=True):
     tensor([1.6000, 2.4000], requires_grad=True)
     """
 
-    _buffers = ("exp_avg", "exp_avg_sq")
-    _formula = staticmethod(by_parts(rectify))
-
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     decoupled_weight_decay: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
 
 def average(xp: Any, options: Options, p: Any, g: Any, mean: Any) -> tuple[Any, ...]:
@@ -324,7 +295,7 @@ def average(xp: Any, options: Options, p: Any, g: Any, mean: Any) -> tuple[Any, 
     return p, mean
 
 
-class ASGD(Counted, declared=True):
+class ASGD(Counted, formula=by_parts(average)):
     """Gradient descent that averages the parameters of its steps.
 
     Parameters
@@ -362,14 +333,12 @@ class ASGD(Counted, declared=True):
     _buffers = ("ax",)
     _counters = ("step", "eta", "mu")
     _starts: ClassVar[Mapping[str, Any]] = {"eta": "lr", "mu": 1.0}
-    _formula = staticmethod(by_parts(average))
 
     lr: Any = 1e-2
     lambd: float = 1e-4
     alpha: float = 0.75
     t0: float = 1e6
     weight_decay: float = 0
-    maximize: bool = False
 
     @override
     def _count(self, name: str, value: Any, options: Options) -> Any:
@@ -393,7 +362,7 @@ def go_by_sign(xp: Any, options: Options, p: Any, g: Any, before: Any, size: Any
     return p, g, size
 
 
-class Rprop(Counted, declared=True):
+class Rprop(Counted, formula=by_parts(go_by_sign)):
     """Resilient propagation: steps by the signs of the gradient alone; for gradients of all data.
 
     Parameters
@@ -428,13 +397,10 @@ class Rprop(Counted, declared=True):
 
     _buffers = ("prev", "step_size")
     _starts: ClassVar[Mapping[str, Any]] = {"step_size": "lr"}
-    _formula = staticmethod(by_parts(go_by_sign))
 
     lr: Any = 1e-2
     etas: tuple[float, float] = (0.5, 1.2)
     step_sizes: tuple[float, float] = (1e-6, 50)
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from typing_extensions import dataclass_transform, override
 
-from dispatchkit.declare.fields import PLAIN, constructor, take_fields
+from dispatchkit.declare.fields import declare_fields
 from dispatchkit.optim.groups import number_of
-from dispatchkit.optim.optimizer import Optimizer, Options, Params, by_parts, downhill, factor
+from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
 
 
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
@@ -30,31 +29,33 @@ def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[A
 
 @dataclass_transform()
 class Declared(Optimizer):
-    """Base of classes whose options are fields, of which the constructor is made, where they say ``declared=True``.
+    """Base of classes whose options are fields, of which the constructor is made, where they name their formula.
 
-    Options that are numbers by default must not be negative, where the class does not say which.
+    One that names None has none, or leaves it to those that inherit its fields. Options that are numbers by default
+    must not be negative, where the class does not say which.
     """
 
     _always: ClassVar[tuple[str, ...]] = ()  # options that are True
 
-    def __init_subclass__(cls, *, declared: bool = False, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, formula: Formula | Literal[False] | None = False, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if declared:
-            fields = take_fields(cls)
-            of_parameters = inspect.Parameter("params", PLAIN, annotation="Params")
-            cls.__init__ = constructor(cls, [of_parameters, *fields], _begin)  # type: ignore[method-assign]
+        if formula is not False:
+            cls._formula = formula and staticmethod(formula)
+            fields = declare_fields(cls, _begin, without=cls._always)
             if "_not_negative" not in cls.__dict__:
-                cls._not_negative = tuple(field.name for field in fields if type(field.default) in (int, float))
+                cls._not_negative = tuple(name for name, x in fields.items() if type(x.default) in (int, float))
 
 
 def _begin(self: Declared, values: dict[str, Any]) -> None:
     Optimizer.__init__(self, values.pop("params"), {**values, **dict.fromkeys(self._always, True)})
 
 
-class Descent(Declared):
+class Descent(Declared, formula=None):
     """What optimisers share that have a formula."""
 
     params: Params
+    _: KW_ONLY
+    maximize: bool = False
 
 
 def keep(buffer: Any, share: float, value: Any) -> Any:
@@ -64,7 +65,7 @@ def keep(buffer: Any, share: float, value: Any) -> Any:
     return buffer
 
 
-class SGD(Descent, declared=True):
+class SGD(Descent, formula=descend):
     """Gradient descent.
 
     Parameters
@@ -105,15 +106,12 @@ class SGD(Descent, declared=True):
     _buffers = ("momentum_buffer",)
     _not_negative = ("lr", "momentum", "weight_decay")
     _first_differs = ("dampening",)
-    _formula = staticmethod(descend)
 
     lr: Any = 1e-3
     momentum: float = 0
     dampening: float = 0
     weight_decay: float = 0
     nesterov: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:
@@ -147,7 +145,7 @@ def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: 
     return (p, square, *buffers)
 
 
-class RMSprop(Descent, declared=True):
+class RMSprop(Descent, formula=go_by_root):
     """Gradient descent with a rate for each element, by the mean square of its gradients.
 
     Parameters
@@ -184,7 +182,6 @@ class RMSprop(Descent, declared=True):
     """
 
     _buffers = ("square_avg", "momentum_buffer", "grad_avg")
-    _formula = staticmethod(go_by_root)
 
     lr: Any = 1e-2
     alpha: float = 0.99
@@ -192,8 +189,6 @@ class RMSprop(Descent, declared=True):
     weight_decay: float = 0
     momentum: float = 0
     centered: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     @override
     def _buffers_for(self, options: Options) -> Sequence[str]:
@@ -244,7 +239,18 @@ class Counted(Descent):
             number_of(state["step"], "number of steps", f"of {where}")
 
 
-class Adam(Counted, declared=True):
+class Moments(Counted, formula=None):
+    """What optimisers share that keep running means of the gradient and of its square."""
+
+    _buffers: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
+
+    lr: Any = 1e-3
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0
+
+
+class Adam(Moments, formula=by_parts(adapt)):
     """Adaptive moments.
 
     Parameters
@@ -283,15 +289,9 @@ class Adam(Counted, declared=True):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
-    _formula = staticmethod(by_parts(adapt))
 
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
-    weight_decay: float = 0
     amsgrad: bool = False
     _: KW_ONLY
-    maximize: bool = False
     decoupled_weight_decay: bool = False
 
     @override
@@ -299,7 +299,7 @@ class Adam(Counted, declared=True):
         return self._buffers if options.amsgrad else self._buffers[:2]
 
 
-class AdamW(Adam, declared=True):
+class AdamW(Adam, formula=by_parts(adapt)):
     """Adaptive moments, with a decay of weights that does not enter them.
 
     Parameters
@@ -330,13 +330,7 @@ class AdamW(Adam, declared=True):
 
     _always = ("decoupled_weight_decay",)
 
-    lr: Any = 1e-3
-    betas: tuple[float, float] = (0.9, 0.999)
-    eps: float = 1e-8
     weight_decay: float = 1e-2
-    amsgrad: bool = False
-    _: KW_ONLY
-    maximize: bool = False
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over a state; the decay stays decoupled whatever was saved."""

@@ -12,7 +12,8 @@ from typing_extensions import override
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.optim.optimizer import Closure, Group, Optimizer, Params, number, options_in
+from dispatchkit.optim.descent import Declared
+from dispatchkit.optim.optimizer import Closure, Group, Params, number
 from dispatchkit.tensor import Tensor
 
 # How much of the decrease that the slope promises is enough, and which share of the slope may be left.
@@ -128,7 +129,7 @@ HISTORY = ("old_dirs", "old_stps", "ro")
 LAST = ("d", "t", "H_diag", "prev_flat_grad", "prev_loss")
 
 
-class LBFGS(Optimizer):
+class LBFGS(Declared, formula=None):
     """Quasi-Newton steps with limited memory, for problems whose loss is computed on all data.
 
     Parameters
@@ -173,25 +174,22 @@ class LBFGS(Optimizer):
 
     _not_negative = ("lr", "tolerance_grad", "tolerance_change")
 
-    def __init__(
-        self,
-        params: Params,
-        lr: Any = 1,
-        max_iter: int = 20,
-        max_eval: int | None = None,
-        tolerance_grad: float = 1e-7,
-        tolerance_change: float = 1e-9,
-        history_size: int = 100,
-        line_search_fn: str | None = None,
-    ) -> None:
-        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
-        super().__init__(params, options_in(locals()))
+    params: Params
+    lr: Any = 1
+    max_iter: int = 20
+    max_eval: int | None = None
+    tolerance_grad: float = 1e-7
+    tolerance_change: float = 1e-9
+    history_size: int = 100
+    line_search_fn: str | None = None
 
     @override
     def add_param_group(self, param_group: Group) -> None:
         if self.param_groups:
             raise ValueError("LBFGS has one group of parameters, since it takes all of them together")
         super().add_param_group(param_group)
+        if self.param_groups[0]["max_eval"] is None:
+            self.param_groups[0]["max_eval"] = self.param_groups[0]["max_iter"] * 5 // 4
 
     @override
     def _check_options(self, options: Mapping[str, Any], where: str) -> None:

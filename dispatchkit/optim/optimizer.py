@@ -148,11 +148,6 @@ Step = TypeVar("Step", bound=Callable[..., Any])
 Hook = Callable[["Optimizer", tuple[Any, ...], dict[str, Any]], Any]
 
 
-def options_in(variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options among the local variables of an optimiser's constructor."""
-    return {name: value for name, value in variables.items() if name not in ("self", "params", "__class__")}
-
-
 class _Required:
     """Stands in `defaults` for an option that every group must give."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import stat
+import shutil
 import sys
 import tempfile
 from collections import OrderedDict
@@ -305,13 +305,13 @@ class _Decoder:
         return dtype
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+def write_whole(path: Path, write: Callable[[IO[bytes]], None]) -> None:
     """Have a file written in a hidden folder next to its place, and move it there once it is on disk.
 
     Parameters
     ----------
     path : place of the file; where it is a link, what it leads to is replaced
-    write : writes the file at the path it is given, where an empty one is
+    write : writes into the file that it is given
 
     Raises
     ------
@@ -324,29 +324,25 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
             prefix=".dispatchkit-", dir=target.parent, ignore_cleanup_errors=True
         ) as folder:
             written = Path(folder) / target.name
-            written.touch()
-            mode = (target if target.exists() else written).stat().st_mode
-            write(written)
-            _flush(written)
-            # What writes may make a file of its own, which others cannot read.
-            written.chmod(stat.S_IMODE(mode))
+            with written.open("wb") as file:
+                write(file)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                shutil.copymode(target, written)
             written.replace(target)
         if os.name == "posix":
             # The folder's entry is to outlast a loss of power, too.
-            _flush(target.parent)
+            place = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(place)
+            finally:
+                os.close(place)
     except OSError as error:
         if error.errno is None:
             raise
-        # Not the place where it was written meanwhile.
+        # Of the place that was asked for, not of the file that was to become it.
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 Format: TypeAlias = Literal["npz", "safetensors"]

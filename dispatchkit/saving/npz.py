@@ -55,7 +55,6 @@ def check_limit(path: Any, size: int, limit: int) -> None:
 
 STRUCTURE = "dispatchkit.json"
 SUFFIX = ".npy"
-PIECE = 2**20
 # What reads the headers of plain arrays, by version of the format.
 READERS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -65,7 +64,7 @@ LONGEST = 2_000
 COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
+def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
     """Write arrays by name, and their structure, into a file."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
@@ -111,8 +110,8 @@ def _contents(
 ) -> tuple[Any, dict[str, Any]]:
     infos = archive.infolist()
     wanted = [info for info in infos if names is None or info.filename.removesuffix(SUFFIX) in names]
-    _check_sizes(label, infos, limit if names is None else limit + sum(info.file_size for info in infos))
-    _check_sizes(label, wanted, limit)
+    check_limit(label, sum(info.file_size for info in wanted), limit)
+    _check_entries(label, infos)
     structure = None
     arrays: dict[str, Any] = {}
     for info in wanted:
@@ -156,8 +155,7 @@ def _map_array(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
     return np.asarray(np.memmap(path, dtype, "c", start + entry.tell(), shape, order))
 
 
-def _check_sizes(path: Any, infos: list[zipfile.ZipInfo], limit: int) -> None:
-    check_limit(path, sum(info.file_size for info in infos), limit)
+def _check_entries(path: Any, infos: list[zipfile.ZipInfo]) -> None:
     for info in infos:
         if info.flag_bits & 1 or info.compress_type not in COMPRESSIONS:
             raise LoadError(str(path), "is encrypted, or compressed in a way that is not NumPy's", info.filename)
@@ -172,21 +170,10 @@ def _array(entry: IO[bytes], size: int) -> Any:
     ------
     ValueError : if header and size do not fit, or the header is not one of a plain array
     """
-    shape, fortran, dtype = _read_header(entry, size)
-    nbytes = math.prod(shape) * dtype.itemsize
-    array = np.empty(shape, dtype, order="F" if fortran else "C")
-    # The elements in the order in which they lie in memory.
-    memory = array.reshape(-1, order="A").view(np.uint8) if nbytes else np.empty(0, np.uint8)
-    done = 0
-    while done < nbytes:
-        piece = entry.read(min(PIECE, nbytes - done))
-        if not piece:
-            raise ValueError(f"it ends after {done} of {nbytes} bytes")
-        memory[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
-        done += len(piece)
-    # At the end of an entry its checksum is compared.
-    if entry.read(1):
-        raise ValueError("it goes on after its last element")
+    *_, dtype = _read_header(entry, size)
+    entry.seek(0)
+    array = np.lib.format.read_array(entry, max_header_size=LONGEST)
+    entry.read(1)  # at the end of an entry its checksum is compared
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 

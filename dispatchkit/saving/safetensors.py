@@ -6,10 +6,7 @@ named in the metadata.
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +28,7 @@ DTYPES = {
 WRITEABLE = {np.dtype(name) for name in DTYPES.values()}
 
 
-def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
+def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
     """Write arrays by name, and their structure, into a file.
 
     Raises
@@ -52,16 +49,7 @@ def write(target: Path | IO[bytes], structure: Any, arrays: dict[str, Any]) -> N
     metadata = {STRUCTURE: json.dumps(structure, allow_nan=False)}
     if pairs:
         metadata[PAIRS] = json.dumps(pairs)
-    if not isinstance(target, Path):
-        target.write(package.numpy.save(stored, metadata))
-        return
-    try:
-        package.numpy.save_file(stored, target, metadata)
-    except package.SafetensorError as error:
-        # The package says the number of a system's error in its text alone.
-        match = re.search(r"os error (\d+)", str(error))
-        number = int(match[1]) if match else errno.EIO
-        raise OSError(number, os.strerror(number) if match else str(error), str(target)) from error
+    target.write(package.numpy.save(stored, metadata))
 
 
 def read(

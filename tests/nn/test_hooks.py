@@ -3,7 +3,7 @@
 import copy
 import pickle
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import nn
-from dispatchkit.nn.hooks import everywhere
 from tests.nn.modules import Net, Scale
 
 
@@ -48,10 +47,6 @@ def here() -> SimpleNamespace:
         Sequential=nn.Sequential,
         tensor=dk.tensor,
         leaf=lambda data: dk.tensor(data, requires_grad=True),
-        register_pre=nn.register_module_forward_pre_hook,
-        register_forward=nn.register_module_forward_hook,
-        register_backward=nn.register_module_full_backward_hook,
-        register_backward_pre=nn.register_module_full_backward_pre_hook,
         grad=dk.autograd.grad,
     )
 
@@ -59,7 +54,6 @@ def here() -> SimpleNamespace:
 def torch_here() -> SimpleNamespace:
     """Return the same of PyTorch."""
     torch = pytest.importorskip("torch")
-    hooks = torch.nn.modules.module
 
     class Twice(torch.nn.Module):  # type: ignore[name-defined, misc]  # whether PyTorch is installed or not
         def forward(self, a: Any, b: Any = None, *, c: Any = 0.0) -> Any:
@@ -70,28 +64,18 @@ def torch_here() -> SimpleNamespace:
         Sequential=torch.nn.Sequential,
         tensor=lambda data: torch.tensor(data, dtype=torch.float64),
         leaf=lambda data: torch.tensor(data, dtype=torch.float64, requires_grad=True),
-        register_pre=hooks.register_module_forward_pre_hook,
-        register_forward=hooks.register_module_forward_hook,
-        register_backward=hooks.register_module_full_backward_hook,
-        register_backward_pre=hooks.register_module_full_backward_pre_hook,
         grad=torch.autograd.grad,
     )
 
 
 def order(lib: SimpleNamespace, log: list[Any]) -> Any:
-    """Call a module with every kind of hook, two of each, one prepended, and everywhere one."""
+    """Call a module with every kind of hook, two of each and one prepended."""
     module = lib.Twice()
     handles = []
     for kind in ("forward_pre", "forward", "full_backward_pre", "full_backward"):
         register = getattr(module, f"register_{kind}_hook")
         handles += [register(Seen(log, f"{kind} 1")), register(Seen(log, f"{kind} 2"))]
         handles.append(register(Seen(log, f"{kind} first"), prepend=True))
-    handles += [
-        lib.register_pre(Seen(log, "all pre")),
-        lib.register_forward(Seen(log, "all forward")),
-        lib.register_backward_pre(Seen(log, "all backward pre")),
-        lib.register_backward(Seen(log, "all backward")),
-    ]
     x = lib.leaf([1.0, 2.0])
     try:
         module(x).sum().backward()
@@ -186,32 +170,22 @@ def test_as_in_pytorch(scenario: Callable[[SimpleNamespace, list[Any]], Any]) ->
     assert log == expected_log
 
 
-@pytest.fixture(autouse=True)
-def _no_hook_is_left() -> Iterator[None]:
-    yield
-    assert not everywhere
-
-
 def test_the_order_of_a_call() -> None:
     log: list[Any] = []
     assert plain(order(here(), log)) == [6.0, 6.0]
     names = [entry if isinstance(entry, str) else entry[0] for entry in log]
-    assert names[:8] == [
-        "all pre",
+    assert names[:6] == [
         "forward_pre first",
         "forward_pre 1",
         "forward_pre 2",
-        "all forward",
         "forward first",
         "forward 1",
         "forward 2",
     ]
-    assert names[8:16] == [
-        "all backward pre",
+    assert names[6:12] == [
         "full_backward_pre first",
         "full_backward_pre 1",
         "full_backward_pre 2",
-        "all backward",
         "full_backward first",
         "full_backward 1",
         "full_backward 2",
@@ -251,11 +225,10 @@ def test_hooks_run_where_the_call_raises_if_they_always_do() -> None:
     module.register_forward_hook(Seen(log, "never"))
     module.register_forward_hook(Seen(log, "always"), always_call=True)
     module.register_forward_hook(Seen(log, "with kwargs"), always_call=True, with_kwargs=True)
-    everywhere = nn.register_module_forward_hook(Seen(log, "everywhere"), always_call=True)
-    with everywhere, pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match="broadcast"):
         module(dk.ones(2), more=dk.ones((3, 5)))
-    assert [name for name, _ in log] == ["everywhere", "always", "with kwargs"]
-    assert [args[-1] for _, args in log] == [None, None, None]
+    assert [name for name, _ in log] == ["always", "with kwargs"]
+    assert [args[-1] for _, args in log] == [None, None]
 
 
 def test_what_such_a_hook_raises_is_a_warning() -> None:
@@ -300,9 +273,11 @@ def test_hooks_that_do_not_fit_say_so() -> None:
         RuntimeError, match="full backward pre-hook returned an invalid number of grad_output, got 0, but"
     ):
         attempt("full_backward_pre", lambda m, go: ())
-    with pytest.raises(TypeError, match="Scale: a backward hook returned a int, not a tensor or None"):
+    with pytest.raises(
+        TypeError, match=r"^ScaleHooksBackward: expected a hook to return a tuple of tensors, .* found \['int'\]"
+    ):
         attempt("full_backward", lambda m, gi, go: (3,))
-    message = "Scale: a backward hook returned a gradient of shape (3,) in place of one of shape (2,)"
+    message = "ScaleHooksBackward: expected a hook to return gradients of shapes [(2,)], found [(3,)]"
     with pytest.raises(ValueError, match=re.escape(message)):
         attempt("full_backward_pre", lambda m, go: (dk.ones(3),))
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, pair, single
+from dispatchkit.nn.functional.shared import Padding, Pair, Single, called, expect, function, sizes
 from dispatchkit.nn.functional.windows import (
     Windows,
     convolved,
@@ -164,59 +164,87 @@ def conv2d(
 
 
 def product_of(x: Any, weight: Any, bias: Any, stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Product:
-    """Return the product that a call computes, once its arguments fit.
+    """Return the product that a call of `conv2d` computes, once its arguments fit."""
+    rows, columns = _windows(conv2d, x, weight, bias, stride, padding, dilation, groups)
+    return Product(rows, columns, int(groups))
+
+
+def _windows(
+    op: Named, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, more: Any = None
+) -> tuple[Windows, ...]:
+    """Return the windows along each axis of what is convolved, or of what a transpose gives.
+
+    Parameters
+    ----------
+    op : `conv1d`, `conv2d` or `conv_transpose2d`
+    x, weight, bias, stride, padding, dilation, groups : its arguments
+    more : the argument `output_padding` of a transpose, None otherwise
 
     Raises
     ------
     TypeError, ValueError : as documented for the operation
     """
-    steps, gaps = pair(conv2d, "stride", stride), pair(conv2d, "dilation", dilation)
-    around = padding if isinstance(padding, str) else pair(conv2d, "padding", padding, least=0)
-    count = integer(conv2d, "groups", groups, least=1)
-    rows, columns = _planned(shape_of(x), shape_of(weight), _shape_of(bias), steps, around, gaps, count)
-    return Product(rows, columns, count)
-
-
-def _shape_of(bias: Any) -> tuple[int, ...] | None:
-    return None if bias is None else shape_of(bias)
+    axes = 1 if op is conv1d else 2
+    text = isinstance(padding, str) and more is None
+    return _planned(
+        op,
+        shape_of(x),
+        shape_of(weight),
+        None if bias is None else shape_of(bias),
+        sizes(op, "stride", stride, axes),
+        padding if text else sizes(op, "padding", padding, axes, least=0),
+        sizes(op, "dilation", dilation, axes),
+        integer(op, "groups", groups, least=1),
+        None if more is None else sizes(op, "output_padding", more, axes, least=0),
+    )
 
 
 @lru_cache(maxsize=256)
 def _planned(
+    op: Named,
     of_x: tuple[int, ...],
     of_weight: tuple[int, ...],
     of_bias: tuple[int, ...] | None,
     stride: tuple[int, ...],
-    padding: str | tuple[int, ...],
+    padding: Any,
     dilation: tuple[int, ...],
     groups: int,
+    more: tuple[int, ...] | None,
 ) -> tuple[Windows, ...]:
-    """Return the windows along each axis of what is convolved, as many axes as `stride` has numbers."""
-    op, axes, kernel = (conv1d, "L", "k") if len(stride) == 1 else (conv2d, "H, W", "kh, kw")
-    right = len(of_x) - len(stride) in (1, 2)
-    expect(op, "x", of_x, right, f"(N, in_channels, {axes}) or (in_channels, {axes})")
-    channels, lengths = of_x[-1 - len(stride)], of_x[-len(stride) :]
-    if channels % groups:
-        raise ValueError(f"{op.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
-    right = len(of_weight) == 2 + len(stride) and of_weight[1] == channels // groups and min(of_weight) > 0
-    divided = f"{channels}/{groups}" if groups > 1 else f"{channels}"
-    expect(op, "weight", of_weight, right, f"(out_channels, {divided}, {kernel}) for x of shape {of_x}")
-    if of_weight[0] % groups:
-        raise ValueError(f"{op.__name__}: groups={groups} do not divide the out_channels of a weight {of_weight}")
-    if of_bias is not None:
-        expect(op, "bias", of_bias, of_bias == of_weight[:1], f"{of_weight[:1]} for a weight of shape {of_weight}")
-    ends = padding_of(op, padding, stride, dilation, of_weight[2:])
-    windows = tuple(
-        Windows.along(length, kernel, step, gap, *end)
-        for length, kernel, step, gap, end in zip(lengths, of_weight[2:], stride, dilation, ends, strict=True)
+    n, transposed, name = len(stride), more is not None, op.__name__
+    axes, kernel = ("L", "k") if n == 1 else ("H, W", "kh, kw")
+    right = len(of_x) - n in (1, 2) and not (transposed and 0 in of_x[-n:])
+    expect(
+        op,
+        "x",
+        of_x,
+        right,
+        f"(N, in_channels, {axes}) or (in_channels, {axes}){', no image empty' if transposed else ''}",
     )
+    channels, lengths = of_x[-1 - n], of_x[-n:]
+    if channels % groups:
+        raise ValueError(f"{name}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
+    part = f"/{groups}" if groups > 1 else ""
+    of_filters = f"({channels}, out_channels{part}" if transposed else f"(out_channels, {channels}{part}"
+    right = of_weight[:1] == (channels,) if transposed else of_weight[1:2] == (channels // groups,)
+    right = right and len(of_weight) == 2 + n and min(of_weight) > 0
+    expect(op, "weight", of_weight, right, f"{of_filters}, {kernel}) for x of shape {of_x}")
+    filters = of_weight[1] * groups if transposed else of_weight[0]
+    if filters % groups:
+        raise ValueError(f"{name}: groups={groups} do not divide the out_channels of a weight {of_weight}")
+    if of_bias is not None:
+        wanted = f"({filters},) for a weight of shape {of_weight}" + (f" and groups={groups}" if transposed else "")
+        expect(op, "bias", of_bias, of_bias == (filters,), wanted)
+    if more is not None:
+        return _windows_of_result(op, of_x, of_weight, stride, padding, dilation, more)
+    ends = padding_of(op, padding, stride, dilation, of_weight[2:])
+    windows = tuple(map(Windows.along, lengths, of_weight[2:], stride, dilation, *zip(*ends, strict=True)))
     if min(along.count for along in windows) < 1:
         wanted = " x ".join(str(along.reach) for along in windows)
         present = " x ".join(str(along.total) for along in windows)
-        what = "sequences" if op is conv1d else "images"
         raise ValueError(
-            f"{op.__name__}: argument 'x' of shape {of_x} has {what} of {present} with padding, smaller than the "
-            f"windows of {wanted} of a weight {of_weight}"
+            f"{name}: argument 'x' of shape {of_x} has {'sequences' if n == 1 else 'images'} of {present} with "
+            f"padding, smaller than the windows of {wanted} of a weight {of_weight}"
         )
     return windows
 
@@ -338,16 +366,8 @@ def conv1d(
 
 
 def columns_of(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Windows:
-    """Return the windows along sequences, once the arguments of a call fit.
-
-    Raises
-    ------
-    TypeError, ValueError : as documented for the operation
-    """
-    step, gap = single(conv1d, "stride", stride), single(conv1d, "dilation", dilation)
-    ends = padding if isinstance(padding, str) else (single(conv1d, "padding", padding, least=0),)
-    count = integer(conv1d, "groups", groups, least=1)
-    return _planned(shape_of(x), shape_of(weight), _shape_of(bias), (step,), ends, (gap,), count)[0]
+    """Return the windows of a call of `conv1d`, once its arguments fit."""
+    return _windows(conv1d, x, weight, bias, stride, padding, dilation, groups)[0]
 
 
 @function(
@@ -413,71 +433,42 @@ def conv_transpose2d(
 def transposed_product_of(
     x: Any, weight: Any, bias: Any, stride: Pair, padding: Pair, output_padding: Pair, groups: int, dilation: Pair
 ) -> Product:
-    """Return the product whose transpose a call computes, once its arguments fit.
+    """Return the product whose transpose a call of `conv_transpose2d` computes, once its arguments fit."""
+    rows, columns = _windows(conv_transpose2d, x, weight, bias, stride, padding, dilation, groups, output_padding)
+    return Product(rows, columns, int(groups))
+
+
+def _windows_of_result(
+    op: Named,
+    of_x: tuple[int, ...],
+    of_weight: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    more: tuple[int, ...],
+) -> tuple[Windows, ...]:
+    """Return as many windows along each axis of a result as `x` has elements there.
 
     Raises
     ------
-    TypeError, ValueError : as documented for the operation
+    ValueError : if more is added behind an axis than lies between windows, or nothing is left of one
     """
-    op = conv_transpose2d
-    count = integer(op, "groups", groups, least=1)
-    rows, columns = _planned_transposed(
-        shape_of(x),
-        shape_of(weight),
-        _shape_of(bias),
-        pair(op, "stride", stride),
-        pair(op, "padding", padding, least=0),
-        pair(op, "output_padding", output_padding, least=0),
-        count,
-        pair(op, "dilation", dilation),
-    )
-    return Product(rows, columns, count)
-
-
-@lru_cache(maxsize=256)
-def _planned_transposed(
-    of_x: tuple[int, ...],
-    of_weight: tuple[int, ...],
-    of_bias: tuple[int, ...] | None,
-    stride: tuple[int, int],
-    padding: tuple[int, int],
-    output_padding: tuple[int, int],
-    groups: int,
-    dilation: tuple[int, int],
-) -> tuple[Windows, ...]:
-    op = conv_transpose2d
-    right = len(of_x) in (3, 4) and min(of_x[-2:]) > 0
-    expect(op, "x", of_x, right, "(N, in_channels, H, W) or (in_channels, H, W), no image empty")
-    channels = of_x[-3]
-    right = len(of_weight) == 4 and of_weight[0] == channels and min(of_weight) > 0
-    divided = f"out_channels/{groups}" if groups > 1 else "out_channels"
-    expect(op, "weight", of_weight, right, f"({channels}, {divided}, kh, kw) for x of shape {of_x}")
-    if channels % groups:
-        raise ValueError(f"{op.__name__}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
-    filters = (of_weight[1] * groups,)
-    if of_bias is not None:
-        expect(op, "bias", of_bias, of_bias == filters, f"{filters} for a weight {of_weight} and groups={groups}")
-    if any(more >= max(sizes) for more, *sizes in zip(output_padding, stride, dilation, strict=True)):
-        raise ValueError(
-            f"{op.__name__}: output_padding={output_padding} must be less than stride={stride} or dilation={dilation}"
-        )
-    windows = tuple(
-        _along(*numbers)
-        for numbers in zip(of_x[-2:], of_weight[2:], stride, dilation, padding, output_padding, strict=True)
-    )
+    windows = []
+    for count, kernel, step, gap, ends, behind in zip(
+        of_x[-2:], of_weight[2:], stride, dilation, padding, more, strict=True
+    ):
+        if behind >= max(step, gap):
+            raise ValueError(
+                f"{op.__name__}: output_padding={more} must be less than stride={stride} or dilation={dilation}"
+            )
+        length = (count - 1) * step + gap * (kernel - 1) + 1 + behind - 2 * ends
+        windows.append(Windows(length, kernel, step, gap, ends, ends, count))
     if min(along.length for along in windows) < 1:
-        sizes_of_images = " x ".join(str(along.length) for along in windows)
         raise ValueError(
-            f"{op.__name__}: argument 'x' of shape {of_x} and a weight {of_weight} give images of {sizes_of_images} "
-            f"with padding={padding}"
+            f"{op.__name__}: argument 'x' of shape {of_x} and a weight {of_weight} give images of "
+            f"{' x '.join(str(along.length) for along in windows)} with padding={padding}"
         )
-    return windows
-
-
-def _along(count: int, kernel: int, stride: int, dilation: int, padding: int, more: int) -> Windows:
-    """Return as many windows along an axis of the result, which is as long as they and what is added behind them."""
-    length = (count - 1) * stride + dilation * (kernel - 1) + 1 + more - 2 * padding
-    return Windows(length, kernel, stride, dilation, padding, padding, count)
+    return tuple(windows)
 
 
 @conv_transpose2d.def_vjp("x")

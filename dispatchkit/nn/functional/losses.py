@@ -46,7 +46,9 @@ def check_reduction(name: str, reduction: str, accepted: tuple[str, ...] = REDUC
         raise ValueError(f"{name}: reduction must be {', '.join(others)} or {last}, found {reduction!r}")
 
 
-def alike(xp: Any, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
+def alike(
+    xp: Any, op: Named, x: Any, target: Any, reduction: str, accepted: tuple[str, ...] = REDUCTIONS
+) -> tuple[Any, Any]:
     """Return input and target of a loss as real numbers that can be subtracted, of one shape.
 
     Raises
@@ -54,6 +56,7 @@ def alike(xp: Any, op: Named, x: Any, target: Any) -> tuple[Any, Any]:
     TypeError : for complex numbers
     ValueError : if the shapes differ: broadcasting would sum over pairs that do not belong together
     """
+    check_reduction(op.__name__, reduction, accepted)
     real_numbers(op, "x", x)
     real_numbers(op, "target", target)
     shape, of_target = shape_of(x), shape_of(target)
@@ -169,8 +172,7 @@ def mse_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "m
     >>> dk.nn.functional.mse_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(2.)
     """
-    check_reduction(mse_loss.__name__, reduction)
-    x, target = alike(xp, mse_loss, x, target)
+    x, target = alike(xp, mse_loss, x, target, reduction)
     d = x - target
     return reduced(xp, d * d, reduction)
 
@@ -202,8 +204,7 @@ def l1_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "me
     >>> dk.nn.functional.l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([1.0, 4.0]))
     tensor(1.)
     """
-    check_reduction(l1_loss.__name__, reduction)
-    x, target = alike(xp, l1_loss, x, target)
+    x, target = alike(xp, l1_loss, x, target, reduction)
     return reduced(xp, xp.abs(x - target), reduction)
 
 
@@ -235,10 +236,9 @@ def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = 
     >>> dk.nn.functional.huber_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
-    check_reduction(huber_loss.__name__, reduction)
     if not delta > 0:
         raise ValueError(f"{huber_loss.__name__}: delta must be greater than 0, found {delta}")
-    return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target), delta), reduction)
+    return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target, reduction), delta), reduction)
 
 
 def _bounded(xp: Any, x: Any, target: Any, delta: float) -> Any:
@@ -291,10 +291,9 @@ def smooth_l1_loss(
     >>> dk.nn.functional.smooth_l1_loss(dk.asarray([1.0, 2.0]), dk.asarray([2.0, 12.0]), reduction="none")
     tensor([0.5000, 9.5000])
     """
-    check_reduction(smooth_l1_loss.__name__, reduction)
     if not beta >= 0:
         raise ValueError(f"{smooth_l1_loss.__name__}: beta must not be negative, found {beta}")
-    x, target = alike(xp, smooth_l1_loss, x, target)
+    x, target = alike(xp, smooth_l1_loss, x, target, reduction)
     loss = _bounded_square(xp, x, target, beta) / beta if beta else xp.abs(x - target)
     return reduced(xp, loss, reduction)
 
@@ -352,8 +351,7 @@ def kl_div(
     >>> dk.nn.functional.kl_div(x, dk.asarray([[1.0, 0.0]]), reduction="batchmean")
     tensor(0.6931)
     """
-    check_reduction(kl_div.__name__, reduction, ("none", "mean", "sum", "batchmean"))
-    x, target = alike(xp, kl_div, x, target)
+    x, target = alike(xp, kl_div, x, target, reduction, ("none", "mean", "sum", "batchmean"))
     if log_target:
         loss = xp.exp(target) * (target - x)
     else:
@@ -408,8 +406,7 @@ def binary_cross_entropy(
     >>> dk.nn.functional.binary_cross_entropy(dk.asarray([0.5, 0.9]), dk.asarray([0.0, 1.0]), reduction="none")
     tensor([0.6931, 0.1054])
     """
-    check_reduction(binary_cross_entropy.__name__, reduction)
-    x, target = alike(xp, binary_cross_entropy, x, target)
+    x, target = alike(xp, binary_cross_entropy, x, target, reduction)
     if not holds((x >= 0) & (x <= 1), traced=True):
         first = first_wrong(x, lambda share: not 0 <= share <= 1)
         raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
@@ -498,8 +495,7 @@ def binary_cross_entropy_with_logits(
     tensor([ 0.6931, 50.0000])
     """
     op = binary_cross_entropy_with_logits
-    check_reduction(op.__name__, reduction)
-    x, target = alike(xp, op, x, target)
+    x, target = alike(xp, op, x, target, reduction)
     for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
         if value is not None:
             check_weight(op, parameter, value, x)

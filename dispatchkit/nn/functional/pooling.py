@@ -12,7 +12,7 @@ import numpy as np
 from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.shared import Pair, expect, function, pair, real_numbers
+from dispatchkit.nn.functional.shared import Pair, expect, function, real_numbers, sizes
 from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
 from dispatchkit.tensor import Tensor
@@ -226,13 +226,7 @@ def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, coun
 
 
 def _windows(
-    op: Any,
-    x: Any,
-    kernel_size: Pair,
-    stride: Pair | None = None,
-    padding: Pair = 0,
-    dilation: Pair = 1,
-    ceil_mode: bool = False,
+    op: Any, x: Any, kernel_size: Pair, stride: Pair | None, padding: Pair, dilation: Pair, ceil_mode: bool
 ) -> tuple[Windows, Windows]:
     """Return the windows along both axes of images.
 
@@ -240,9 +234,9 @@ def _windows(
     ------
     TypeError, ValueError : as documented for the operations
     """
-    kernels = pair(op, "kernel_size", kernel_size)
-    strides = kernels if stride is None else pair(op, "stride", stride)
-    paddings, dilations = pair(op, "padding", padding, least=0), pair(op, "dilation", dilation)
+    kernels = sizes(op, "kernel_size", kernel_size, 2)
+    strides = kernels if stride is None else sizes(op, "stride", stride, 2)
+    paddings, dilations = sizes(op, "padding", padding, 2, least=0), sizes(op, "dilation", dilation, 2)
     return _planned(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
 
 
@@ -250,10 +244,10 @@ def _windows(
 def _planned(
     op: Named,
     shape: tuple[int, ...],
-    kernels: tuple[int, int],
-    strides: tuple[int, int],
-    paddings: tuple[int, int],
-    dilations: tuple[int, int],
+    kernels: tuple[int, ...],
+    strides: tuple[int, ...],
+    paddings: tuple[int, ...],
+    dilations: tuple[int, ...],
     ceil_mode: bool,
 ) -> tuple[Windows, Windows]:
     expect(op, "x", shape, len(shape) >= 2, "(..., H, W)")
@@ -317,9 +311,9 @@ def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | N
     wanted: Any = output_size
     if isinstance(wanted, (tuple, list)) and len(wanted) == 2:
         wanted = tuple(n if size is None else size for size, n in zip(wanted, shape[-2:], strict=True))
-    sizes = pair(op, "output_size", wanted)
+    lengths = sizes(op, "output_size", wanted, 2)
     y = floating(xp, x)
-    for axis, (length, n) in enumerate(zip(shape[-2:], sizes, strict=True), start=-2):
+    for axis, (length, n) in enumerate(zip(shape[-2:], lengths, strict=True), start=-2):
         if length == n:
             continue
         behind = (slice(None),) * (-1 - axis)
@@ -328,4 +322,4 @@ def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | N
             for i in range(n)
         ]
         y = parts[0] if n == 1 else xp.concat(parts, axis=axis)
-    return xp.reshape(xp.concat([y], axis=None), y.shape) if sizes == shape[-2:] else y
+    return xp.reshape(xp.concat([y], axis=None), y.shape) if lengths == shape[-2:] else y

@@ -69,38 +69,22 @@ def real_numbers(op: Named, parameter: str, x: Any) -> None:
         raise TypeError(f"{op.__name__}: argument '{parameter}' must be of real numbers, found {dtype}")
 
 
-def pair(op: Named, parameter: str, value: Any, *, least: int = 1) -> tuple[int, int]:
-    """Return a parameter for both axes of images as two ints: an int counts for both.
+def sizes(op: Named, parameter: str, value: Any, axes: int, *, least: int = 1) -> tuple[int, ...]:
+    """Return a parameter as an int for each axis: an int, or a sequence of one, counts for all.
 
     Raises
     ------
-    TypeError : if it is neither an int nor two of them
-    ValueError : if one is less than `least`
+    TypeError : if it is neither an int nor a sequence of as many as there are axes
+    ValueError : if there are more or fewer, or one is less than `least`
     """
     if type(value) is int and value >= least:
-        return value, value
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        if len(value) == 1:
-            value = (value[0], value[0])
-        if len(value) != 2:
-            raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
-        first, second = value
-        return integer(op, parameter, first, least=least), integer(op, parameter, second, least=least)
-    number = integer(op, parameter, value, least=least)
-    return number, number
-
-
-def single(op: Named, parameter: str, value: Any, *, least: int = 1) -> int:
-    """Return a parameter for the one axis of sequences as an int.
-
-    Raises
-    ------
-    TypeError : if it is neither an int nor a sequence of one
-    ValueError : if it is less than `least`
-    """
-    if isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 1:
-        value = value[0]
-    return integer(op, parameter, value, least=least)
+        return (value,) * axes
+    several = isinstance(value, Sequence) and not isinstance(value, str)
+    if several and axes > 1 and len(value) not in (1, axes):
+        raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
+    values = value if several and len(value) in (1, axes) else (value,)
+    numbers = tuple(integer(op, parameter, number, least=least) for number in values)
+    return numbers if len(numbers) == axes else numbers * axes
 
 
 def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -131,8 +131,6 @@ def silu(xp: Any, x: Tensor, /) -> Tensor:
 
 @silu.def_partial
 def silu_partial(xp, x):
-    if smooth_numpy.is_single(x):
-        return smooth_numpy.silu_slope(xp.ones_like(x), x)
     s = called(xp, sigmoid, x)
     return s * (1.0 + x * (1.0 - s))
 

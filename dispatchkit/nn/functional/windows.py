@@ -146,14 +146,16 @@ def is_depthwise(weight_shape: tuple[int, ...], groups: int, rows: Windows, colu
     return few and groups > 1 and rows.stride == columns.stride == 1
 
 
-def _shifted_blocks(n: int, groups: int, rows: Windows, columns: Windows) -> Iterator[tuple[slice, slice]]:
-    """Yield which images, and which groups of their channels, are taken at a time."""
-    area = rows.total * columns.total
-    images = max(1, min(n, SHIFTED_BLOCK // area))
+def _shifted_blocks(x: Any, groups: int, rows: Windows, columns: Windows) -> Iterator[tuple[slice, slice, Any]]:
+    """Yield which images are taken at a time, which groups of their channels, and these with what is added to them."""
+    images_of_groups, area = _grouped(x, groups), rows.total * columns.total
+    images = max(1, min(len(x), SHIFTED_BLOCK // area))
     step = max(1, SHIFTED_BLOCK // (images * area))
-    for image in range(0, n, images):
+    for image in range(0, len(x), images):
         for group in range(0, groups, step):
-            yield slice(image, image + images), slice(group, group + step)
+            at, part = slice(image, image + images), slice(group, group + step)
+            block = padded(numpy_namespace, images_of_groups[part, :, at], rows, columns)
+            yield at, part, np.ascontiguousarray(block)
 
 
 def _grouped(x: Any, groups: int) -> Any:
@@ -190,9 +192,8 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, rows: Windows, columns: 
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
     factors = weight.reshape(groups, filters, weight.shape[1], -1)
     y = np.empty((len(x), weight.shape[0], rows.count, columns.count), dtype)
-    images_of_groups, results_of_groups = _grouped(x, groups), _grouped(y, groups)
-    for images, part in _shifted_blocks(len(x), groups, rows, columns):
-        block = np.ascontiguousarray(padded(numpy_namespace, images_of_groups[part, :, images], rows, columns))
+    results_of_groups = _grouped(y, groups)
+    for images, part, block in _shifted_blocks(x, groups, rows, columns):
         wide = np.empty((len(block), filters, *block.shape[2:]), dtype)
         flat = wide.reshape(len(block), filters, -1)
         sums = flat[..., : _length(flat, rows, columns)]
@@ -213,9 +214,8 @@ def gradient_of_weight_by_shifts(
 ) -> Any:
     """Return the cotangent of a weight of this shape; `x` is conjugated already."""
     total = np.zeros((groups, shape[0] // groups, shape[1], shape[2] * shape[3]), np.result_type(g, x))
-    images_of_groups, of_g = _grouped(x, groups), _grouped(g.conj(), groups)
-    for images, part in _shifted_blocks(len(x), groups, rows, columns):
-        block = np.ascontiguousarray(padded(numpy_namespace, images_of_groups[part, :, images], rows, columns))
+    of_g = _grouped(g.conj(), groups)
+    for images, part, block in _shifted_blocks(x, groups, rows, columns):
         wide = np.zeros((len(block), of_g.shape[1], *block.shape[2:]), g.dtype)
         wide[..., : rows.count, : columns.count] = of_g[part, :, images]
         flat = wide.reshape(*wide.shape[:2], -1)

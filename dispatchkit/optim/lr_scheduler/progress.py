@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from typing_extensions import override
@@ -86,27 +86,51 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class WithMomentum(LRScheduler):
-    """What schedules share that let the momentum fall while the rates rise; a subclass defines `_get_momentum`."""
+    """What schedules share that let the momentum fall while the rates rise.
 
-    @staticmethod
-    def _check_momentum(name: str, optimizer: Any, cycle_momentum: bool) -> None:
+    Attributes
+    ----------
+    levels, momentums : of each group, the rates, and the momentum, that it passes through, from the first on
+    """
+
+    levels: Sequence[Sequence[Any]]
+    momentums: Sequence[Sequence[Any]]
+
+    def _check_momentum(self, optimizer: Any, cycle_momentum: bool) -> None:
         """Raise if there is no optimiser, or no momentum of it to change."""
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         if cycle_momentum and not {"momentum", "betas"} & optimizer.defaults.keys():
             raise ValueError(
-                f"{name}: {type(optimizer).__name__} has neither momentum nor betas to change; give "
+                f"{type(self).__name__}: {type(optimizer).__name__} has neither momentum nor betas to change; give "
                 f"cycle_momentum=False"
             )
 
-    def _get_momentum(self) -> list[Any]:
-        """Return the momentum of each group, none if it does not change."""
+    def _of_groups(self, optimizer: Optimizer, **values: Any) -> list[tuple[Any, ...]]:
+        """Return for each group the values for it, of which each is one for all or a list of one for each."""
+        name, groups = type(self).__name__, optimizer.param_groups
+        return list(zip(*(_of_each_group(name, key, x, groups) for key, x in values.items()), strict=True))
+
+    @override
+    def _begin(self) -> None:
+        if self.last_epoch == -1:
+            self.base_lrs = [levels[0] for levels in self.levels]
+            for group, first in zip(self.optimizer.param_groups, self.base_lrs, strict=True):
+                group["initial_lr"] = group["lr"] = first
+        super()._begin()
+
+    @override
+    def get_lr(self) -> list[Any]:
+        return self._now(self.levels)
+
+    def _now(self, levels: Sequence[Sequence[Any]]) -> list[Any]:
+        """Return where the present step is between the levels of each group."""
         raise NotImplementedError
 
     def step(self) -> None:
         """Go on to the next batch; call it after the optimiser's `step`."""
         super().step()
-        for group, momentum in zip(self.optimizer.param_groups, self._get_momentum(), strict=False):
+        for group, momentum in zip(self.optimizer.param_groups, self._now(self.momentums), strict=False):
             if "betas" in self.optimizer.defaults:
                 group["betas"] = (momentum, *group["betas"][1:])
             else:
@@ -172,7 +196,7 @@ class CyclicLR(WithMomentum):
     ) -> None:
         if mode not in ("triangular", "triangular2", "exp_range"):
             raise ValueError(f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', found {mode!r}")
-        self._check_momentum("CyclicLR", optimizer, cycle_momentum)
+        self._check_momentum(optimizer, cycle_momentum)
         self.step_size_up = step_size_up
         self.step_size_down = step_size_up if step_size_down is None else step_size_down
         if min(self.step_size_up, self.step_size_down) < 1:
@@ -181,30 +205,13 @@ class CyclicLR(WithMomentum):
                 f"{self.step_size_down}"
             )
         self.mode, self.gamma, self.scale_fn, self.scale_mode = mode, gamma, scale_fn, scale_mode
-        groups = optimizer.param_groups
-        # Of each group, where the rate, and the momentum, begins and where it turns.
-        self.levels, self.momentums = (
-            list(zip(*(_of_each_group("CyclicLR", name, x, groups) for name, x in ends.items()), strict=True))
-            for ends in (
-                {"base_lr": base_lr, "max_lr": max_lr},
-                {"max_momentum": max_momentum, "base_momentum": base_momentum} if cycle_momentum else {},
-            )
-        )
-        if last_epoch == -1:
-            for group, (least, _) in zip(groups, self.levels, strict=True):
-                group["initial_lr"] = group["lr"] = least
+        self.levels = self._of_groups(optimizer, base_lr=base_lr, max_lr=max_lr)
+        ends = self._of_groups(optimizer, max_momentum=max_momentum, base_momentum=base_momentum)
+        self.momentums = ends if cycle_momentum else []
         super().__init__(optimizer, last_epoch)
 
     @override
-    def get_lr(self) -> list[Any]:
-        return self._now(self.levels)
-
-    @override
-    def _get_momentum(self) -> list[Any]:
-        return self._now(self.momentums)
-
-    def _now(self, ends: list[tuple[Any, Any]]) -> list[Any]:
-        """Return where the present step is between the ends of each group."""
+    def _now(self, levels: Sequence[Sequence[Any]]) -> list[Any]:
         up, down, step = self.step_size_up, self.step_size_down, self.last_epoch
         cycle, place = divmod(step, up + down)
         height = place / up if place <= up else (up + down - place) / down
@@ -212,7 +219,7 @@ class CyclicLR(WithMomentum):
             height *= self.scale_fn(cycle + 1 if self.scale_mode == "cycle" else step)
         elif self.mode != "triangular":
             height *= 0.5**cycle if self.mode == "triangular2" else self.gamma**step
-        return [first + (turn - first) * height for first, turn in ends]
+        return [first + (turn - first) * height for first, turn in levels]
 
     @override
     def state_dict(self) -> dict[str, Any]:
@@ -287,47 +294,26 @@ class OneCycleLR(WithMomentum):
             raise ValueError(f"OneCycleLR: pct_start must be from 0 to 1, found {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"OneCycleLR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        self._check_momentum("OneCycleLR", optimizer, cycle_momentum)
-        groups = optimizer.param_groups
+        self._check_momentum(optimizer, cycle_momentum)
         self.total_steps, self.anneal_strategy = steps, anneal_strategy
         share = float(pct_start * steps)
         self.ends = [share - 1, 2 * share - 2, steps - 1] if three_phase else [share - 1, steps - 1]
-        # The rates, and the momentum, of each group at the beginning and at the end of each phase.
-        self.levels, self.momentums = [], []
-        for top in _of_each_group("OneCycleLR", "max_lr", max_lr, groups):
-            first = top / div_factor
-            last = first / final_div_factor
-            self.levels.append([first, top, first, last] if three_phase else [first, top, last])
-        if cycle_momentum:
-            most = _of_each_group("OneCycleLR", "max_momentum", max_momentum, groups)
-            least = _of_each_group("OneCycleLR", "base_momentum", base_momentum, groups)
-            for high, low in zip(most, least, strict=True):
-                self.momentums.append([high, low, high, high] if three_phase else [high, low, high])
-        if last_epoch == -1:
-            for group, levels in zip(groups, self.levels, strict=True):
-                group["initial_lr"] = group["lr"] = levels[0]
+        tops = self._of_groups(optimizer, max_lr=max_lr)
+        starts = [(top / div_factor, top) for (top,) in tops]
+        self.levels = [(*start, *start[: int(three_phase)], start[0] / final_div_factor) for start in starts]
+        ends = self._of_groups(optimizer, max_momentum=max_momentum, base_momentum=base_momentum)
+        self.momentums = [(high, low, high, high) for high, low in ends] if cycle_momentum else []
         super().__init__(optimizer, last_epoch)
 
     @override
-    def get_lr(self) -> list[Any]:
-        return self._now(self.levels)
-
-    @override
-    def _get_momentum(self) -> list[Any]:
-        return self._now(self.momentums)
-
-    def _now(self, levels_of_groups: list[list[Any]]) -> list[Any]:
-        """Return where the present step is between the levels of each group."""
+    def _now(self, levels: Sequence[Sequence[Any]]) -> list[Any]:
         step = self.last_epoch
         if step >= self.total_steps:
             raise ValueError(f"OneCycleLR: tried to step {step} times, the total number of steps is {self.total_steps}")
-        start = 0.0
-        for phase, end in enumerate(self.ends):
-            if step <= end or phase == len(self.ends) - 1:
-                share = (step - start) / (end - start) if end > start else 1.0
-                return [self._between(levels[phase], levels[phase + 1], share) for levels in levels_of_groups]
-            start = end
-        raise AssertionError("the last phase has no end")
+        phase = next((n for n, end in enumerate(self.ends) if step <= end), len(self.ends) - 1)
+        start, end = self.ends[phase - 1] if phase else 0.0, self.ends[phase]
+        share = (step - start) / (end - start) if end > start else 1.0
+        return [self._between(each[phase], each[phase + 1], share) for each in levels]
 
     def _between(self, first: Any, last: Any, share: float) -> Any:
         if self.anneal_strategy == "linear":

@@ -237,8 +237,7 @@ class StepLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         if step_size < 1:
             raise ValueError(f"StepLR: step_size must be 1 or more, found {step_size}")
-        self.step_size = step_size
-        self.gamma = gamma
+        self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
     @override
@@ -274,8 +273,7 @@ class MultiStepLR(LRScheduler):
     def __init__(
         self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
-        self.milestones = Counter(milestones)
-        self.gamma = gamma
+        self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
     @override
@@ -350,8 +348,7 @@ class CosineAnnealingLR(LRScheduler):
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if T_max < 1:
             raise ValueError(f"CosineAnnealingLR: T_max must be 1 or more, found {T_max}")
-        self.T_max = T_max
-        self.eta_min = eta_min
+        self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     @override
@@ -492,9 +489,7 @@ class LinearLR(LRScheduler):
             raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1, found {end_factor}")
         if total_iters < 1:
             raise ValueError(f"LinearLR: total_iters must be 1 or more, found {total_iters}")
-        self.start_factor = start_factor
-        self.end_factor = end_factor
-        self.total_iters = total_iters
+        self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
     @override

@@ -370,7 +370,10 @@ REFUSED_BY_OTHERS: dict[str, tuple[Any, type[Exception], str]] = {
     "bias": (
         lambda: F.conv_transpose2d(X, dk.ones((3, 2, 2, 2)), dk.ones(2), groups=3),
         ValueError,
-        "conv_transpose2d: argument 'bias' has shape (2,), expected (6,) for a weight (3, 2, 2, 2) and groups=3",
+        (
+            "conv_transpose2d: argument 'bias' has shape (2,), expected (6,) for a weight of shape (3, 2, 2, 2) and "
+            "groups=3"
+        ),
     ),
     "output_padding": (
         lambda: F.conv_transpose2d(X, dk.ones((3, 2, 2, 2)), stride=2, output_padding=(0, 2)),
