@@ -194,16 +194,6 @@ def choose(a: Array, choices: Sequence[Array]) -> Any:
     return xp.broadcast_arrays(chosen, a)[0]
 
 
-def _windows(x: Any, length: int, axis: int) -> Any:
-    """Return the pieces of some length along an axis, as a further last axis."""
-    count = x.shape[axis] - length + 1
-    if count < 1:
-        raise ValueError("window shape cannot be larger than input array shape")
-    places = (np.arange(count)[:, None] + np.arange(length)).ravel()
-    shape = (*x.shape[:axis], count, length, *x.shape[axis + 1 :])
-    return xp.moveaxis(xp.reshape(xp.take(x, places, axis=axis), shape), axis + 1, -1)
-
-
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
@@ -211,7 +201,11 @@ def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
         return NotImplemented
     ndim = x.ndim
     for length, place in zip(lengths, axes, strict=True):
-        x = _windows(x, length, place % ndim)
+        count, place = x.shape[place % ndim] - length + 1, place % ndim
+        if count < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        places = np.arange(count)[:, None] + np.arange(length)
+        x = xp.moveaxis(xp.take(x, places, axis=place), place + 1, -1)
     return x
 
 
