@@ -14,6 +14,7 @@ from typing_extensions import override
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
@@ -25,14 +26,6 @@ from dispatchkit.tree import with_members
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
 MODES = ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled")
-NAME_OF = {
-    **{parameter: name for name, taken in reversed(table.KEYWORDS.items()) for parameter in taken if name != "dims"},
-    "x": "input",
-    "x1": "input",
-    "x2": "other",
-    "arrays": "tensors",
-}
-ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
 
 
@@ -224,49 +217,6 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     return call
 
 
-def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
-    """Return the arguments of a function of PyTorch, and the parameters of the operation that take them."""
-    parameters = operation.parameters.signature.parameters
-    order = list(parameters)
-    taken: dict[str, str] = {}
-    for place, name in enumerate(ARGUMENTS_OF.get(path, ())):
-        same = [each for each in (name, *table.KEYWORDS.get(name, ())) if each in parameters]
-        at_place = order[place] if place < len(order) else name
-        by_place = not same or parameters[at_place].kind is inspect.Parameter.POSITIONAL_ONLY
-        taken[name] = at_place if by_place else same[0]
-    rest = [parameter for parameter in order if parameter not in (*taken.values(), "like")]
-    return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
-
-
-def arguments_by_parameter(
-    path: str, names: Sequence[str], targets: Mapping[str, str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the arguments of a call by the parameters that take them.
-
-    Raises
-    ------
-    TypeError : for too many, or one that is there twice
-    """
-    most = len(names)
-    if len(args) > most and names[-1] in table.SPREAD:
-        args = (*args[: most - 1], args[most - 1 :])
-    if len(args) > most:
-        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
-    arguments = {targets[name]: value for name, value in zip(names, args, strict=False)}
-    for name, value in kwargs.items():
-        parameter = targets.get(name, name)
-        if parameter in arguments:
-            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
-        if name not in table.IGNORED:
-            arguments[parameter] = value
-    for parameter, value in arguments.items():
-        if type(value) is list:
-            arguments[parameter] = tuple(value)
-        elif type(value) is int and parameter == "shape":
-            arguments[parameter] = (value,)
-    return arguments
-
-
 def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str, str], count: int, same: int) -> Call:
     """Return the function of PyTorch that calls another.
 
@@ -279,7 +229,6 @@ def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str
     same : how many arguments by position mean the same to the other
     """
     first = [targets[name] for name in names[:count]]
-    targets = {**{other: targets[name] for other, name in table.SYNONYMS.items() if name in targets}, **targets}
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if names and (kwargs or not 0 < len(args) <= same):

@@ -105,18 +105,8 @@ LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_f
 METHODS = frozenset({"expand", "repeat", "view"})
 # In-place methods beyond those of elementwise operations.
 IN_PLACE = (
-    *(
-        "addcdiv",
-        "addcmul",
-        "addmm",
-        "clamp_max",
-        "clamp_min",
-        "div",
-        "erfinv",
-        "index_add",
-        "index_copy",
-        "index_fill",
-    ),
+    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "div", "erfinv"),
+    *("index_add", "index_copy", "index_fill"),
     *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
 )
 # Modules that show what others have.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -41,6 +42,7 @@ PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), 
 UNTRACKED: set[type] = {*PLAIN, tuple, list}
 
 
+@dataclass(eq=False, slots=True)
 class Spec:
     """Shape and dtype of an array whose values are not kept.
 
@@ -51,15 +53,10 @@ class Spec:
     device : of another library's array
     """
 
-    __slots__ = ("device", "dtype", "shape", "strides")
-
-    def __init__(
-        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, device: Any = None
-    ) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.strides = strides
-        self.device = device
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...] | None = None
+    device: Any = None
 
     @property
     def ndim(self) -> int:

@@ -222,7 +222,7 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
     picking = [place for place, part in enumerate(parts) if isinstance(part, Picked)]
     if picking:  # together with arrays, integers are 0-D arrays
         picking = [place for place, part in enumerate(parts) if isinstance(part, (Picked, int))]
-    picked = _broadcast_shape([parts[i].indices.shape for i in picking if isinstance(parts[i], Picked)])
+    picked = _broadcast_shape([tuple(parts[i].indices.shape) for i in picking if isinstance(parts[i], Picked)])
     together = not picking or picking[-1] - picking[0] + 1 == len(picking)
     before = picking[0] if picking and together else 0
     kept = [place for place, part in enumerate(parts) if part is None or isinstance(part, slice)]
@@ -257,14 +257,10 @@ def _indices(xp: Any, part: Any, n: int) -> Any:
 
 def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the shape that shapes broadcast to."""
-    ndim = max(map(len, shapes), default=0)
-    common = []
-    for lengths in zip(*((1,) * (ndim - len(shape)) + tuple(shape) for shape in shapes), strict=True):
-        wide = {n for n in lengths if n != 1}
-        if len(wide) > 1:
-            raise IndexError(f"index arrays of shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast")
-        common.append(wide.pop() if wide else 1)
-    return tuple(common)
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast") from None
 
 
 # Parts of an index that are no arrays.
@@ -397,11 +393,6 @@ class ForeignNamespace:
         return hasattr(self.zeros((1,)), "__dask_graph__")
 
     @cached_property
-    def _slices_as_numpy(self) -> bool:
-        """Whether the library's arrays take indices without arrays as NumPy's do, or refuse them, as PyTorch's."""
-        return self.__name__ == "torch"
-
-    @cached_property
     def matmul(self) -> Callable[[Any, Any], Any]:
         """Multiply matrices; to see that PyTorch's have one dtype takes array-api-compat longer than a product."""
         promoting: Callable[[Any, Any], Any] = self.library.matmul
@@ -430,7 +421,7 @@ class ForeignNamespace:
 
     def getitem(self, x: Any, key: Any, /) -> Any:
         """Select elements by any index that NumPy takes."""
-        if self._slices_as_numpy and _is_basic(key):
+        if self.__name__ == "torch" and _is_basic(key):  # which takes them as NumPy does, or refuses them
             try:
                 return x[key]
             except (IndexError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -22,13 +21,13 @@ from dispatchkit.backends.foreign import UnsaidDevice, is_traced
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.protocol.blocks import Block
 
-# The module that makes arrays of a library, and how a device is given to it.
-MODULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "torch": ("torch", lambda device: device),
-    "jax": ("jax.numpy", lambda device: device),
-    "cupy": ("cupy", lambda device: device),
-    "dask": ("dask.array", lambda device: None),
-    "array_api_strict": ("array_api_strict", lambda device: device),
+# The module that makes arrays of a library.
+MODULES = {
+    "torch": "torch",
+    "jax": "jax.numpy",
+    "cupy": "cupy",
+    "dask": "dask.array",
+    "array_api_strict": "array_api_strict",
 }
 
 
@@ -57,13 +56,12 @@ def namespace_named(library: Any, device: Any = None) -> Any:
     if library not in MODULES:
         known = ", ".join(map(repr, ("numpy", *MODULES)))
         raise ValueError(f"arrays_of: no library is called {library!r}; known are {known}")
-    name, place = MODULES[library]
     try:
-        module = import_module(name)
+        module = import_module(MODULES[library])
     except ImportError as error:
         raise ImportError(f"arrays_of: {library!r} needs {library}: pip install {library}") from error
-    where = place(device)
-    return namespace_of(raw_array(module.zeros((), **({} if where is None else {"device": where}))))
+    where = {} if device is None or library == "dask" else {"device": device}  # Dask's arrays have none
+    return namespace_of(raw_array(module.zeros((), **where)))
 
 
 def arrays_of(library: Any, *, device: Any = None) -> Block:

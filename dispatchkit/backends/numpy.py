@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -145,8 +145,6 @@ WHOLE, REVERSED = slice(None), slice(None, None, -1)
 _prod: Callable[..., Any] = np.multiply.reduce
 _max: Callable[..., Any] = np.maximum.reduce
 _min: Callable[..., Any] = np.minimum.reduce
-_all: Callable[..., Any] = np.logical_and.reduce
-_any: Callable[..., Any] = np.logical_or.reduce
 
 
 def over_all(reduce: Callable[..., Any], otherwise: Callable[..., Any] | None = None) -> Callable[[Any], Any]:
@@ -211,10 +209,11 @@ class NumpyNamespace:
 
     sum = staticmethod(total)
 
-    @staticmethod
-    def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-        """Multiply without the Python layers of `numpy.prod`."""
-        return _prod(x, axis, dtype, None, keepdims)
+    # Without the Python layers of NumPy's functions.
+    prod = staticmethod(partial(np.multiply.reduce, axis=None))
+    all = staticmethod(partial(np.logical_and.reduce, axis=None))
+    any = staticmethod(partial(np.logical_or.reduce, axis=None))
+    concat = staticmethod(np.concatenate)
 
     @staticmethod
     def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -262,16 +261,6 @@ class NumpyNamespace:
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
         return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
-
-    @staticmethod
-    def all(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Tell whether all are true without the Python layers of `numpy.all`."""
-        return _all(x, axis, None, None, keepdims)
-
-    @staticmethod
-    def any(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Tell whether any is true without the Python layers of `numpy.any`."""
-        return _any(x, axis, None, None, keepdims)
 
     @staticmethod
     def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -440,11 +429,6 @@ class NumpyNamespace:
         return np.moveaxis(x, source, destination)
 
     @staticmethod
-    def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
-        """Join arrays along an axis."""
-        return np.concatenate(arrays, axis)
-
-    @staticmethod
     def stack(arrays: Any, /, *, axis: int = 0) -> Any:
         """Join arrays along a new axis; along a new first or last one by the index of it."""
         if axis not in (0, -1) or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
@@ -553,16 +537,13 @@ def _accumulated(
     return y
 
 
+ONCE = (int, slice, np.integer, type(None), type(...))
+
+
 def _selects_once(key: Any) -> bool:
     """Return whether an index selects no element twice: it holds no integer arrays."""
     parts = key if isinstance(key, tuple) else (key,)
-    return all(
-        part is None
-        or part is Ellipsis
-        or isinstance(part, (int, slice, np.integer))
-        or (isinstance(part, np.ndarray) and part.dtype == bool)
-        for part in parts
-    )
+    return all(isinstance(part, ONCE) or (isinstance(part, np.ndarray) and part.dtype == bool) for part in parts)
 
 
 numpy_namespace = NumpyNamespace()

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dispatchkit.data.sources import Processes, Progress, Source, Stream, check_state, context_of, prefetched, state_of
+from dispatchkit.data.sources import Items, Progress, Source, Stream, check_state, prefetched
 from dispatchkit.errors import DataLoaderError
 from dispatchkit.ops.random.generator import Generator
 
@@ -23,15 +23,14 @@ class DataLoader:
     shuffle : whether to visit the items in random order, anew in each iteration
     sampler : iterable of indices, in place of `shuffle`
     batch_sampler : iterable of lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`
-    num_workers : number of workers that make batches ahead; 0 makes each where it is asked for
+    num_workers : number of threads that make batches ahead; 0 makes each where it is asked for
     collate_fn : makes a batch of a list of items; `default_collate` by default
     drop_last : whether to leave out a last batch that is smaller
     timeout : seconds to wait for a batch from a worker, 0 for as long as it takes
     worker_init_fn : called with its number in each worker before its first batch
-    multiprocessing_context : for workers that are processes: how they are started, ``"spawn"`` by preference, or a
-        context of `multiprocessing`; None for threads
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
+    multiprocessing_context : None, for programs that pass it: workers are threads
     pin_memory, persistent_workers : False, for programs that pass it
 
     Raises
@@ -46,11 +45,6 @@ class DataLoader:
     iterates; a stream is read by one worker. Workers are threads: they save time where the data set waits for files,
     or computes in NumPy and others that let threads run side by side. They end when an iteration does: at its end,
     after ``break`` or an exception, which wait for a second at most; Ctrl-C does not wait.
-
-    With a `multiprocessing_context` they are processes, for data sets that compute in Python. Each gets a pickled copy
-    of the data set, and sends pickled batches. The default dtype and ``no_grad`` hold in them, modes do not. What they
-    raise has the traceback of the process as a note. A script that starts them with ``"spawn"`` runs its loop under
-    ``if __name__ == "__main__":``.
 
     Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
     batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
@@ -92,12 +86,13 @@ class DataLoader:
         persistent_workers: bool = False,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
-        context_of(multiprocessing_context, num_workers)
-        for option, wanted in (("pin_memory", pin_memory), ("persistent_workers", persistent_workers)):
-            if wanted:
-                raise ValueError(
-                    f"DataLoader: {option} must be False, since workers end with an iteration; found {wanted!r}"
-                )
+        for option, value, usual, reason in (
+            ("multiprocessing_context", multiprocessing_context, None, "workers are threads, num_workers of them"),
+            ("pin_memory", pin_memory, False, "workers end with an iteration"),
+            ("persistent_workers", persistent_workers, False, "workers end with an iteration"),
+        ):
+            if value not in (None, False):
+                raise ValueError(f"DataLoader: {option} must be {usual}, since {reason}; found {value!r}")
         stream = isinstance(dataset, IterableDataset)
         options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
@@ -131,7 +126,6 @@ class DataLoader:
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
-        self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
         self._progress: Progress | None = None
@@ -145,27 +139,21 @@ class DataLoader:
     def __iter__(self) -> Iterator[Any]:
         progress = self._progress = Progress(self, self._loaded)
         self._loaded = None
-        source = progress.source
         stream = isinstance(self.dataset, IterableDataset)
+        source: Source = (Stream if stream else Items)(self)
         tasks = progress.tasks(None if stream else self.sampler if self.batch_sampler is None else self.batch_sampler)
-        if not self.num_workers:
-            return progress.count_batches(map(source.drawn, tasks))
-        return progress.count_batches(self._from_workers(source, tasks))
+        batches = self._from_workers(source, tasks) if self.num_workers else map(source.batch, tasks)
+        return progress.count_batches(batches, skipped=progress.count if stream else 0)
 
     def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
-        context = context_of(self.multiprocessing_context, self.num_workers)
-        maker: Any = source if context is None else Processes(context, source)
-        batches = prefetched(
-            maker.drawn,
-            tasks,
-            workers=1 if isinstance(source, Stream) else self.num_workers,
-            ahead=self.num_workers * (self.prefetch_factor or 1),
-            timeout=self.timeout or None,
-            begin=maker.begin,
-            stop=source.stop.set if context is None else maker.stop,
-        )
         try:
-            yield from batches
+            yield from prefetched(
+                source,
+                tasks,
+                workers=1 if isinstance(source, Stream) else self.num_workers,
+                ahead=self.num_workers * (self.prefetch_factor or 1),
+                timeout=self.timeout or None,
+            )
         except TimeoutError as error:
             raise DataLoaderError(source.name, "a batch", f"timed out after {self.timeout} seconds") from error
 
@@ -178,8 +166,9 @@ class DataLoader:
         Returns
         -------
         dict
-            The number of batches given, ``"batches"``; the states of the generators that batches and samplers draw
-            from, ``"generator"`` and ``"samplers"``; what a loader that goes on must have in common, ``"loader"``.
+            The number of batches so far, ``"batches"``; the states that the generators of the loader, of its samplers
+            and of dispatchkit had when the iteration began, ``"generators"``; what a loader that goes on must have in
+            common, ``"loader"``.
 
         Notes
         -----
@@ -201,7 +190,7 @@ class DataLoader:
         """
         if self._loaded is not None:
             return dict(self._loaded)
-        return state_of(self, self._progress)
+        return (self._progress or Progress(self)).state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a saved state: the next iteration gives the batches that were left, the same items in them.

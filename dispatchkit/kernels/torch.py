@@ -55,18 +55,19 @@ def uneven(padding: Any, weight: Any) -> bool:
     return padding == "same" and any(n % 2 == 0 for n in weight.shape[2:])
 
 
-@kernel(ours.conv2d)
-def conv2d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-    if uneven(padding, weight):
-        return NotImplemented
-    return theirs.conv2d(x, weight, bias, stride, padding, dilation, groups)
+def convolution(function: Function) -> Function:
+    """Return a convolution of PyTorch's as a kernel."""
+
+    def convolve(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+        if uneven(padding, weight):
+            return NotImplemented
+        return function(x, weight, bias, stride, padding, dilation, groups)
+
+    return convolve
 
 
-@kernel(ours.conv1d)
-def conv1d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-    if uneven(padding, weight):
-        return NotImplemented
-    return theirs.conv1d(x, weight, bias, stride, padding, dilation, groups)
+kernel(ours.conv1d)(convolution(theirs.conv1d))
+kernel(ours.conv2d)(convolution(theirs.conv2d))
 
 
 @kernel(ours.conv_transpose2d)

@@ -176,23 +176,6 @@ class ConversionMethods(Storage):
             _require_constant("tolist", self)
         return as_numpy("tolist()", without_graph(self.array)).tolist()
 
-    def __bool__(self: Any) -> bool:
-        if self.size != 1:
-            raise ValueError(
-                f"the truth value of a tensor of shape {tuple(self.shape)} is ambiguous; use any() or all()"
-            )
-        return bool(number_for("bool", self))
-
-    def __index__(self: Any) -> int:
-        if self.dtype.kind not in "iu":
-            raise TypeError(f"only integer tensors of one element can be an index, not {self.dtype}")
-        return int(self.item())
-
-    def __len__(self: Any) -> int:
-        if self.ndim == 0:
-            raise TypeError("len() of a 0-D tensor")
-        return int(self.shape[0])
-
     def __iter__(self: Any) -> Iterator[Tensor]:
         if self.ndim == 0:
             raise TypeError("iteration over a 0-D tensor")

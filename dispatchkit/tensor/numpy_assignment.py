@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import operator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
-from dispatchkit.ops.shared import normal_axis
+from dispatchkit.tensor.numpy_arguments import as_array
 from dispatchkit.tensor.numpy_shapes import composition
 
 
@@ -22,53 +21,36 @@ def copyto(dst: Array, src: Array | complex, casting: Any = "same_kind", where: 
     dst[...] = src if where is None else xp.where(where, src, dst)
 
 
+def _write(a: Any, values: Any, write: Callable[[Any, Any], None]) -> None:
+    """Write values where NumPy's function writes them, which is asked with the numbers of their places."""
+    values = as_array(values)
+    numbers = np.full(tuple(a.shape), -1)
+    write(numbers, np.arange(values.size).reshape(tuple(values.shape)))
+    if values.size:
+        written = xp.take(xp.ravel(values), np.maximum(numbers, 0).ravel(), axis=0)
+        a[...] = xp.where(numbers < 0, a, xp.reshape(xp.astype(written, a.dtype), numbers.shape))
+
+
 @composition
 def put(a: Array, ind: Any, v: Array | complex, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
-    places = np.asarray(ind, dtype=np.int64).ravel()
-    if not places.size or not np.size(v):
-        return
-    if not a.size or (mode == "raise" and (places.min() < -a.size or places.max() >= a.size)):
-        raise IndexError(f"put: an index is out of bounds for {a.size} elements")
-    places = np.clip(places, 0, a.size - 1) if mode == "clip" else places % a.size
-    a[np.unravel_index(places, tuple(a.shape))] = np.resize(v, places.shape)
+    _write(a, v, lambda numbers, values: np.put(numbers, np.asarray(ind, dtype=np.int64), values, mode))
 
 
 @composition
 def putmask(a: Array, mask: Array, values: Array | complex) -> None:
-    if mask.size != a.size:
-        raise ValueError(f"putmask: mask must have the shape of a, {tuple(a.shape)}, found {tuple(mask.shape)}")
-    if np.size(values):
-        mask = xp.reshape(mask, tuple(a.shape)) != 0
-        a[...] = xp.where(mask, xp.astype(np.resize(values, tuple(a.shape)), a.dtype), a)
+    _write(a, values, lambda numbers, values: np.putmask(numbers, np.asarray(mask), values))
 
 
 @composition
 def place(arr: Array, mask: Array, vals: Array | complex) -> None:
-    places = np.flatnonzero(np.asarray(mask))
-    if places.size and not np.size(vals):
-        raise ValueError("place: vals must have elements to put at the places of mask")
-    put(arr, places, vals)
+    _write(arr, vals, lambda numbers, values: np.place(numbers, np.asarray(mask), values))
 
 
 @composition
 def fill_diagonal(a: Array, val: Array | complex, wrap: bool = False) -> None:
-    shape = tuple(a.shape)
-    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
-        raise ValueError(f"fill_diagonal: a must have two axes, or more of one length, found shape {shape}")
-    step = 1 + sum(math.prod(shape[k:]) for k in range(1, len(shape)))
-    stop = None if wrap or len(shape) > 2 else shape[1] * shape[1]
-    put(a, np.arange(a.size)[:stop:step], val)
+    _write(a, val, lambda numbers, values: np.fill_diagonal(numbers, values, wrap))
 
 
 @composition
 def put_along_axis(arr: Array, indices: Array, values: Array | complex, axis: Any) -> None:
-    places, ndim = np.asarray(indices), 1 if axis is None else arr.ndim
-    if places.ndim != ndim:
-        raise ValueError(f"put_along_axis: indices must have as many axes as arr, {ndim}, found shape {places.shape}")
-    if axis is None:
-        arr[np.unravel_index(places % arr.size, tuple(arr.shape))] = values
-        return
-    axis = normal_axis(operator.index(axis), ndim)
-    key: list[Any] = list(np.ogrid[tuple(map(slice, arr.shape))])
-    key[axis] = places
-    arr[tuple(key)] = values
+    _write(arr, values, lambda numbers, values: np.put_along_axis(numbers, np.asarray(indices), values, axis))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -20,24 +21,10 @@ from dispatchkit.tensor.numpy_shapes import composition, compositions
 
 
 @composition
-def percentile(
-    a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
-) -> Any:
-    return quantile(a, q / 100, axis, method, keepdims)
-
-
-@composition
 def quantile(
     a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
 ) -> Any:
     return xp.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
-
-
-@composition
-def nanpercentile(
-    a: Array, q: Array | float, axis: Any = None, method: Literal["linear"] = "linear", keepdims: bool = False
-) -> Any:
-    return nanquantile(a, q / 100, axis, method, keepdims)
 
 
 @composition
@@ -63,6 +50,19 @@ def nanquantile(
     if np.ndim(q) == 0:
         return result if keepdims else result[..., 0]
     return NotImplemented if keepdims else xp.moveaxis(result, -1, 0)
+
+
+def _by_percents(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of quantiles that are given in percent."""
+
+    @functools.wraps(function)
+    def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(a, q / 100, *args, **kwargs)
+
+    return percentile
+
+
+compositions |= {"percentile": _by_percents(quantile), "nanpercentile": _by_percents(nanquantile)}
 
 
 def _but_nan(search: Callable[..., Any], worst: float) -> Callable[..., Any]:
@@ -97,16 +97,6 @@ compositions |= {
 def _along(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
     """Return a part of an array along an axis."""
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]
-
-
-@composition
-def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = None) -> Any:
-    x = xp.ravel(ary)
-    ends = (to_begin, x[1:] - x[:-1], to_end)
-    if not all(part is None or np.can_cast(part.dtype, x.dtype, "same_kind") for part in ends):
-        return NotImplemented
-    parts = [xp.ravel(as_array(part, x.dtype)) for part in ends if part is not None]
-    return parts[0] if len(parts) == 1 else xp.concat(parts)
 
 
 @composition
@@ -257,33 +247,6 @@ def polyval(p: Array, x: Array) -> Any:
     for place in range(p.shape[0]):
         value = value * x + p[place]
     return value
-
-
-@composition
-def polyadd(a1: Array, a2: Array) -> Any:
-    a1, a2 = map(xp.ravel, (a1, a2))
-    size = max(a1.size, a2.size)
-    return xp.pad(a1, ((size - a1.size, 0),)) + xp.pad(a2, ((size - a2.size, 0),))
-
-
-compositions |= {
-    "polymul": lambda a1, a2, /: xp.convolve(_from_first(a1), _from_first(a2)),
-    "polysub": lambda a1, a2, /: polyadd(a1, -a2),
-}
-
-
-def _from_first(p: Any) -> Any:
-    """Return the coefficients of a polynomial from the first that is not 0."""
-    p = xp.ravel(p)
-    places = xp.nonzero(p)[0]
-    return p[int(places[0]) :] if places.size else p[-1:]
-
-
-@composition
-def polyder(p: Array, m: int = 1) -> Any:
-    for _ in range(m):
-        p = p[:-1] * np.arange(p.size - 1, 0, -1)
-    return p
 
 
 # Transforms of the last two axes.

@@ -37,7 +37,7 @@ from dispatchkit.tensor.numpy_arguments import (
     put,
     to_arrays,
 )
-from dispatchkit.tensor.numpy_shapes import compositions, extensions, universal
+from dispatchkit.tensor.numpy_shapes import COMPOSED_BY_NUMPY, composed_by_numpy, compositions, extensions, universal
 
 # NumPy's names where the array API's, and so the operations', are others.
 NAMES = {
@@ -135,6 +135,8 @@ def answer_of(func: Any) -> Answer | None:
         return answer
     if path in MADE:
         return Answer("composition", "asarray", composition=_tensors_of(func))
+    if path in COMPOSED_BY_NUMPY.split():
+        return Answer("composition", "operations", composition=composed_by_numpy(func))
     if path in compositions:
         return Answer("composition", "operations", composition=compositions[path])
     operation = _operation(path)

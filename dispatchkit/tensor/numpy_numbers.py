@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,21 +42,22 @@ compositions |= {
 
 @composition
 def linalg_multi_dot(arrays: Sequence[Array]) -> Any:
-    first, last = arrays[0].ndim == 1, arrays[-1].ndim == 1
     if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):
         return NotImplemented
-    sizes = [1 if first else arrays[0].shape[0], *(x.shape[0] for x in arrays[1:])]
-    sizes = [sizes[0], arrays[0].shape[-1], *(1 if x.ndim == 1 else x.shape[1] for x in arrays[1:])]
+    if arrays[0].ndim == 1:  # a vector makes every product one with a vector
+        return functools.reduce(xp.matmul, arrays)
+    if arrays[-1].ndim == 1:
+        return functools.reduce(lambda y, x: xp.matmul(x, y), reversed(arrays))
+    sizes = [*(x.shape[0] for x in arrays), arrays[-1].shape[1]]
 
+    @functools.cache
     def cost(start: int, stop: int) -> tuple[int, int]:
         """Return the fewest multiplications of the matrices from `start` to `stop`, and where to part them."""
-        if (start, stop) not in known:
-            parts = [
-                (cost(start, k)[0] + cost(k, stop)[0] + sizes[start] * sizes[k] * sizes[stop], k)
-                for k in range(start + 1, stop)
-            ]
-            known[start, stop] = min(parts) if parts else (0, start)
-        return known[start, stop]
+        parts = [
+            (cost(start, k)[0] + cost(k, stop)[0] + sizes[start] * sizes[k] * sizes[stop], k)
+            for k in range(start + 1, stop)
+        ]
+        return min(parts, default=(0, start))
 
     def product(start: int, stop: int) -> Any:
         if stop == start + 1:
@@ -63,12 +65,6 @@ def linalg_multi_dot(arrays: Sequence[Array]) -> Any:
         middle = cost(start, stop)[1]
         return xp.matmul(product(start, middle), product(middle, stop))
 
-    known: dict[tuple[int, int], tuple[int, int]] = {}
-    if first or last:  # a vector makes every product one with a vector
-        vector = arrays[0] if first else arrays[-1]
-        for x in arrays[1:] if first else reversed(arrays[:-1]):
-            vector = xp.matmul(vector, x) if first else xp.matmul(x, vector)
-        return vector
     return product(0, len(arrays))
 
 
@@ -112,25 +108,6 @@ def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     full = rank == a.shape[1] and a.shape[0] > a.shape[1]
     residuals = xp.sum(rest, axis=0) if full else xp.zeros((0,), dtype=rest.dtype)
     return x, xp.reshape(residuals, (-1,)), rank, s
-
-
-@composition
-def linalg_tensorsolve(a: Array, b: Array, axes: Any = None) -> Any:
-    if axes is not None:
-        a = xp.permute_dims(a, (*(k for k in range(a.ndim) if k not in axes), *axes))
-    shape = a.shape[b.ndim - a.ndim :] if a.ndim > b.ndim else ()
-    size = math.prod(shape)
-    if size**2 != a.size:
-        return NotImplemented
-    return xp.reshape(xp.linalg.solve(xp.reshape(a, (size, size)), xp.ravel(b)), shape)
-
-
-@composition
-def linalg_tensorinv(a: Array, ind: int = 2) -> Any:
-    if ind <= 0:
-        return NotImplemented
-    rows = math.prod(a.shape[ind:])
-    return xp.reshape(xp.linalg.inv(xp.reshape(a, (rows, -1))), (*a.shape[ind:], *a.shape[:ind]))
 
 
 @composition
@@ -188,10 +165,6 @@ def array_equiv(a1: Array, a2: Array) -> Any:
 compositions |= {
     "iscomplex": lambda x, /: xp.imag(x) != 0 if x.dtype.kind == "c" else xp.zeros(tuple(x.shape), dtype=np.bool_),
     "isreal": lambda x, /: xp.imag(x) == 0 if x.dtype.kind == "c" else xp.ones(tuple(x.shape), dtype=np.bool_),
-    "iscomplexobj": lambda x, /: x.dtype.kind == "c",
-    "isrealobj": lambda x, /: x.dtype.kind != "c",
-    "isneginf": lambda x, /: x == -math.inf if x.dtype.kind != "c" else NotImplemented,
-    "isposinf": lambda x, /: x == math.inf if x.dtype.kind != "c" else NotImplemented,
     "min_scalar_type": lambda a, /: a.dtype if a.ndim else NotImplemented,  # of a number its value decides
 }
 
@@ -204,11 +177,6 @@ def _dtype_of(value: Any) -> Any:
 @composition
 def result_type(*arrays_and_dtypes: object) -> Any:
     return np.result_type(*map(_dtype_of, arrays_and_dtypes))
-
-
-@composition
-def common_type(*arrays: Array) -> Any:
-    return np.common_type(*(np.empty(0, x.dtype) for x in arrays))
 
 
 @composition
@@ -241,9 +209,6 @@ def unique(
     further = [array for asked, array in wanted if asked]
     values = xp.take(xp.ravel(ar), indices)  # through which gradients flow
     return (values, *further) if further else values
-
-
-compositions["union1d"] = lambda ar1, ar2, /: unique(xp.concat([xp.ravel(ar1), xp.ravel(ar2)]))
 
 
 @composition

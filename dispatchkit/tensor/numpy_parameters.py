@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from string import ascii_letters
@@ -13,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Array
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.tensor.numpy_arguments import as_array, compose
-from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, in_dtype, join
+from dispatchkit.tensor.numpy_shapes import at_least, composition, extension, extensions, in_dtype
 
 # Reductions of a part of the elements, and with an initial value.
 
@@ -87,7 +88,7 @@ for _function, _combine in _combined:
 @extension
 def mean(a: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Array | None = None) -> Any:
     a = _inexact(a, dtype)
-    return np.sum(a, axis=axis, keepdims=keepdims, where=_all_of(where)) / _count(a, axis, keepdims, where)
+    return np.sum(a, axis=axis, keepdims=keepdims, where=where is None or where) / _count(a, axis, keepdims, where)
 
 
 @extension
@@ -103,23 +104,17 @@ def var(
 ) -> Any:
     a = _inexact(a, dtype)
     center = extensions["mean"](a, axis=axis, keepdims=True, where=where) if mean is None else mean
-    squares = np.sum(xp.abs(a - center) ** 2, axis=axis, keepdims=keepdims, where=_all_of(where))
+    squares = np.sum(xp.abs(a - center) ** 2, axis=axis, keepdims=keepdims, where=where is None or where)
     count = _count(a, axis, keepdims, where) - (ddof if correction is None else correction)
     return squares / xp.maximum(xp.astype(count, squares.dtype), 0)
 
 
-@extension
-def std(
-    a: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    where: Array | None = None,
-    mean: Array | None = None,
-    correction: float | None = None,
-) -> Any:
-    return xp.sqrt(extensions["var"](a, axis, dtype, ddof, keepdims, where, mean, correction))
+@functools.wraps(var)
+def _root_of_var(*args: Any, **kwargs: Any) -> Any:
+    return xp.sqrt(var(*args, **kwargs))
+
+
+extensions["std"] = _root_of_var
 
 
 def _inexact(a: Any, dtype: Any) -> Any:
@@ -127,10 +122,6 @@ def _inexact(a: Any, dtype: Any) -> Any:
     if dtype is None:
         dtype = a.dtype if a.dtype.kind in "fc" else np.float64
     return a if a.dtype == dtype else xp.astype(a, dtype)
-
-
-def _all_of(where: Any) -> Any:
-    return True if where is None else where
 
 
 def _count(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
@@ -195,7 +186,7 @@ def reshape(a: Array, shape: Any, order: Literal["C", "F"] = "C") -> Any:
 
 @extension
 def concatenate(arrays: Sequence[Array], axis: int | None = 0, *, dtype: Any = None) -> Any:
-    return join(arrays, axis, dtype)
+    return in_dtype(xp.concat(arrays, axis=axis), dtype)
 
 
 @extension

@@ -38,9 +38,21 @@ def _path(function: Callable[..., Any]) -> str:
     return f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
 
 
-def join(arrays: Sequence[Any], axis: int | None, dtype: Any) -> Any:
-    """Return arrays joined, in a dtype where one is asked for."""
-    return in_dtype(xp.concat(arrays, axis=axis), dtype)
+# Whose code in NumPy is of functions alone that tensors and array types answer.
+COMPOSED_BY_NUMPY = """
+array_split common_type diag_indices_from dsplit dstack extract flatnonzero hsplit hstack iscomplexobj isneginf isposinf
+isrealobj resize split tril_indices_from triu_indices_from union1d vsplit vstack
+"""
+
+
+def composed_by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the code of a function of NumPy, which calls others for its arrays."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return np.ndarray.__array_function__(np.empty(0), function, (np.ndarray,), args, kwargs)
+
+    return call
 
 
 def in_dtype(x: Any, dtype: Any) -> Any:
@@ -73,92 +85,31 @@ compositions |= {f"atleast_{ndim}d": _at_least(ndim) for ndim in (1, 2, 3)}
 
 
 @composition
-def vstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
-    return join([at_least(2, x) for x in tup], 0, dtype)
-
-
-@composition
-def hstack(tup: Sequence[Array], *, dtype: Any = None) -> Any:
-    arrays = [at_least(1, x) for x in tup]
-    return join(arrays, 0 if arrays and arrays[0].ndim == 1 else 1, dtype)
-
-
-@composition
-def dstack(tup: Sequence[Array]) -> Any:
-    return xp.concat([at_least(3, x) for x in tup], axis=2)
-
-
-@composition
 def column_stack(tup: Sequence[Array]) -> Any:
     return xp.concat([xp.reshape(x, (-1, 1)) if x.ndim < 2 else x for x in tup], axis=1)
 
 
 @composition
 def block(arrays: Any) -> Any:
-    def depth(value: Any) -> int:
-        return 1 + max(map(depth, value)) if isinstance(value, list) and value else 0
-
-    def assemble(value: Any, level: int) -> Any:
+    def assemble(value: Any, axis: int) -> Any:
         if not isinstance(value, list):
-            return xp.reshape(value, (1,) * (ndim - value.ndim) + tuple(value.shape)) if value.ndim < ndim else value
-        return xp.concat([assemble(part, level + 1) for part in value], axis=level - deepest)
+            x = as_array(value)
+            return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) if x.ndim < ndim else x
+        return xp.concat([assemble(part, axis + 1) for part in value], axis=axis)
 
-    def dimensions(value: Any) -> int:
-        return max(map(dimensions, value)) if isinstance(value, list) else int(value.ndim)
-
-    def with_arrays(value: Any) -> Any:
-        return [with_arrays(part) for part in value] if isinstance(value, list) else as_array(value)
-
-    if any(_uneven(arrays, depth)):
+    depths = _depths(arrays, 0)
+    if len({depth for depth, _ in depths}) != 1:
         return NotImplemented  # NumPy says what is wrong
-    arrays = with_arrays(arrays)
-    deepest = depth(arrays)
-    if not deepest:
-        return xp.clone(arrays)
-    ndim = max(deepest, dimensions(arrays))
-    return assemble(arrays, 0)
+    deepest = depths[0][0]
+    ndim = max(deepest, *(x_ndim for _, x_ndim in depths))
+    return assemble(arrays, -deepest) if deepest else xp.clone(as_array(arrays))
 
 
-def _uneven(value: Any, depth: Callable[[Any], int]) -> list[bool]:
-    """Return for each nested list whether what it holds is nested differently, or is nothing."""
+def _depths(value: Any, depth: int) -> list[tuple[int, int]]:
+    """Return for each array in nested lists how deep it lies, and how many axes it has; an empty list has none."""
     if not isinstance(value, list):
-        return []
-    differ = len({depth(part) for part in value}) != 1
-    return [differ, *(uneven for part in value for uneven in _uneven(part, depth))]
-
-
-@composition
-def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
-    if not isinstance(indices_or_sections, (int, np.integer)):
-        return list(xp.split(ary, list(indices_or_sections), axis=axis))
-    count, length = operator.index(indices_or_sections), ary.shape[axis]
-    if count <= 0:
-        return NotImplemented
-    size, longer = divmod(length, count)
-    places = np.cumsum([0] + longer * [size + 1] + (count - longer) * [size])
-    return list(xp.split(ary, places[1:-1].tolist(), axis=axis))
-
-
-@composition
-def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
-    if isinstance(indices_or_sections, (int, np.integer)):
-        return list(xp.split(ary, int(indices_or_sections), axis=axis))
-    return list(xp.split(ary, [int(place) for place in indices_or_sections], axis=axis))
-
-
-@composition
-def hsplit(ary: Array, indices_or_sections: Any) -> Any:
-    return np.split(ary, indices_or_sections, axis=0 if ary.ndim == 1 else 1)
-
-
-@composition
-def vsplit(ary: Array, indices_or_sections: Any) -> Any:
-    return NotImplemented if ary.ndim < 2 else np.split(ary, indices_or_sections, axis=0)
-
-
-@composition
-def dsplit(ary: Array, indices_or_sections: Any) -> Any:
-    return NotImplemented if ary.ndim < 3 else np.split(ary, indices_or_sections, axis=2)
+        return [(depth, np.ndim(value))]
+    return [pair for part in value for pair in _depths(part, depth + 1)] if value else [(-1, 0)]
 
 
 @composition
@@ -166,14 +117,11 @@ def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
     first, second = (normal_axis(axis, m.ndim, "axes") for axis in axes)
     if first == second:
         return NotImplemented
-    turns = k % 4
-    if turns == 2:
-        return xp.flip(m, axis=(first, second))
-    if turns == 0:
+    if k % 4 == 0:
         return xp.clone(m)
-    if turns == 1:
-        return xp.swapaxes(xp.flip(m, axis=second), first, second)
-    return xp.flip(xp.swapaxes(m, first, second), axis=second)
+    for _ in range(k % 4):
+        m = xp.swapaxes(xp.flip(m, axis=second), first, second)
+    return m
 
 
 @composition
@@ -182,15 +130,6 @@ def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
     if not 0 <= start <= a.ndim:
         return NotImplemented
     return xp.moveaxis(a, axis, start - 1 if axis < start else start)
-
-
-@composition
-def resize(a: Array, new_shape: Any) -> Any:
-    shape = tuple(map(operator.index, (new_shape,) if np.ndim(new_shape) == 0 else new_shape))
-    flat, size = xp.ravel(a), math.prod(shape)
-    if flat.size == 0 or min(shape, default=0) < 0:
-        return NotImplemented
-    return xp.reshape(xp.concat([flat] * max(1, -(-size // flat.size)))[:size], shape)
 
 
 @composition
@@ -255,16 +194,6 @@ def choose(a: Array, choices: Sequence[Array]) -> Any:
     return xp.broadcast_arrays(chosen, a)[0]
 
 
-def _windows(x: Any, length: int, axis: int) -> Any:
-    """Return the pieces of some length along an axis, as a further last axis."""
-    count = x.shape[axis] - length + 1
-    if count < 1:
-        raise ValueError("window shape cannot be larger than input array shape")
-    places = (np.arange(count)[:, None] + np.arange(length)).ravel()
-    shape = (*x.shape[:axis], count, length, *x.shape[axis + 1 :])
-    return xp.moveaxis(xp.reshape(xp.take(x, places, axis=axis), shape), axis + 1, -1)
-
-
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
     lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
@@ -272,7 +201,11 @@ def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
         return NotImplemented
     ndim = x.ndim
     for length, place in zip(lengths, axes, strict=True):
-        x = _windows(x, length, place % ndim)
+        count, place = x.shape[place % ndim] - length + 1, place % ndim
+        if count < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        places = np.arange(count)[:, None] + np.arange(length)
+        x = xp.moveaxis(xp.take(x, places, axis=place), place + 1, -1)
     return x
 
 
@@ -283,8 +216,6 @@ compositions |= {
     "diag": lambda v, /, k=0: xp.diag(v, offset=k),
     "diagonal": lambda a, /, offset=0, axis1=0, axis2=1: xp.linalg.diagonal(_matrices(a, axis1, axis2), offset=offset),
     "diagflat": lambda v, /, k=0: xp.diag(xp.ravel(v), offset=k),
-    "extract": lambda condition, arr, /: xp.take(xp.ravel(arr), xp.nonzero(xp.ravel(condition))[0]),
-    "flatnonzero": lambda a, /: xp.nonzero(xp.ravel(a))[0],
     "fliplr": lambda m, /: xp.flip(m, axis=1),
     "flipud": lambda m, /: xp.flip(m, axis=0),
     "linalg.diagonal": lambda x, /, *, offset=0: xp.linalg.diagonal(x, offset=offset),
@@ -293,26 +224,6 @@ compositions |= {
         _matrices(a, axis1, axis2), offset=offset, dtype=dtype
     ),
 }
-
-
-# What the shape alone says.
-
-
-@composition
-def diag_indices_from(arr: Array) -> Any:
-    if arr.ndim < 2 or len(set(arr.shape)) != 1:
-        return NotImplemented
-    return np.diag_indices(arr.shape[0], arr.ndim)
-
-
-@composition
-def tril_indices_from(arr: Array, k: int = 0) -> Any:
-    return np.tril_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented
-
-
-@composition
-def triu_indices_from(arr: Array, k: int = 0) -> Any:
-    return np.triu_indices(arr.shape[-2], k=k, m=arr.shape[-1]) if arr.ndim == 2 else NotImplemented
 
 
 LOG_OF_2 = math.log(2)

@@ -183,16 +183,12 @@ def element(self: Any) -> Any:
     return tensor_namespace.asarray(dense).item()
 
 
-def as_float(self: Any) -> float:
-    return float(number_for("float", self))
+def _as_number(called: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def as_number(self: Any) -> Any:
+        """Return the one element as a Python number."""
+        return make(number_for(called, self))
 
-
-def as_int(self: Any) -> int:
-    return int(number_for("int", self))
-
-
-def as_complex(self: Any) -> complex:
-    return complex(number_for("complex", self))
+    return as_number
 
 
 def as_index(self: Any) -> int:
@@ -209,11 +205,6 @@ def truth(self: Any) -> bool:
             f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
         )
     return bool(number_for("bool", self))
-
-
-def truncate(self: Any) -> int:
-    """Return the one element without its fraction."""
-    return int(number_for("math.trunc", self))
 
 
 def elements(self: Any) -> Iterator[Any]:
@@ -344,15 +335,15 @@ _members: dict[str, Callable[..., Any]] = {
     "__arrow_array__": arrow_array,
     "__arrow_c_array__": arrow_capsules,
     "__bool__": truth,
-    "__complex__": as_complex,
+    "__complex__": _as_number("complex", complex),
     "__divmod__": divide,
-    "__float__": as_float,
+    "__float__": _as_number("float", float),
     "__index__": as_index,
-    "__int__": as_int,
+    "__int__": _as_number("int", int),
     "__iter__": elements,
     "__rdivmod__": divide_into,
     "__round__": round_decimals,
-    "__trunc__": truncate,
+    "__trunc__": _as_number("math.trunc", int),
     "detach": detach,
     "item": element,
     "matvec": matvec,

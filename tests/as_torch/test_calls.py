@@ -89,14 +89,24 @@ def test_what_to_write_instead_is_for_names_that_are_missing() -> None:
         assert all(path in spelling.FUNCTIONS for path in names), names
 
 
+def orders_of(function: Any) -> list[list[str]]:
+    """Return the names of the arguments by position of a function of PyTorch, for each of its overloads."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{function.__name__}")
+        computing = [s.arguments for s in schemas if "Tensor" in str(s.arguments) and not s.arguments[-1].is_out]
+        return [["input" if a.name == "self" else a.name for a in each if not a.kwarg_only] for each in computing]
+    return [[p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]]
+
+
 def test_arguments_have_pytorchs_order() -> None:
     # One function for three, whose last two arguments have three pairs of names.
     differing = {}
     for path in sorted({*PATHS} - {"addmv", "baddbmm"}):
-        signatures = samples.names.signatures(samples.FUNCTIONS[path])
         shown = inspect.signature(spelling.FUNCTIONS[path]).parameters.values()
         mine = [p.name.replace("A", "input") for p in shown if p.kind is p.POSITIONAL_OR_KEYWORD]
-        theirs = [[p.name for p in parameters if not p.keyword] for parameters in signatures]
+        theirs = orders_of(samples.FUNCTIONS[path])
         names = [[name.replace("A", "input") for name in names if name != "_stacklevel"] for names in theirs]
         if mine and theirs and not any(each[: len(mine)] == mine[: len(each)] for each in names):
             differing[path] = (mine, theirs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -134,10 +135,10 @@ def test_items_before_are_not_read_again() -> None:
     [
         ({"batches": 9}, "the loaded state counts 9 batches, this DataLoader has 4"),
         ({"batches": "2"}, "the loaded state counts '2' batches, this DataLoader has 4"),
-        ({"generator": None}, "the loaded state counts batches, but has no 'generator'"),
-        ({"generator": {"seed": 3}}, "this is no state that get_state gave"),
-        ({"samplers": []}, "the loaded state does not have the 0 generators of samplers of this DataLoader"),
-        ({"samplers": [3]}, "this is no state that get_state gave"),
+        ({"generators": []}, "the loaded state does not have the 0 generators of this DataLoader and its samplers"),
+        ({"generators": 3}, "the loaded state does not have the 0 generators of this DataLoader and its samplers"),
+        ({"generators": [{"seed": 3}]}, "this is no state that get_state gave"),
+        ({"generators": [3]}, "this is no state that get_state gave"),
         ({"loader": 3}, "the loaded state is of a DataLoader with length of the data set: None, this one has 7"),
     ],
     ids=str,
@@ -151,8 +152,8 @@ def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], message: s
     with pytest.raises(ValueError, match=message):
         other.load_state_dict({**state, **change})
     assert other.state_dict() == before
-    with pytest.raises(ValueError, match="loaded state dict has no 'samplers' and no 'loader'"):
-        other.load_state_dict({"batches": 0, "generator": None})
+    with pytest.raises(ValueError, match="loaded state dict has no 'generators' and no 'loader'"):
+        other.load_state_dict({"batches": 0})
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], message: s
         (lambda: DataLoader(range(7), 2), "sampler: 'RandomSampler', this one has 'SequentialSampler'"),
         (
             lambda: DataLoader(range(7), 2, shuffle=True, generator=dk.Generator(0)),
-            "the loaded state does not have the 1 generators of samplers",
+            "the loaded state does not have the 1 generators of this DataLoader",
         ),
     ],
 )
@@ -173,3 +174,25 @@ def test_a_state_of_another_loader_is_refused(make: Callable[[], DataLoader], me
     next(iter(loader))
     with pytest.raises(ValueError, match=message):
         make().load_state_dict(loader.state_dict())
+
+
+def test_two_loaders_that_are_read_side_by_side_go_on() -> None:
+    dk.manual_seed(3)
+    loaders = [DataLoader(Noisy(), 4, shuffle=True) for _ in range(2)]
+    pairs = zip(*loaders, strict=True)
+    next(pairs)
+    states = [loader.state_dict() for loader in loaders]
+    expected = [[batch.tolist() for batch in pair] for pair in pairs]
+    again = [DataLoader(Noisy(), 4, shuffle=True) for _ in range(2)]
+    for loader, state in zip(again, states, strict=True):
+        loader.load_state_dict(state)
+    assert [[batch.tolist() for batch in pair] for pair in zip(*again, strict=True)] == expected
+
+
+def test_a_loader_is_pickled_in_the_middle_of_an_iteration() -> None:
+    loader = DataLoader(NoisyStream(), 4)
+    batches = iter(loader)
+    next(batches)
+    again = pickle.loads(pickle.dumps(loader))
+    assert again.state_dict()["batches"] == 0
+    assert len(list(again)) == 6

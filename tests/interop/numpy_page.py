@@ -38,7 +38,7 @@ tensors and array types:
 - **Declined**: a `TypeError` says why.
 
 **Array-likes** beside a tensor, such as lists, are taken in every place where NumPy takes them, as NumPy takes them;
-the tables name these parameters (in `block`, `einsum` and universal functions these are all that hold numbers).
+the tables name these parameters (where they name none, and in universal functions, these are all that hold numbers).
 Functions of dispatchkit itself take arrays only.
 
 The tables also name the parameters, or their values, that **lead to arrays**: a call with them gives NumPy's arrays, or

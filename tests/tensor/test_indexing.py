@@ -194,13 +194,13 @@ def test_a_tensor_of_several_elements_is_none(function: Callable[[Any], Any]) ->
 @pytest.mark.parametrize("shape", [(2,), (0,)])
 def test_the_truth_of_several_elements_is_ambiguous(shape: tuple[int, ...]) -> None:
     with pytest.raises(
-        ValueError, match=r"the truth value of a tensor of shape .* is ambiguous; use any\(\) or all\(\)"
+        ValueError, match=r"the truth value of a Tensor of shape .* is ambiguous; use any\(\) or all\(\)"
     ):
         bool(dk.ones(shape))
 
 
 def test_a_floating_tensor_is_no_index() -> None:
-    with pytest.raises(TypeError, match="only integer tensors of one element can be an index, not float64"):
+    with pytest.raises(TypeError, match="only integers of one element can be an index, not a Tensor of float64"):
         operator.index(dk.tensor(1.0))
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch.overrides import resolve_name
 
-from dispatchkit.as_torch.table import KEYWORDS, NAMES, OTHERS, TRANSLATIONS, NotTranslated
+from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.table import NAMES, OTHERS, TRANSLATIONS, NotTranslated
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
@@ -74,97 +74,6 @@ def operation_of(path: str) -> Overridable | None:
     return of(place)
 
 
-NO_DEFAULT = inspect.Parameter.empty
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a function of PyTorch.
-
-    Attributes
-    ----------
-    name : as PyTorch's Python functions take it
-    kind : type in the schema, such as ``"Tensor"`` or ``"Optional[int]"``; ``"any"`` where it is not known
-    default : `NO_DEFAULT` where there is none
-    keyword : whether it goes by name alone
-    """
-
-    name: str
-    kind: str
-    default: Any
-    keyword: bool
-
-
-def bound(
-    func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[list[str], dict[str, Any]] | None:
-    """Return the names of a function's parameters in order, and the arguments of a call that are no defaults.
-
-    Parameters
-    ----------
-    func, args, kwargs : the call
-
-    Returns
-    -------
-    None where the call fits no signature that is known
-    """
-    for parameters in signatures(func):
-        arguments = _bound(parameters, args, kwargs)
-        if arguments is not None:
-            return [p.name for p in parameters], arguments
-    return None
-
-
-def _bound(parameters: Sequence[Parameter], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-    by_place = [p for p in parameters if not p.keyword]
-    if len(args) > len(by_place):
-        return None
-    arguments = dict(zip([p.name for p in by_place], args, strict=False))
-    if not arguments.keys().isdisjoint(kwargs):
-        return None
-    arguments.update(kwargs)
-    if not arguments.keys() <= {p.name for p in parameters}:
-        return None
-    for p in parameters:
-        if p.name not in arguments:
-            if p.default is NO_DEFAULT:
-                return None
-        elif not _fits(p.kind, arguments[p.name]):
-            return None
-    return {
-        p.name: arguments[p.name]
-        for p in parameters
-        if p.name in arguments and not _is_default(arguments[p.name], p.default)
-    }
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    comparable = isinstance(value, (int, float, str)) and type(value) is type(default)
-    return value is default or (comparable and value == default)
-
-
-def _fits(kind: str, value: Any) -> bool:
-    """Return whether a value is of a type of PyTorch's schemas."""
-    if kind.startswith("Optional["):
-        if value is None:
-            return True
-        kind = kind.removeprefix("Optional[").removesuffix("]")
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if kind == "Tensor":
-        return is_array(value) or isinstance(value, (int, float, complex))
-    if kind == "List[Tensor]":
-        return isinstance(value, (list, tuple))
-    if kind in ("int", "SymInt"):
-        return whole
-    if kind in ("List[int]", "List[SymInt]"):
-        return whole or (isinstance(value, (list, tuple)) and all(isinstance(item, int) for item in value))
-    if kind == "bool":
-        return isinstance(value, bool)
-    if kind in ("number", "Scalar", "float"):
-        return isinstance(value, (int, float, complex))
-    return value is not None if kind != "any" else True
-
-
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor of either library, or an array type."""
     return isinstance(value, torch.Tensor) or tensor_protocol.types.participates(type(value))
@@ -183,38 +92,12 @@ _signature = functools.cache(inspect.signature)
 
 
 @functools.cache
-def signatures(func: Callable[..., Any]) -> tuple[tuple[Parameter, ...], ...]:
-    """Return the signatures of a function, one for each overload, without those that write into an argument."""
+def defaults_of(func: Callable[..., Any]) -> dict[str, Any]:
+    """Return the defaults of a function of Python; those of others are not known."""
     try:
-        signature = inspect.signature(func)
+        return {p.name: p.default for p in inspect.signature(func).parameters.values()}
     except (TypeError, ValueError):
-        schemas = torch._C._jit_get_schemas_for_operator(f"aten::{func.__name__}")
-        return tuple(_of_schema(schema) for schema in schemas if _computes(schema))
-    return (tuple(_of_python(signature)),)
-
-
-def _computes(schema: Any) -> bool:
-    """Return whether a schema is of tensors, and gives its result back."""
-    kinds = [str(argument.type) for argument in schema.arguments]
-    return any("Tensor" in kind for kind in kinds) and not any(argument.is_out for argument in schema.arguments)
-
-
-def _of_schema(schema: Any) -> tuple[Parameter, ...]:
-    return tuple(
-        Parameter(
-            "input" if argument.name == "self" else argument.name,
-            str(argument.type),
-            argument.default_value if argument.has_default_value() else NO_DEFAULT,
-            argument.kwarg_only,
-        )
-        for argument in schema.arguments
-    )
-
-
-def _of_python(signature: inspect.Signature) -> Iterator[Parameter]:
-    for p in signature.parameters.values():
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            yield Parameter(p.name, "any", p.default, p.kind is p.KEYWORD_ONLY)
+        return {}
 
 
 Call = Callable[..., Any]
@@ -288,7 +171,7 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
         raise NotTranslated
     own, keywords = mapped(opened, (args, kwargs))
     if operation is not None:
-        own, keywords = _call_of(func, operation, own, keywords)
+        own, keywords = _call_of(func, path, operation, own, keywords)
         function = operation.function
     assert function is not None
     if operation is None and not fits(function, own, keywords):
@@ -301,7 +184,7 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _call_of(
-    func: Call, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
+    func: Call, path: str, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return a call of a function of PyTorch in the parameters of an operation.
 
@@ -312,28 +195,25 @@ def _call_of(
     parameters = operation.parameters
     if not kwargs and len(args) == (2 if parameters.binary else 1 if parameters.unary else -1):
         return args, kwargs
-    call = bound(func, args, kwargs)
-    if call is None:
+    if kwargs.get("inplace"):
         raise NotTranslated
-    order, arguments = call
-    signature = parameters.signature.parameters
-    by_place = [p for p in signature.values() if p.kind is p.POSITIONAL_ONLY]
-    positional = []
-    for name, _ in zip(order, by_place, strict=False):
-        if name not in arguments:
-            raise NotTranslated
-        positional.append(_converted(arguments.pop(name)))
-    keywords = {}
-    for name, value in arguments.items():
-        renamed = next((candidate for candidate in (name, *KEYWORDS.get(name, ())) if candidate in signature), None)
-        if renamed is None:
-            raise NotTranslated
-        keywords[renamed] = _converted(value)
+    targets, signature, defaults = parameters_of(path, operation), parameters.signature, defaults_of(func)
+    names = ARGUMENTS_OF.get(path) or list(targets)
+    kwargs = {name: x for name, x in kwargs.items() if name in targets or not _is_default(x, defaults.get(name, False))}
     try:
-        parameters.signature.bind(*positional, **keywords)
+        arguments = arguments_by_parameter(path, names, targets, args, kwargs)
+        first = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+        positional = tuple(_converted(arguments.pop(name)) for name in first if name in arguments)
+        keywords = {name: _converted(value) for name, value in arguments.items() if value is not None}
+        signature.bind(*positional, **keywords)
     except TypeError:
         raise NotTranslated from None
-    return tuple(positional), keywords
+    return positional, keywords
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    comparable = isinstance(value, (bool, int, float, str)) and type(value) is type(default)
+    return value is None or (comparable and value == default)
 
 
 def _converted(value: Any) -> Any:
