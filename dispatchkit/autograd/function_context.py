@@ -15,10 +15,12 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.tree import Item, Path, leaves, leaves_with_paths, map_leaves
+from dispatchkit.tree import Item, Path, leaves, leaves_with_paths, map_leaves, with_members
 
 # Stands for a tensor in a value without its tensors.
 HOLE = object()
+# What forward may ask for of tensors, by the attributes of the context that keep it.
+ASKED = ("to_save", "saved_for_forward", "dirty_tensors", "non_differentiable")
 
 
 def may_hold_tensors(value: Any) -> bool:
@@ -28,7 +30,23 @@ def may_hold_tensors(value: Any) -> bool:
 
 def tensors_in(value: Any) -> list[Any]:
     """Return the tensors in a value: itself, or those in the fields of an array type."""
+    if isinstance(value, Storage):
+        return [value]
     return [leaf for leaf in leaves(_fields, value) if isinstance(leaf, Storage)]
+
+
+def _is_several(output: Any) -> bool:
+    return isinstance(output, (tuple, list)) and not may_hold_tensors(output)
+
+
+def members_of(output: Any) -> list[Any]:
+    """Return the outputs that `forward` returned, one or several."""
+    return list(output) if _is_several(output) else [output]
+
+
+def with_members_of(output: Any, members: list[Any]) -> Any:
+    """Return an output with others in the place of its members."""
+    return with_members(output, members) if _is_several(output) else members[0]
 
 
 def paths_in(value: Any) -> tuple[Path, ...]:
@@ -38,6 +56,8 @@ def paths_in(value: Any) -> tuple[Path, ...]:
 
 def map_tensors(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return a value with each tensor in it changed; all else is shared with it."""
+    if isinstance(value, Storage):
+        return change(value)
     return map_leaves(_fields, lambda leaf: change(leaf) if isinstance(leaf, Storage) else leaf, value, share=True)
 
 

@@ -10,13 +10,16 @@ import numpy as np
 from typing_extensions import override
 
 from dispatchkit.autograd.function_context import (
+    ASKED,
     FunctionCtx,
     Saved,
     fill_holes,
     holes_in,
     may_hold_tensors,
+    members_of,
     paths_in,
     tensors_in,
+    with_members_of,
     with_tensors,
     without_tensors,
 )
@@ -31,7 +34,7 @@ from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, ver
 from dispatchkit.graph.sweep import FREED
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.tree import Path, with_members
+from dispatchkit.tree import Path
 
 NOT_RETURNED = (
     "{name}: Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
@@ -40,8 +43,6 @@ NOT_RETURNED = (
 
 
 Input = tuple[type | None, tuple[Path, ...]]
-TENSOR: Input = (Storage, ((),))
-NO_ARRAY: Input = (None, ())
 
 
 class FunctionNode(CallNode):
@@ -95,12 +96,12 @@ SLOTS = frozenset(name for cls in FunctionNode.__mro__ for name in getattr(cls, 
 def input_of(value: Any) -> Input:
     """Return what a node keeps of an input."""
     if isinstance(value, Storage):
-        return TENSOR
-    return (type(value), paths_in(value)) if may_hold_tensors(value) else NO_ARRAY
+        return Storage, ((),)
+    return (type(value), paths_in(value)) if may_hold_tensors(value) else (None, ())
 
 
 def record_call(
-    operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Input, ...], r: Any
+    operation: Differentiable, ctx: FunctionCtx, args: Sequence[Any], parts: Sequence[Sequence[Any]], r: Any
 ) -> Any:
     """Return what a `Function` gave, its tensors with their vertices, or outside the graph.
 
@@ -108,131 +109,77 @@ def record_call(
     ----------
     operation : the `Function`'s record
     ctx : its context
-    given : the tensors of the call, those in fields included
-    inputs : what the node keeps of each argument
+    args : of the call
+    parts : for each of them the tensors in it
     r : what `forward` returned
     """
-    if isinstance(r, Storage) and r._node is None and not ctx.dirty_tensors and not ctx.non_differentiable:
-        for tensor in given:
-            if tensor is r:
-                break
-        else:
-            # One new tensor, the commonest case by far.
-            if ctx._is_recorded and is_inexact(r.array.dtype):
-                node = _node(operation, ctx, given, inputs)
-                _describe(node, [r], None)
-                _save(node, ctx, {id(r): 0})
-                _enter(r, node)
-            return r
-    return _Outputs(ctx, given, r).place(_node(operation, ctx, given, inputs) if ctx._is_recorded else None)
-
-
-def _node(operation: Differentiable, ctx: FunctionCtx, given: list[Any], inputs: tuple[Input, ...]) -> FunctionNode:
-    node = make_node(FunctionNode, operation, [vertex_of(tensor) for tensor in given], (ctx,), (), None)
-    node.inputs = inputs
-    return node
-
-
-def _describe(node: FunctionNode, tensors: Sequence[Any], results: list[Any] | None) -> None:
-    """Set the shapes and dtypes of a node's outputs."""
-    node.results = results
-    if results is None:
-        array = tensors[0].array
-        node.outputs = None
-        node.shape, node.dtype = array.shape, array.dtype
-    else:
-        node.outputs = [(tensor.array.shape, tensor.array.dtype) for tensor in tensors]
-        node.shape, node.dtype = (), None
-
-
-def _save(node: FunctionNode, ctx: FunctionCtx, outputs: dict[int, int]) -> None:
-    """Keep what was saved for the backward pass, and nothing else that forward set on the context."""
-    if ctx.to_save:
-        ctx._kept_for_backward = Saved(node, ctx.to_save, outputs)
-    for name in ("to_save", "saved_for_forward", "dirty_tensors", "non_differentiable"):
-        ctx.__dict__.pop(name, None)
-
-
-def _enter(tensor: Any, vertex: Vertex) -> None:
-    """Give a tensor its place in the graph."""
-    tensor._node = vertex
-    if tensor._memory is not None:
-        vertex.track_memory(tensor._memory)
-
-
-class _Outputs:
-    """The tensors of what `forward` returned, in the general case.
-
-    Parameters
-    ----------
-    ctx, given, r : as for `record_call`
-    """
-
-    def __init__(self, ctx: FunctionCtx, given: Sequence[Any], r: Any) -> None:
-        self.ctx = ctx
-        self.result = r
-        self.several = isinstance(r, (tuple, list)) and not may_hold_tensors(r)
-        self.members = list(r) if self.several else [r]
-        self.tensors = [tensor for member in self.members for tensor in tensors_in(member)]
-        self.inputs = {id(tensor) for tensor in given}
-        dirty = [part for tensor in ctx.dirty_tensors for part in tensors_in(tensor)]
-        self.dirty = {id(part) for part in dirty}
-        for part in dirty:
+    inputs = {id(tensor) for tensors in parts for tensor in tensors}
+    tensors = [tensor for output in members_of(r) for tensor in tensors_in(output)]
+    dirty: set[int] = set()
+    if ctx.dirty_tensors:
+        for part in (part for tensor in ctx.dirty_tensors for part in tensors_in(tensor)):
+            dirty.add(id(part))
             touch(part)
-        if not self.dirty.issubset(map(id, self.tensors)):
+        if not dirty <= set(map(id, tensors)):
             raise AutogradError(NOT_RETURNED.format(name=ctx._function_name))
+    vertices: Sequence[Vertex | None] = [None] * len(tensors)
+    if ctx._is_recorded:
+        apart = {id(part) for tensor in ctx.non_differentiable for part in tensors_in(tensor)}
+        flows = [is_inexact(tensor.array.dtype) and id(tensor) not in apart for tensor in tensors]
+        if True in flows:
+            edges = [vertex_of(tensor) for tensors in parts for tensor in tensors]
+            node = make_node(FunctionNode, operation, edges, (ctx,), (), None)
+            node.inputs = tuple(map(input_of, args))
+            vertices = _describe(node, r, tensors, flows)
+            new = {id(t): place for place, t in enumerate(tensors) if id(t) not in inputs or id(t) in dirty}
+            if ctx.to_save:
+                ctx._kept_for_backward = Saved(node, ctx.to_save, new)
+            for name in ASKED:
+                ctx.__dict__.pop(name, None)
+    done: dict[int, Any] = {}
+    for tensor, vertex in zip(tensors, vertices, strict=True):
+        if id(tensor) not in done:
+            changed = None if id(tensor) not in dirty else ctx._function_name
+            done[id(tensor)] = _place(tensor, vertex, id(tensor) in inputs, changed)
+        elif vertex is not None:  # returned twice: one tensor, the last output
+            done[id(tensor)]._node = vertex
+    if isinstance(r, Storage):
+        return done[id(r)]
+    placed = iter([done[id(tensor)] for tensor in tensors])
+    return with_members_of(r, [with_tensors(member, placed) for member in members_of(r)])
 
-    def place(self, node: FunctionNode | None) -> Any:
-        """Return the result with each tensor in its place.
 
-        Parameters
-        ----------
-        node : of the call, None where it is not recorded
-        """
-        apart = {id(part) for tensor in self.ctx.non_differentiable for part in tensors_in(tensor)}
-        flows = [node is not None and is_inexact(t.array.dtype) and id(t) not in apart for t in self.tensors]
-        vertices: list[Vertex | None] = [None] * len(self.tensors)
-        if node is not None and any(flows):
-            vertices = self._vertices(node, flows)
-        done: dict[int, Any] = {}
-        for tensor, vertex in zip(self.tensors, vertices, strict=True):
-            if id(tensor) not in done:
-                done[id(tensor)] = self._placed_tensor(tensor, vertex)
-            elif vertex is not None:  # returned twice: one tensor, the last output
-                done[id(tensor)]._node = vertex
-        placed = iter([done[id(tensor)] for tensor in self.tensors])
-        members = [with_tensors(member, placed) for member in self.members]
-        return with_members(self.result, members) if self.several else members[0]
+def _describe(node: FunctionNode, r: Any, tensors: Sequence[Any], flows: Sequence[bool]) -> Sequence[Vertex | None]:
+    """Describe the outputs to the node, and return the place of each tensor."""
+    if isinstance(r, Storage):
+        node.results = node.outputs = None
+        node.shape, node.dtype = r.array.shape, r.array.dtype
+        return [node]
+    node.results = [without_tensors(output) if may_hold_tensors(output) else None for output in members_of(r)]
+    node.outputs = [(tensor.array.shape, tensor.array.dtype) for tensor in tensors]
+    return [
+        Output(node, index, *layout) if follows else None
+        for index, (layout, follows) in enumerate(zip(node.outputs, flows, strict=True))
+    ]
 
-    def _vertices(self, node: FunctionNode, flows: Sequence[bool]) -> list[Vertex | None]:
-        """Describe the outputs to the node, save, and return the place of each tensor."""
-        alone = not self.several and isinstance(self.members[0], Storage)
-        emptied = [without_tensors(member) if may_hold_tensors(member) else None for member in self.members]
-        _describe(node, self.tensors, None if alone else emptied)
-        new_outputs = {id(t): i for i, t in enumerate(self.tensors) if id(t) not in self.inputs or id(t) in self.dirty}
-        _save(node, self.ctx, new_outputs)
-        if alone:
-            return [node]
-        return [
-            Output(node, index, tensor.array.shape, tensor.array.dtype) if follows else None
-            for index, (tensor, follows) in enumerate(zip(self.tensors, flows, strict=True))
-        ]
 
-    def _placed_tensor(self, tensor: Any, vertex: Vertex | None) -> Any:
-        """Return an output with its vertex: the same object if new or changed in place, else another on its memory."""
-        if id(tensor) in self.dirty:
-            if vertex is not None:
-                move_vertices(after_change(self.ctx._function_name, tensor, vertex))
-                return tensor
-        elif id(tensor) in self.inputs or tensor._node is not None:
-            if vertex is None:
-                return tensor.detach()
-            alias = twin(tensor, vertex)
-            share_memory(alias, tensor)
-            return alias
+def _place(tensor: Any, vertex: Vertex | None, is_input: bool, changed_by: str | None) -> Any:
+    """Return an output with its vertex: the same object if new or changed in place, else another on its memory."""
+    if changed_by is not None:
         if vertex is not None:
-            _enter(tensor, vertex)
-        return tensor
+            move_vertices(after_change(changed_by, tensor, vertex))
+            return tensor
+    elif is_input or tensor._node is not None:
+        if vertex is None:
+            return tensor.detach()
+        alias = twin(tensor, vertex)
+        share_memory(alias, tensor)
+        return alias
+    if vertex is not None:
+        tensor._node = vertex
+        if tensor._memory is not None:
+            vertex.track_memory(tensor._memory)
+    return tensor
 
 
 TWICE = "{name}: trying to differentiate twice a function that was marked with @once_differentiable"

@@ -12,16 +12,16 @@ from typing import Any
 
 from typing_extensions import override
 
-from dispatchkit.autograd.function_context import FunctionCtx, map_tensors, may_hold_tensors, tensors_in, with_tensors
-from dispatchkit.autograd.function_node import (
-    NO_ARRAY,
-    TENSOR,
-    FunctionNode,
-    input_of,
-    pull_cotangents,
-    record_call,
-    stretches_to,
+from dispatchkit.autograd.function_context import (
+    ASKED,
+    FunctionCtx,
+    map_tensors,
+    members_of,
+    tensors_in,
+    with_members_of,
+    with_tensors,
 )
+from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
@@ -33,13 +33,12 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Key, Parameters, flatten
+from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.tensor import Tensor
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import randomness_at
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import reopen_level, top_level
-from dispatchkit.tree import with_members
 
 COMBINED = (
     "{name}: In order to use an autograd.Function {where}, it must override the setup_context staticmethod; there is a "
@@ -62,14 +61,14 @@ def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> A
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
     pushed_tangents = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
-    outputs = _members(output)
+    outputs = members_of(output)
     tangents = list(pushed_tangents) if isinstance(pushed_tangents, (tuple, list)) else [pushed_tangents]
     if len(tangents) != len(outputs):
         raise AutogradError(
             f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
         )
     pairs = enumerate(zip(outputs, tangents, strict=True))
-    return _with_members(output, [_dual(record, index, y, t, level) for index, (y, t) in pairs])
+    return with_members_of(output, [_dual(record, index, y, t, level) for index, (y, t) in pairs])
 
 
 def _tangent_of(arg: Any, level: int) -> Any:
@@ -89,20 +88,6 @@ def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any
             f"found {description}"
         )
     return Dual(y, t, level)
-
-
-def _is_several(output: Any) -> bool:
-    return isinstance(output, (tuple, list)) and not may_hold_tensors(output)
-
-
-def _members(output: Any) -> list[Any]:
-    """Return the outputs that `forward` returned, one or several."""
-    return list(output) if _is_several(output) else [output]
-
-
-def _with_members(output: Any, members: list[Any]) -> Any:
-    """Return an output with others in the place of its members."""
-    return with_members(output, members) if _is_several(output) else members[0]
 
 
 @dataclass
@@ -136,7 +121,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     if not isinstance(result, tuple) or len(result) != 2:
         raise AutogradError(f"{record.name}.vmap must return a pair (output, out_dims)")
     output, out_dims = result
-    outputs = _members(output)
+    outputs = members_of(output)
     axes = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outputs)
     if len(axes) != len(outputs):
         raise AutogradError(f"{record.name}.vmap returned {len(outputs)} outputs and {len(axes)} out_dims")
@@ -144,7 +129,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
         y if axis is None or not isinstance(y, Tensor) else Batched(tensor_namespace.moveaxis(y, axis, 0), level)
         for y, axis in zip(outputs, axes, strict=True)
     ]
-    return _with_members(output, placed)
+    return with_members_of(output, placed)
 
 
 def _in_batch(x: Any, level: int) -> bool:
@@ -188,57 +173,21 @@ class _Call:
 
     def without_batches(self, output: Any) -> Any:
         """Return an output with the arrays inside its batches, and note where the batches are."""
-        outputs = _members(output)
+        outputs = members_of(output)
         self.outputs = [_batched_parts(y, self.level) for y in outputs]
-        return _with_members(output, [_inside(y, self.level) for y in outputs])
+        return with_members_of(output, [_inside(y, self.level) for y in outputs])
 
     def with_batches(self, output: Any) -> Any:
         """Return an output with its batches again."""
-        return _with_members(output, self.wrap(_members(output), self.outputs))
+        return with_members_of(output, self.wrap(members_of(output), self.outputs))
 
 
-class _Context:
-    """The context that the methods of a `Function` see for a batch: a view of the one that the graph keeps.
-
-    Attributes that they set are kept separately, in `attributes`.
-    """
-
-    def __init__(self, ctx: Any, call: _Call) -> None:
-        self.__dict__["_ctx"] = ctx
-        self.__dict__["_call"] = call
-
-    def __getattr__(self, name: str) -> Any:
-        attributes = self._ctx.attributes
-        return attributes[name] if name in attributes else getattr(self._ctx, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._ctx.attributes[name] = value
-
-    @property
-    def needs_input_grad(self) -> tuple[bool, ...]:
-        needs: tuple[bool, ...] = self._ctx.needs_input_grad[1:]
-        return needs
-
-    def _inside(self, values: Sequence[Any]) -> list[Any]:
-        return [_inside(value, self._call.level) for value in values]
-
-    def save_for_backward(self, *tensors: Any) -> None:
-        self._ctx.saved_in_batches = [_batched_parts(t, self._call.level) for t in tensors]
-        self._ctx.save_for_backward(*self._inside(tensors))
-
-    def save_for_forward(self, *tensors: Any) -> None:
-        self._ctx.saved_in_batches = [_batched_parts(t, self._call.level) for t in tensors]
-        self._ctx.save_for_forward(*self._inside(tensors))
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        self._ctx.mark_non_differentiable(*self._inside(tensors))
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        self._ctx.mark_dirty(*self._inside(tensors))
-
-    @property
-    def saved_tensors(self) -> tuple[Any, ...]:
-        return tuple(self._call.wrap(self._ctx.saved_tensors, self._ctx.saved_in_batches))
+def _context_of(ctx: Any) -> FunctionCtx:
+    """Return the context that the rules of a `Function` see for a batch, from the one that the graph keeps."""
+    seen: FunctionCtx = copy.copy(ctx.seen)
+    batched = ctx.batched.get("to_save" if ctx.saved_for_forward is None else "saved_for_forward", ())
+    seen.to_save = tuple(ctx.call.wrap(ctx.saved_tensors, batched))
+    return seen
 
 
 def vmap_function(cls: Any, base: Any) -> Any:
@@ -255,21 +204,26 @@ def vmap_function(cls: Any, base: Any) -> Any:
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call, *args = inputs
-        ctx.call, ctx.attributes = call, {}
-        cls.setup_context(_Context(ctx, call), tuple(call.wrap(args, call.inputs)), call.with_batches(output))
+        seen = FunctionCtx(cls.__name__, ctx.needs_input_grad[1:], False)
+        cls.setup_context(seen, tuple(call.wrap(args, call.inputs)), call.with_batches(output))
+        asked = {name: vars(seen).pop(name) for name in ASKED if name in vars(seen)}
+        ctx.__dict__ |= {name: tuple(_inside(value, call.level) for value in asked[name]) for name in asked}
+        ctx.batched = {name: [_batched_parts(value, call.level) for value in asked[name]] for name in asked}
+        ctx.call, ctx.seen, ctx.materialize_grads = call, seen, seen.materialize_grads
+        ctx.mark_dirty(*ctx.dirty_tensors)
 
     def backward(ctx: Any, *cotangents: Any) -> Any:
         call = ctx.call
         with reopen_level(call.level):
-            result = cls.__overridable__.backward()(_Context(ctx, call), *call.wrap(cotangents, call.outputs))
+            result = cls.__overridable__.backward()(_context_of(ctx), *call.wrap(cotangents, call.outputs))
         grads = list(result) if isinstance(result, (tuple, list)) else [result]
         places = zip(grads, call.inputs, call.shapes, strict=False)
         return None, *(_unbatched_gradient(call, g, batched, shapes) for g, batched, shapes in places)
 
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         call = ctx.call
-        result = cls.__overridable__.method("jvp")(_Context(ctx, call), *call.wrap(tangents, call.inputs))
-        return _with_members(result, [_inside(t, call.level) for t in _members(result)])
+        result = cls.__overridable__.method("jvp")(_context_of(ctx), *call.wrap(tangents, call.inputs))
+        return with_members_of(result, [_inside(t, call.level) for t in members_of(result)])
 
     rules = (forward, setup_context, backward, jvp)
     methods = {rule.__name__: staticmethod(rule) for rule in rules}
@@ -410,9 +364,7 @@ class FunctionRecord(Overridable):
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:
         self.method("forward")
         self._check_form()
-        participates = tensor_protocol.types.participates
-        others = [cls for cls in flatten(key) if not issubclass(cls, Storage)]
-        return self._apply_to_types if any(map(participates, others)) else self._apply
+        return self._apply
 
     def _check_form(self) -> None:
         """Raise if a method was written without ``@staticmethod``; functions from elsewhere may be assigned."""
@@ -425,30 +377,17 @@ class FunctionRecord(Overridable):
                 )
 
     def _apply(self, *args: Any, **kwargs: Any) -> Any:
-        """Run and record a call without array types."""
-        if kwargs or len(args) < self._full:
-            args = self._inputs(args, kwargs)
-        inputs = tuple([TENSOR if isinstance(arg, Storage) else NO_ARRAY for arg in args])
-        tensors = [arg for arg in args if isinstance(arg, Storage)]
-        ctx, result = self._run(args, tuple([isinstance(arg, Storage) and arg._node is not None for arg in args]))
-        return record_call(self, ctx, tensors, inputs, result)
-
-    def _apply_to_types(self, *args: Any, **kwargs: Any) -> Any:
-        """Run and record a call whose arguments may hold tensors in their fields."""
-        inputs = self._inputs(args, kwargs)
-        top = top_level([tensor for arg in inputs for tensor in tensors_in(arg)])
-        return self._with_context(inputs, {})[0] if top is None else self.call_transformed(top, inputs, {})
-
-    def _with_context(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, FunctionCtx]:
+        """Run and record a call."""
         args = self._inputs(args, kwargs)
         parts = list(map(tensors_in, args))
-        ctx, result = self._run(args, _needs(parts))
-        seen = copy.copy(ctx)
-        inputs = tuple(map(input_of, args))
-        return record_call(self, ctx, [tensor for tensors in parts for tensor in tensors], inputs, result), seen
+        top = top_level([tensor for tensors in parts for tensor in tensors])
+        if top is not None:
+            return self.call_transformed(top, args, {})
+        ctx, result = self._run(args, parts)
+        return record_call(self, ctx, args, parts, result)
 
-    def _run(self, args: tuple[Any, ...], needs: tuple[bool, ...]) -> tuple[FunctionCtx, Any]:
-        cls = self.cls
+    def _run(self, args: tuple[Any, ...], parts: list[list[Any]]) -> tuple[FunctionCtx, Any]:
+        cls, needs = self.cls, _needs(parts)
         if foreign and any(isinstance(arg, Storage) and in_own_graph(arg._innermost().array) for arg in args):
             raise AutogradError(
                 f"{cls.__name__}.apply: an array is part of PyTorch's graph, which would record what forward does and "
@@ -486,11 +425,14 @@ class FunctionRecord(Overridable):
         ----------
         args : of `apply`
         """
-        if not self.separate:
-            return self._with_context(args, {})
-        output = self.function(*args)
         args = self._inputs(args, {})
-        ctx = FunctionCtx(self.cls.__name__, _needs(list(map(tensors_in, args))), False)
+        parts = list(map(tensors_in, args))
+        if not self.separate:
+            ctx, result = self._run(args, parts)
+            seen = copy.copy(ctx)
+            return record_call(self, ctx, args, parts, result), seen
+        output = self.function(*args)
+        ctx = FunctionCtx(self.cls.__name__, _needs(parts), False)
         with no_grad():
             self.cls.setup_context(ctx, args, output)
         return output, ctx

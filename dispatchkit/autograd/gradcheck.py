@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,36 +32,6 @@ ZERO = (
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    """What is checked, and how closely; see `gradcheck`."""
-
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
-    fast_mode: bool
-    check_undefined_grad: bool
-    check_grad_dtypes: bool
-    check_batched_grad: bool
-    check_batched_forward_grad: bool = False
-    check_forward_ad: bool = False
-    check_backward_ad: bool = True
-
-    @staticmethod
-    def among(arguments: Mapping[str, Any]) -> Options:
-        """Return the options among the arguments of a check."""
-        return Options(**{name: value for name, value in arguments.items() if name in Options.__dataclass_fields__})
-
-    def __post_init__(self) -> None:
-        if not (self.check_forward_ad or self.check_backward_ad):
-            raise ValueError("gradcheck: nothing to check; one of check_forward_ad, check_backward_ad must be True")
-        if self.check_batched_grad and not self.check_backward_ad:
-            raise ValueError("gradcheck: check_batched_grad needs check_backward_ad")
-        if self.check_batched_forward_grad and not self.check_forward_ad:
-            raise ValueError("gradcheck: check_batched_forward_grad needs check_forward_ad")
-
-
 class Check:
     """A check of the derivatives of a function at a point; each method is a part of it.
 
@@ -69,10 +39,10 @@ class Check:
     ----------
     name : shown with the progress
     point : the function and where
-    options : what is checked
+    options : what is checked, and how closely, as the parameters of `gradcheck`
     """
 
-    def __init__(self, name: str, point: Point, options: Options) -> None:
+    def __init__(self, name: str, point: Point, options: SimpleNamespace) -> None:
         self.name = name
         self.point = point
         self.options = options
@@ -104,9 +74,9 @@ class Check:
         rows, columns = (
             sum(directions.count for directions in group.values()) for group in (self.inputs, self.outputs)
         )
-        count = rows + rows * options.check_forward_ad + 2 * columns * options.check_backward_ad
-        count += len(self.outputs) * options.check_batched_grad
-        return count + len(self.inputs) * options.check_batched_forward_grad
+        count: int = rows + rows * options.check_forward_ad + 2 * columns * options.check_backward_ad
+        count += len(self.outputs) * options.check_batched_grad + len(self.inputs) * options.check_batched_forward_grad
+        return count
 
     def forward(self, numerical: Matrices, jacobians: Jacobians) -> None:
         """Compare forward mode."""
@@ -217,7 +187,8 @@ def name_of(func: Callable[..., Any]) -> str:
 
 
 Function = Callable[..., Any]
-
+# What `gradgradcheck` does not offer.
+NOT_OF_SECOND = {"check_forward_ad": False, "check_backward_ad": True, "check_batched_forward_grad": False}
 PRECISION = (
     "gradcheck: input {index} is {dtype}, in which differences are too coarse to compare with; pass float64 or "
     "complex128"
@@ -288,7 +259,7 @@ def gradcheck(
     >>> dk.autograd.gradcheck(dk.exp, (x,), check_forward_ad=True)
     True
     """
-    return _passes("gradcheck", func, inputs, Options.among(locals()), raise_exception)
+    return _passes("gradcheck", func, inputs, SimpleNamespace(**locals()))
 
 
 def gradgradcheck(
@@ -336,7 +307,7 @@ def gradgradcheck(
     >>> dk.autograd.gradgradcheck(dk.exp, (x,))
     True
     """
-    options = Options.among(locals())
+    options = SimpleNamespace(**locals(), **NOT_OF_SECOND)
     point = _point("gradgradcheck", func, inputs)
     if grad_outputs is None:
         rng = np.random.default_rng(seed)
@@ -355,7 +326,7 @@ def gradgradcheck(
         return tuple(g for g in grads if g is not None)
 
     first.__qualname__ = f"the gradient of {name_of(func)}"
-    return _passes("gradgradcheck", first, [*point.arguments, *cotangents], options, raise_exception)
+    return _passes("gradgradcheck", first, [*point.arguments, *cotangents], options)
 
 
 def _point(name: str, func: Function, inputs: Any) -> Point:
@@ -365,8 +336,14 @@ def _point(name: str, func: Function, inputs: Any) -> Point:
     return point
 
 
-def _passes(name: str, func: Function, inputs: Any, options: Options, raise_exception: bool) -> bool:
+def _passes(name: str, func: Function, inputs: Any, options: SimpleNamespace) -> bool:
     """Return whether a function passes a check, or raise where it does not."""
+    if not (options.check_forward_ad or options.check_backward_ad):
+        raise ValueError("gradcheck: nothing to check; one of check_forward_ad, check_backward_ad must be True")
+    if options.check_batched_grad and not options.check_backward_ad:
+        raise ValueError("gradcheck: check_batched_grad needs check_backward_ad")
+    if options.check_batched_forward_grad and not options.check_forward_ad:
+        raise ValueError("gradcheck: check_batched_forward_grad needs check_forward_ad")
     point = _point(name, func, inputs)
     for i, x in point.leaves.items():
         if x.dtype not in (np.float64, np.complex128):
@@ -374,7 +351,7 @@ def _passes(name: str, func: Function, inputs: Any, options: Options, raise_exce
     try:
         Check(name, point, options).run()
     except GradcheckError:
-        if raise_exception:
+        if options.raise_exception:
             raise
         return False
     return True

@@ -25,7 +25,6 @@ from dispatchkit.report.record.record import record_calls as record_calls
 from dispatchkit.report.record.summary import Cause as Cause
 from dispatchkit.report.record.summary import Summary as Summary
 from dispatchkit.report.record.summary import SummaryRow as SummaryRow
-from dispatchkit.report.record.timeline import Timeline as Timeline
 from dispatchkit.report.registered import FunctionExplanation as FunctionExplanation
 from dispatchkit.report.registered import WhichAnswer as WhichAnswer
 from dispatchkit.report.registered import explain as explain

@@ -54,19 +54,6 @@ def style(scope: str, rules: str, names: Iterable[str] = COLOURS) -> str:
     )
 
 
-def svg_document(css: str, width: float, height: float, title: str, rules: str, parts: Iterable[str]) -> str:
-    """Return a picture on paper with round corners: its class, size, title and style, and what is on it."""
-    size = f'width="{width:.0f}" height="{height:.0f}"'
-    view = f'viewBox="0 0 {width:.0f} {height:.0f}"'
-    head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{css}" {size} {view} role="img">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{rules}</style>",
-        f'<rect class="paper" {size} rx="8"/>',
-    ]
-    return "\n".join([*head, *parts, "</svg>"])
-
-
 def save_as(use: str, path: str | Path, makers: Mapping[str, Callable[[], str]]) -> None:
     """Write a file in the form that its suffix names.
 

@@ -65,7 +65,7 @@ class FunctionExplanation:
     def to_html(self) -> str:
         """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
         recorded = self.recorded
-        return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped, recorded.timeline().to_html())
+        return calls_html(self._head(), self.causes, recorded.calls, recorded.dropped)
 
     _repr_html_ = to_html
 

@@ -1,13 +1,12 @@
-"""An audit: its tables, and its HTML page, a picture of types by types."""
+"""An audit: its tables, and its HTML page."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
-from itertools import groupby
 from pathlib import Path
 
 from dispatchkit.protocol.handlers import type_name
@@ -20,7 +19,6 @@ from dispatchkit.report.documents import (
     Reported,
     Table,
     Title,
-    css_class,
     filled_page,
     numbered_table,
     save_as,
@@ -117,16 +115,21 @@ class Audit(Reported):
         findings = list(map(asdict, self.findings))
         return json.dumps({"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs})
 
-    def _repr_html_(self) -> str:
-        """Return the document with how most calls of each pair end, in colours, in front."""
+    def _coloured(self) -> list[Part]:
+        """Return the parts of the document with how most calls of each pair end, in colours, in front."""
         title, *parts = self.document().parts
         shares = [[pair.share for pair in row] for row in _by_first(self)]
         lines = [(name, *row) for name, row in zip(self.types, shares, strict=True)]
-        return Document([title, Table(("first \\ second", *self.types), lines), *parts]).html()
+        return [title, Table(("first \\ second", *self.types), lines), *parts]
+
+    def _repr_html_(self) -> str:
+        return Document(self._coloured()).html()
 
     def to_html(self) -> str:
-        """Return one HTML page that needs nothing else: pairs that open to their calls, filters, and the findings."""
-        return audit_page(self)
+        """Return one HTML page that needs nothing else: the document, and the calls of pairs, which open on request."""
+        title = f"Audit of {', '.join(self.types) if len(self.types) < 7 else f'{len(self.types)} types'}"
+        document = Document([*self._coloured(), *_calls_of_pairs(self.pairs)])
+        return filled_page("dispatchkit.report", {"title": escape(title), "document": document.html()}, None, ())
 
     def save(self, path: str | Path) -> None:
         """Write the page to a file.
@@ -166,6 +169,23 @@ def _by_first(audit: Audit) -> list[tuple[Pair, ...]]:
     return [audit.pairs[place * count : (place + 1) * count] for place in range(count)]
 
 
+def _calls_of_pairs(pairs: Iterable[Pair]) -> Iterator[Part]:
+    """Yield for the pairs whose calls end alike a table with a line for each way in which they end."""
+    groups: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    for pair in pairs:
+        calls: dict[tuple[str, str, str], dict[str, None]] = {}
+        for row in pair.rows:
+            winner = (
+                "the first" if row.winner == pair.left else "the second" if row.winner == pair.right else row.winner
+            )
+            calls.setdefault((row.share, winner, row.answer), {})[row.operation.removeprefix("dispatchkit.")] = None
+        lines = tuple([(*way, ", ".join(names)) for way, names in calls.items()])
+        groups.setdefault(lines, []).append(f"({pair.left}, {pair.right})")
+    for rows, alike in groups.items():
+        yield Title(f"calls of {_list_some(alike)}")
+        yield Table(("answered by", "winner", "answer", "functions"), rows, code=())
+
+
 def _cell(pair: Pair) -> str:
     raising = sum(not row.winner for row in pair.rows)
     parts = [f"{name} {count}" for name, count in list(pair.winners.items())[:1]]
@@ -186,69 +206,3 @@ def finding_lines(finding: Finding) -> list[str]:
 def _list_some(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
     return ", ".join(texts[:LISTED]) + more
-
-
-def audit_page(audit: Audit) -> str:
-    """Return the page of an audit; what comes from names or messages is escaped."""
-    count = len(audit.types)
-    answers: dict[tuple[str, str, str], int] = {}
-    pairs = [
-        [answers.setdefault((row.share, row.winner, row.answer), len(answers)) for row in pair.rows]
-        for pair in audit.pairs
-    ]
-    first = audit.pairs[0]
-    used = [share for share in SHARES if any(share in pair.shares for pair in audit.pairs)]
-    operations = [row.operation.removeprefix("dispatchkit.") for row in first.rows]
-    data = {
-        "types": list(audit.types),
-        # Two parameters of one operation may both take the two arrays, so a call says more than its operation.
-        "calls": [row.call.replace(first.left, "…") for row in first.rows],
-        "operations": operations,
-        "shares": used,
-        "classes": [css_class(share) for share in used],
-        "letters": [LETTERS[share] for share in used],
-        "answers": [[used.index(share), winner, answer] for share, winner, answer in answers],
-        "pairs": [_run_lengths(numbers) for numbers in pairs],
-        "groups": alike(audit.types, audit.pairs),
-    }
-    title = f"Audit of {', '.join(audit.types) if count < 7 else f'{count} types'}"
-    findings = "".join(
-        f'<li data-kind="{finding.kind}"><b>{finding.kind}</b> {"<br>".join(map(escape, finding_lines(finding)))}</li>'
-        for finding in audit.findings
-    )
-    chips = "".join(
-        f'<li><button class="chip" type="button" aria-pressed="true" data-share="{place}" '
-        f'title="{escape(SHARES[share])}">'
-        f'<i class="{css_class(share)}" aria-hidden="true">{LETTERS[share]}</i>{share}</button></li>'
-        for place, share in enumerate(used)
-    )
-    parts = {
-        "title": escape(title),
-        "chips": chips,
-        "operations": "".join(f"<option>{escape(name)}</option>" for name in dict.fromkeys(operations)),
-        "findings": findings or "<li>Nothing was found.</li>",
-        "totals": ", ".join(f"{n} {kind}" for kind, n in audit.totals.items() if n) or "none",
-    }
-    return filled_page("dispatchkit.report.audit", parts, data, used)
-
-
-def _run_lengths(numbers: Sequence[int]) -> list[int]:
-    """Return numbers as pairs of a number and how often it follows itself."""
-    return [entry for number, run in groupby(numbers) for entry in (number, len(list(run)))]
-
-
-def alike(types: Sequence[str], pairs: Sequence[Pair]) -> list[list[int]]:
-    """Return the places of types in groups: those of one group share their calls out in the same ways.
-
-    Two types are alike if they are alone, and as first and as second argument are with as many other types, answered
-    in the same way. Groups that are answered by the same ways most stand together.
-    """
-    count = len(types)
-    shares = [tuple(pair.shares.items()) for pair in pairs]
-    groups: dict[object, list[int]] = {}
-    for place in range(count):
-        row = Counter(shares[place * count + other] for other in range(count) if other != place)
-        column = Counter(shares[other * count + place] for other in range(count) if other != place)
-        key = (shares[place * count + place], frozenset(row.items()), frozenset(column.items()))
-        groups.setdefault(key, []).append(place)
-    return sorted(groups.values(), key=lambda group: [-n for _, n in sorted(shares[group[0] * count + group[0]])])

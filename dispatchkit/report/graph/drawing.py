@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,8 @@ from dispatchkit.declare.derivative import Derivative
 from dispatchkit.graph.node import CallNode, Node, NodeWrapper, Output
 from dispatchkit.graph.storage import Storage, Vertex, vertex_of
 from dispatchkit.graph.sweep import reachable
-from dispatchkit.report.documents import resource, save_as, svg_document
-from dispatchkit.report.graph.layout import Layout, arrange
+from dispatchkit.report.documents import resource, save_as
+from dispatchkit.report.graph.layout import Place, arrange
 
 Sort = Literal["operation", "leaf", "constant", "output", "more"]
 
@@ -83,12 +83,15 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
     boxes = [_box(vertex, names) for vertex in shown]
     arrows: list[Arrow] = []
     for vertex in shown:
-        edges = Counter((_main(edge), _label(edge)) for edge in vertex.edges if edge is not None)
-        for (main, label), count in edges.items():
+        uses: defaultdict[Any, Counter[str]] = defaultdict(Counter)
+        for edge in vertex.edges:
+            if edge is not None:
+                uses[_main(edge)][_label(edge)] += 1
+        for main, labels in uses.items():
             if main in numbers:
-                times = f"{label} ×{count}".strip() if count > 1 else label
-                arrows.append(Arrow(numbers[main], numbers[vertex], times))
-        if any(main not in numbers for main, _ in edges):
+                texts = (f"{label} ×{count}".strip() if count > 1 else label for label, count in labels.items())
+                arrows.append(Arrow(numbers[main], numbers[vertex], ", ".join(texts)))
+        if not uses.keys() <= numbers.keys():
             arrows.append(Arrow(len(boxes), numbers[vertex]))
             boxes.append(Box("more", "…"))
     for name, tensor in roots:
@@ -236,7 +239,7 @@ class Drawing:
     @property
     def svg(self) -> str:
         """The drawing as SVG."""
-        return _Svg(self.picture).text()
+        return _svg_of(self.picture)
 
     @property
     def dot(self) -> str:
@@ -282,59 +285,63 @@ TITLE, LINE = 13, 11
 MARGIN = 20.0
 
 
-class _Svg:
-    """Writes a picture as SVG."""
+def _svg_of(picture: Picture) -> str:
+    """Return a picture as SVG, the whole document."""
+    sizes = [_size(box) for box in picture.boxes]
+    layout = arrange(sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
+    note = html.escape(picture.note)
+    width = max(layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
+    height = layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
+    outputs = [box.title for box in picture.boxes if box.sort == "output"]
+    parts = [
+        f'<g transform="translate({(width - layout.width) / 2:.1f} {MARGIN:.1f})">',
+        *map(_svg_arrow, picture.arrows, layout.routes),
+        *map(_svg_box, picture.boxes, sizes, layout.centres),
+        "</g>",
+    ]
+    if note:
+        parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
+    title = f"graph of {', '.join(outputs)}"
+    size = f'width="{width:.0f}" height="{height:.0f}"'
+    view = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="dk-graph" {size} {view} role="img">',
+        f"<title>{html.escape(title)}</title>",
+        f"<style>\n{resource('drawing.css')}</style>",
+        f'<rect class="paper" {size} rx="8"/>',
+    ]
+    return "\n".join([*head, *parts, "</svg>"])
 
-    def __init__(self, picture: Picture) -> None:
-        self.picture = picture
-        self.sizes = [_size(box) for box in picture.boxes]
-        self.layout: Layout = arrange(self.sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
 
-    def text(self) -> str:
-        """Return the whole document."""
-        note = html.escape(self.picture.note)
-        width = max(self.layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
-        height = self.layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
-        left = (width - self.layout.width) / 2
-        outputs = [box.title for box in self.picture.boxes if box.sort == "output"]
-        parts = [
-            f'<g transform="translate({left:.1f} {MARGIN:.1f})">',
-            *map(self._arrow, range(len(self.picture.arrows))),
-            *map(self._box, range(len(self.picture.boxes))),
-            "</g>",
-        ]
-        if note:
-            parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
-        title = f"graph of {', '.join(outputs)}"
-        return svg_document("dk-graph", width, height, title, "\n" + resource("drawing.css"), parts)
+def _svg_box(box: Box, size: Place, centre: Place) -> str:
+    (width, height), (x, y) = size, centre
+    radius = 7 if box.sort in ("operation", "constant") else height / 2
+    top = y - height / 2
+    baseline = top + 20 if box.lines else y + TITLE * 0.35
+    texts = [f'<text class="title" x="{x:.1f}" y="{baseline:.1f}">{html.escape(box.title)}</text>']
+    for line in box.lines:
+        baseline += LINE + 5
+        texts.append(f'<text x="{x:.1f}" y="{baseline:.1f}">{html.escape(line)}</text>')
+    return (
+        f'<g class="{box.sort}"><rect x="{x - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
+        f'height="{height:.1f}" rx="{radius:.1f}"/>{"".join(texts)}</g>'
+    )
 
-    def _box(self, number: int) -> str:
-        box, (width, height), (x, y) = self.picture.boxes[number], self.sizes[number], self.layout.centres[number]
-        radius = 7 if box.sort in ("operation", "constant") else height / 2
-        top = y - height / 2
-        baseline = y + TITLE * 0.35 if not box.lines else top + 20
-        texts = [f'<text class="title" x="{x:.1f}" y="{baseline:.1f}">{html.escape(box.title)}</text>']
-        for line in box.lines:
-            baseline += LINE + 5
-            texts.append(f'<text x="{x:.1f}" y="{baseline:.1f}">{html.escape(line)}</text>')
-        return (
-            f'<g class="{box.sort}"><rect x="{x - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
-            f'height="{height:.1f}" rx="{radius:.1f}"/>{"".join(texts)}</g>'
-        )
 
-    def _arrow(self, number: int) -> str:
-        arrow, route = self.picture.arrows[number], self.layout.routes[number]
-        x, y = route[-1]
-        path = _path([*route[:-1], (x, y - 6)])
-        parts = [
-            f'<path class="arrow" d="{path}"/>',
-            f'<path class="head" d="M{x:.1f} {y:.1f}l-4 -8l4 1.5l4 -1.5z"/>',
-        ]
-        if arrow.label:
-            x, y = route[0]
-            label = html.escape(arrow.label)
-            parts.append(f'<text class="label" x="{x + 4:.1f}" y="{y + 13:.1f}">{label}</text>')
-        return "".join(parts)
+def _svg_arrow(arrow: Arrow, route: Sequence[Place]) -> str:
+    """Return an arrow: straight within layers, bent between them, with its label at the first bend."""
+    path = "M{:.1f} {:.1f}".format(*route[0])
+    for (ax, ay), (bx, by) in zip(route[1:-1:2], route[2::2], strict=True):
+        middle = (ay + by) / 2
+        path += f"L{ax:.1f} {ay:.1f}C{ax:.1f} {middle:.1f} {bx:.1f} {middle:.1f} {bx:.1f} {by:.1f}"
+    tip = route[-1]
+    (ax, ay), (bx, by) = route[1:3]
+    head = "M{:.1f} {:.1f}l-4 -8l4 1.5l4 -1.5z".format(*tip)
+    text = f'<path class="arrow" d="{path}L{tip[0]:.1f} {tip[1] - 6:.1f}"/><path class="head" d="{head}"/>'
+    if arrow.label:
+        place = f'x="{(ax + bx) / 2 + 5:.1f}" y="{(ay + by) / 2 + 4:.1f}"'
+        text += f'<text class="label" {place}>{html.escape(arrow.label)}</text>'
+    return text
 
 
 def _size(box: Box) -> tuple[float, float]:
@@ -343,17 +350,3 @@ def _size(box: Box) -> tuple[float, float]:
     pill = box.sort in ("leaf", "output")
     width = max(characters + (34 if pill else 24), 44.0)
     return width, 30.0 if not box.lines else 30.0 + (LINE + 5) * len(box.lines)
-
-
-def _path(route: Sequence[tuple[float, float]]) -> str:
-    """Return a path: straight within layers, bent between them."""
-    (x, y), *rest = route
-    parts = [f"M{x:.1f} {y:.1f}"]
-    for place, (nx, ny) in enumerate(rest):
-        if place % 2 == 0 or abs(nx - x) < 0.5:
-            parts.append(f"L{nx:.1f} {ny:.1f}")
-        else:
-            bend = (ny - y) / 2
-            parts.append(f"C{x:.1f} {y + bend:.1f} {nx:.1f} {ny - bend:.1f} {nx:.1f} {ny:.1f}")
-        x, y = nx, ny
-    return "".join(parts)

@@ -310,7 +310,7 @@ def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
     return f"{len(calls):,} call{'' if len(calls) == 1 else 's'}, {dense}{reasons}"
 
 
-def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], dropped: int, picture: str) -> str:
+def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], dropped: int) -> str:
     """Return calls as a piece of HTML with a style of its own: why they became dense, then all, which open on request.
 
     Parameters
@@ -318,13 +318,11 @@ def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], 
     head : what stands above
     causes : why calls became dense
     calls, dropped : the calls, and how many later ones were not kept
-    picture : of them over time, as SVG
     """
     css = css_class(Dense.outcome.name)
     items = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in causes)
     parts = {
         "by function": summarise(calls, "function", "self", dropped)._table().html(),
-        "over time": picture,
         "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",
     }
     folded = "".join(f"<details><summary>{name}</summary>{part}</details>" for name, part in parts.items())
