@@ -191,6 +191,7 @@ class Rule:
     declines : whether it may decline a call, as declared; None where its annotation says so
     registration : number of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
+    every : for each array parameter the classes of which all its arrays must be, as ``list[T]`` and ``*args: T`` say
     """
 
     target: Any
@@ -201,6 +202,7 @@ class Rule:
     declines: bool | None = None
     registration: int = field(default_factory=_registrations.__next__)
     single: tuple[str, ...] = ()
+    every: tuple[tuple[type, ...], ...] = ()
     _named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -295,6 +297,8 @@ class Rule:
 
         The distance of a position without a demand is a large number.
         """
+        if self.every and not self._fits_every(key, parameters, order):
+            return None
         if self.anywhere:
             near = position_distance(asked, self.types[0], order)
             return None if near is None else (near,)
@@ -313,6 +317,18 @@ class Rule:
                 return None
             distances.append(min(reached))
         return tuple(distances)
+
+    def _fits_every(self, key: Key, parameters: Parameters, order: Callable[[type], Sequence[type]]) -> bool:
+        """Return whether all arrays are of the classes that the annotation of their parameter names."""
+        if parameters.takes_others and any(p.kind is p.VAR_POSITIONAL for p in self.takes.parameters.values()):
+            return False
+        entries = key if len(self.every) == len(key) else (key,)
+        return all(
+            any(position_distance(cls, wanted, order) is not None for wanted in classes)
+            for classes, entry in zip(self.every, entries, strict=True)
+            if classes
+            for cls in (entry if isinstance(entry, tuple) else (entry,))
+        )
 
     def demands(self) -> int:
         """Return how many positions the rule names a type for."""

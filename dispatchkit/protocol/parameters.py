@@ -149,6 +149,7 @@ class Parameters:
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
+        self.takes_others = any(p.kind <= p.POSITIONAL_OR_KEYWORD and p.name not in self.names for p in every)
         self.positional = len(self.arrays) if all(plain) else 0
         open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
         names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)

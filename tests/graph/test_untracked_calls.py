@@ -104,7 +104,7 @@ def test_numpy_arrays_and_ducks_go_by_the_table() -> None:
         dtype = dk.float64
 
     @dk.implements(dk.concat)
-    def concat(arrays: list[Duck], /, *, axis: int = 0) -> str:
+    def concat(arrays: list[Duck | dk.Tensor], /, *, axis: int = 0) -> str:
         return f"ducks along {axis}"
 
     x = dk.asarray([1.0, 2.0])

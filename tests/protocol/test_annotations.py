@@ -142,8 +142,23 @@ def test_the_members_of_a_sequence_are_annotated(protocol: DispatchProtocol, hin
 
     stack_members.__annotations__ = {"arrays": hint}
     protocol.implements(stack)(stack_members)
-    assert stack([A(), A()]) == stack((A(), 1)) == "members"
+    assert stack([A(), A()]) == stack((A(),)) == "members"
     assert not answered(stack, [B()])
+    assert not answered(stack, [A(), B()])
+    assert not answered(stack, [A(), 1])
+
+
+def test_members_of_a_sequence_may_be_of_several_types(protocol: DispatchProtocol) -> None:
+    @protocol.overridable
+    def stack(arrays: Any) -> Any:
+        return "body"
+
+    @protocol.implements(stack)
+    def stack_members(arrays: list[A | int]) -> str:
+        return "members"
+
+    assert stack([A(), 1]) == stack([A(), A()]) == "members"
+    assert not answered(stack, [A(), B()])
 
 
 def test_starred_arrays_are_annotated(protocol: DispatchProtocol) -> None:
@@ -153,7 +168,18 @@ def test_starred_arrays_are_annotated(protocol: DispatchProtocol) -> None:
     def gather_members(*xs: A) -> str:
         return "starred"
 
-    assert gather(A()) == gather(1, A(), 2) == "starred"
+    assert gather(A()) == gather(A(), A()) == "starred"
+    assert not answered(gather, 1, A())
+
+
+def test_starred_parameters_take_the_arrays_of_their_type_alone(protocol: DispatchProtocol, combine: Answer) -> None:
+    @protocol.implements(combine)
+    def combine_all(*xs: A) -> str:
+        return "starred"
+
+    assert combine(A(), A()) == "starred"
+    assert not answered(combine, A(), 1)
+    assert not answered(combine, 1, A())
 
 
 def test_python_scalars_match_their_types(protocol: DispatchProtocol, combine: Answer) -> None:

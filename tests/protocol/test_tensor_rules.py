@@ -455,6 +455,11 @@ def test_a_sequence_where_one_array_is_taken_is_refused(hint: Any) -> None:
         dk.implements(dk.kinds.reduction)(reduce_all)
 
 
+def elementwise_on_ducks(op: Any, *args: Duck) -> str:
+    assert all(type(x) is Duck for x in args)
+    return "ducks"
+
+
 @pytest.mark.parametrize("hint", [list[Duck], tuple[Duck, ...], Sequence[Duck], Duck])
 def test_a_sequence_of_arrays_is_annotated_by_its_members(hint: Any) -> None:
     def concat_ducks(arrays, /, *, axis=0):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
@@ -462,7 +467,26 @@ def test_a_sequence_of_arrays_is_annotated_by_its_members(hint: Any) -> None:
 
     concat_ducks.__annotations__ = {"arrays": hint}
     dk.implements(dk.concat)(concat_ducks)  # type: ignore[handler]
-    assert dk.concat([Duck(), Duck()]) == dk.concat((Duck(), dk.ones(2))) == "rule"
+    assert dk.concat([Duck(), Duck()]) == "rule"
+    # `Duck` alone stands for any position, a list of ducks holds nothing else.
+    if hint is Duck:
+        assert dk.concat((Duck(), dk.ones(2))) == "rule"
+    else:
+        with pytest.raises(dk.errors.NoImplementationError):
+            dk.concat((Duck(), dk.ones(2)))
+
+
+def test_a_rule_for_a_kind_with_starred_ducks_serves_calls_on_nothing_else() -> None:
+    dk.implements(dk.kinds.elementwise)(elementwise_on_ducks)
+    assert dk.add(Duck(), Duck()) == dk.exp(Duck()) == "ducks"
+    calls: list[tuple[Any, ...]] = [
+        (dk.add, Duck(), 1),
+        (dk.special.polygamma, 1, Duck()),
+        (dk.add, dk.ones(2), Duck()),
+    ]
+    for op, *args in calls:
+        with pytest.raises(dk.errors.NoImplementationError):
+            op(*args)
 
 
 def test_a_rule_that_shares_the_plain_type_alone_is_not_nearest() -> None:

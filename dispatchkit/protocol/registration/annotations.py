@@ -30,8 +30,13 @@ SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection,
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
 
 
-def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> list[tuple[type, ...]]:
+def annotated_signatures(
+    handler: Callable[..., Any], parameters: Parameters, skip: int = 0
+) -> tuple[list[tuple[type, ...]], list[tuple[type, ...]]]:
     """Return the signatures that a handler's annotations declare, unions expanded.
+
+    With them go, for each array parameter, the classes of which every array must be, as ``list[T]`` and ``*args: T``
+    say; none where nothing is demanded of all of them.
 
     Parameters
     ----------
@@ -46,27 +51,38 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
     name = function_name(handler)
     hints = resolved_hints(handler)
     takes = list(inspect.signature(handler).parameters.values())[skip:]
-    named = [_hint_of(array, takes, hints) for array in parameters.arrays]
+    receivers = [_receiver(array, takes) for array in parameters.arrays]
+    named = [ANY if p is None else hints.get(p.name, ANY) for p in receivers]
     choices: list[list[type]] = []
-    for hint, array in zip(named, parameters.arrays, strict=True):
+    every: list[tuple[type, ...]] = []
+    for hint, array, receiver in zip(named, parameters.arrays, receivers, strict=True):
         classes = classes_of(hint, array.form, name)
         if array.form is Form.ONE:
             _refuse_sequences(hint, classes, array.name, name)
         choices.append(classes)
+        variadic = receiver is not None and receiver.kind is receiver.VAR_POSITIONAL
+        several = variadic or is_sequence(typing.get_origin(hint))
+        every.append(tuple(classes) if several and ANY not in classes else ())
     # A type variable with constraints is the same class in all its places.
     same = {v: [i for i, hint in enumerate(named) if hint is v] for v in named if isinstance(v, typing.TypeVar)}
-    return [
+    signatures = [
         signature
         for signature in itertools.product(*choices)
         if all(len({signature[i] for i in places}) == 1 for places in same.values())
     ]
+    return signatures, every
 
 
-def _hint_of(array: ArrayParameter, takes: Sequence[inspect.Parameter], hints: Mapping[str, Any]) -> Any:
+def _receiver(array: ArrayParameter, takes: Sequence[inspect.Parameter]) -> inspect.Parameter | None:
+    """Return the parameter of a handler that is given an array."""
     position = array.position
-    if position is not None and position < len(takes) and takes[position].kind is not takes[position].KEYWORD_ONLY:
-        return hints.get(takes[position].name, ANY)
-    return hints.get(array.name, ANY) if any(p.name == array.name for p in takes) else ANY
+    if position is not None:
+        if position < len(takes) and takes[position].kind is not inspect.Parameter.KEYWORD_ONLY:
+            return takes[position]
+        variadic = [p for p in takes[:position] if p.kind is p.VAR_POSITIONAL]
+        if variadic:
+            return variadic[0]
+    return next((p for p in takes if p.name == array.name), None)
 
 
 def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handler: str) -> None:

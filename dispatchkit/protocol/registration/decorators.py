@@ -451,11 +451,11 @@ def _make_rules(
         for remark in remarks:
             warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
-        return [_make_rule(known, target, handler, takes, types, explicit=True)]
-    signatures = _signatures(target, handler, takes)
+        return [_make_rule(known, target, handler, takes, types)]
+    signatures, every = _signatures(target, handler, takes)
     # Of the combinations of union members, those count that name a type besides plain arrays.
     relevant = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
-    return [_make_rule(known, target, handler, takes, signature, explicit=False) for signature in relevant]
+    return [_make_rule(known, target, handler, takes, signature, every) for signature in relevant]
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -474,7 +474,7 @@ def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters:
 
 def _signatures(
     target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature
-) -> list[tuple[type, ...]]:
+) -> tuple[list[tuple[type, ...]], list[tuple[type, ...]]]:
     if isinstance(target, Overridable):
         return annotated_signatures(handler, target.parameters)
     positional = [p for p in takes.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -491,8 +491,10 @@ def _make_rule(
     handler: Callable[..., Any],
     takes: inspect.Signature,
     types: tuple[type, ...],
-    explicit: bool,
+    every: list[tuple[type, ...]] | None = None,
 ) -> Rule:
+    """Return a rule for types that the decorator names, or that annotations do, which come with `Rule.every`."""
+    explicit = every is None
     for cls in types:
         if not isinstance(cls, type):
             raise RegistrationError(f"implements: {cls!r} is not a class")
@@ -511,7 +513,7 @@ def _make_rule(
         single = tuple(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
-    return Rule(target, types, anywhere, handler, takes, single=single)
+    return Rule(target, types, anywhere, handler, takes, single=single, every=tuple(every or ()))
 
 
 def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:
