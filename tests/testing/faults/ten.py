@@ -22,7 +22,7 @@ class Constant(dk.ArrayMethods):
     def dtype(self) -> Any:
         return self.value.dtype
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return dk.broadcast_to(self.value, self.shape) + dk.zeros(self.shape, dtype=self.dtype)
 
 
@@ -54,14 +54,14 @@ class ExchangeDiagonal(dk.ArrayMethods):
         self.d = dk.asarray(d)
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> Any:
         return self.d.shape[0], self.d.shape[0]
 
     @property
     def dtype(self) -> Any:
         return self.d.dtype
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         n = self.d.shape[0]
         mask = dk.flip(dk.eye(n, dtype=dk.bool), axis=1)
         return dk.where(mask, self.d[:, None], dk.zeros((), dtype=self.dtype))
@@ -100,14 +100,14 @@ class OneHot(dk.ArrayMethods):
         self.width = width
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> Any:
         return self.places.shape[0], self.width
 
     @property
     def dtype(self) -> Any:
         return dk.float64
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return dk.astype(self.places[:, None] == dk.arange(self.width), dk.float64)
 
 
@@ -142,14 +142,14 @@ class FixedPoint(dk.ArrayMethods):
         self.raw = dk.asarray(raw, dtype=dk.int64)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.raw.shape
 
     @property
     def dtype(self) -> Any:
         return dk.float64
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return dk.astype(self.raw, dk.float64) / 256
 
 
@@ -186,7 +186,7 @@ class Tagged(dk.ArrayMethods):
         self.data = dk.asarray(data)
         self.source = source
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return self.data
 
 
@@ -198,18 +198,18 @@ class PackedSymmetric(dk.ArrayMethods):
         self.lower = dk.asarray(lower)
 
     @property
-    def n(self) -> int:
+    def n(self) -> Any:
         return (math.isqrt(8 * self.lower.shape[0] + 1) - 1) // 2
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> Any:
         return self.n, self.n
 
     @property
     def dtype(self) -> Any:
         return self.lower.dtype
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         i, j = np.indices((self.n, self.n))
         high, low = np.maximum(i, j), np.minimum(i, j)
         return self.lower[dk.asarray(high * (high + 1) // 2 + low)]
@@ -242,14 +242,14 @@ class Reversed(dk.ArrayMethods):
         self.base = dk.asarray(base)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.base.shape
 
     @property
     def dtype(self) -> Any:
         return self.base.dtype
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return dk.flip(self.base, axis=0)
 
 
@@ -278,14 +278,14 @@ class Polar(dk.ArrayMethods):
         self.radius, self.angle = dk.asarray(radius, dtype=dk.float64), dk.asarray(angle, dtype=dk.float64)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.radius.shape
 
     @property
     def dtype(self) -> Any:
         return dk.complex128
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return self.radius * dk.exp(1j * self.angle)
 
 
@@ -318,16 +318,15 @@ class Blocks(dk.ArrayMethods):
         self.parts = [dk.asarray(p, dtype=dk.float64) for p in parts]
 
     @property
-    def shape(self) -> tuple[int]:
+    def shape(self) -> Any:
         return (sum(p.shape[0] for p in self.parts),)
 
     @property
     def dtype(self) -> Any:
         return dk.float64
 
-    def to_dense(self) -> dk.Tensor:
-        dense: dk.Tensor = dk.concat([dk.zeros(0, dtype=dk.float64), *self.parts])
-        return dense
+    def to_dense(self) -> Any:
+        return dk.concat([dk.zeros(0, dtype=dk.float64), *self.parts])
 
 
 @dk.implements(dk.kinds.exponential)
@@ -350,14 +349,14 @@ class Outer(dk.ArrayMethods):
         self.u, self.v = dk.asarray(u), dk.asarray(v)
 
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> Any:
         return self.u.shape[0], self.v.shape[0]
 
     @property
     def dtype(self) -> Any:
         return dk.result_type(self.u, self.v)
 
-    def to_dense(self) -> dk.Tensor:
+    def to_dense(self) -> Any:
         return self.u[:, None] * self.v
 
 
