@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -110,6 +110,7 @@ class Table:
     code : columns that hold code, by place
     code_heads : heads that are code, by place
     indent : of the table as text
+    outcomes : of the texts that stand for an outcome, such as its letter, the outcome's name
     """
 
     heads: Sequence[str]
@@ -118,6 +119,7 @@ class Table:
     code: Sequence[int] = (0,)
     code_heads: Sequence[int] = ()
     indent: int = 2
+    outcomes: Mapping[str, str] = field(default_factory=dict)
 
     def lines(self) -> Iterator[str]:
         """Yield the table as lines of text."""
@@ -148,7 +150,8 @@ class Table:
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
     def _cell(self, place: int, text: str) -> str:
-        css = [name for name, on in (("n", place in self.right), ("o " + css_class(text), text in COLOURS)) if on]
+        outcome = self.outcomes.get(text, text)
+        css = [name for name, on in (("n", place in self.right), ("o " + css_class(outcome), outcome in COLOURS)) if on]
         shown = f"<code>{escape(text)}</code>" if text and place in self.code else escape(text)
         return f'<td class="{" ".join(css)}">{shown}</td>' if css else f"<td>{shown}</td>"
 

@@ -116,11 +116,12 @@ class Audit(Reported):
         return json.dumps({"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs})
 
     def _coloured(self) -> list[Part]:
-        """Return the parts of the document with how most calls of each pair end, in colours, in front."""
+        """Return the parts of the document; how most calls of each pair end is in front, in colours."""
         title, *parts = self.document().parts
-        shares = [[pair.share for pair in row] for row in _by_first(self)]
-        lines = [(name, *row) for name, row in zip(self.types, shares, strict=True)]
-        return [title, Table(("first \\ second", *self.types), lines), *parts]
+        if _is_wide(self):
+            return [title, *parts]
+        shares = [(first[0].left, *(pair.share for pair in first)) for first in _by_first(self)]
+        return [title, Table(("first \\ second", *self.types), shares), *parts]
 
     def _repr_html_(self) -> str:
         return Document(self._coloured()).html()
@@ -147,20 +148,26 @@ def _is(asked: str | type, name: str) -> bool:
     return asked == name
 
 
+def _is_wide(audit: Audit) -> bool:
+    """Return whether a table of who wins is too wide to be read."""
+    cells = [list(map(_cell, row)) for row in _by_first(audit)]
+    return sum(max(map(len, column)) + 2 for column in zip(audit.types, *cells, strict=True)) > WIDEST
+
+
 def _matrix(audit: Audit) -> Iterator[Part]:
-    """Yield a table with a row for each first argument: who wins most calls with each second one."""
-    count, rows = len(audit.types), _by_first(audit)
-    cells = [list(map(_cell, row)) for row in rows]
-    if sum(max(map(len, column)) + 2 for column in zip(audit.types, *cells, strict=True)) > WIDEST:
-        heads = [str(number) for number in range(1, count + 1)]
-        used = {pair.share for pair in audit.pairs}
-        yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
-        yield Names([f"{LETTERS[share]}={share}" for share in SHARES if share in used], "How most calls are answered:")
-        cells = [[LETTERS[pair.share] for pair in row] for row in rows]
-    else:
-        heads = list(audit.types)
-    lines = [(name, *row) for name, row in zip(audit.types, cells, strict=True)]
-    yield Table(("first \\ second", *heads), lines, code_heads=range(1, count + 1))
+    """Yield a table with a row for each first argument: who wins most calls with each second one; of many types how."""
+    rows, corner = _by_first(audit), "first \\ second"
+    code_heads = range(1, len(audit.types) + 1)
+    if not _is_wide(audit):
+        yield Table((corner, *audit.types), [(row[0].left, *map(_cell, row)) for row in rows], code_heads=code_heads)
+        return
+    heads = [str(number) for number in code_heads]
+    lines = [(row[0].left, *(LETTERS[pair.share] for pair in row)) for row in rows]
+    used = {pair.share for pair in audit.pairs}
+    letters = {LETTERS[share]: share for share in SHARES if share in used}
+    yield Table((corner, *heads), lines, code_heads=code_heads, outcomes=letters)
+    yield Names([f"{letter}={share}" for letter, share in letters.items()], "How most calls are answered:")
+    yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
 
 
 def _by_first(audit: Audit) -> list[tuple[Pair, ...]]:
