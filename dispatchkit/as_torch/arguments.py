@@ -54,7 +54,8 @@ def arguments_by_parameter(
         parameter = targets.get(name) or targets.get(table.SYNONYMS.get(name, ""), name)
         if parameter in arguments:
             raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
-        if name not in table.IGNORED:
+        unused = name in table.UNUSED and (value is None or value is False) and name not in targets
+        if name not in table.IGNORED and not unused:
             arguments[parameter] = value
     for parameter, value in arguments.items():
         if type(value) is list:

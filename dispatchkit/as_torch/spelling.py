@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from typing_extensions import override
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
+from dispatchkit.as_torch import functions as _translations  # noqa: F401  # it enters them in the table
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -145,6 +146,11 @@ class Tensor(PlainTensor):
         return super().register_hook(spelling_results(hook, arguments=True))
 
     view_as = PlainTensor.reshape_as
+
+    @override
+    def contiguous(self, *, memory_format: Any = None) -> Any:
+        """Return the tensor with its elements in order in memory; a layout changes nothing here."""
+        return super().contiguous()
 
     @property
     def mH(self) -> Any:
@@ -318,14 +324,14 @@ def new_method(name: str) -> Call:
     return method
 
 
-def in_any_layout(method: Call) -> Call:
-    """Return the method that is called with a layout, too, which changes nothing here."""
+def in_dtype(dtype: str) -> Call:
+    """Return the method that converts to a dtype; a layout changes nothing here."""
 
-    @functools.wraps(method)
-    def call(self: Any, *, memory_format: Any = None) -> Any:
-        return method(self)
+    def method(self: Any, *, memory_format: Any = None) -> Any:
+        return self.to(getattr(xp, dtype))
 
-    return call
+    method.__doc__ = f"Return the tensor in the dtype {dtype}."
+    return method
 
 
 def give_methods() -> None:
@@ -340,8 +346,8 @@ def give_methods() -> None:
                 setattr(Tensor, f"{path}_", in_place(function, plain))
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
-    for name in ("bool", "contiguous", "double", "float", "int", "long"):
-        setattr(Tensor, name, in_any_layout(getattr(PlainTensor, name)))
+    for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():
+        setattr(Tensor, name.removesuffix("Tensor").lower(), in_dtype(dtype))
 
 
 # Modules.

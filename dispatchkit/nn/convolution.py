@@ -530,7 +530,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
     r, shape = integer(pixel_shuffle, "upscale_factor", upscale_factor, least=1), tuple(x.shape)
     expect(pixel_shuffle, "x", shape, len(shape) >= 3 and shape[-3] % r**2 == 0, f"(..., C * {r} * {r}, H, W)")
     *others, c, h, w = shape
-    squares = tensor_namespace.reshape(x, (-1, c // r**2, r, r, h, w))
+    squares = tensor_namespace.reshape(x, (prod(others), c // r**2, r, r, h, w))
     images = tensor_namespace.permute_dims(squares, (0, 1, 4, 2, 5, 3))
     return tensor_namespace.reshape(images, (*others, c // r**2, h * r, w * r))
 
@@ -579,7 +579,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
     right = len(shape) >= 3 and shape[-2] % r == shape[-1] % r == 0
     expect(pixel_unshuffle, "x", shape, right, f"(..., C, H * {r}, W * {r})")
     *others, c, h, w = shape
-    images = tensor_namespace.reshape(x, (-1, c, h // r, r, w // r, r))
+    images = tensor_namespace.reshape(x, (prod(others), c, h // r, r, w // r, r))
     squares = tensor_namespace.permute_dims(images, (0, 1, 3, 5, 2, 4))
     return tensor_namespace.reshape(squares, (*others, c * r**2, h // r, w // r))
 

@@ -88,6 +88,16 @@ def test_lengths_are_called_for_and_still_count() -> None:
         (lambda: torch.median(torch.tensor([4.0, 1.0, 3.0, 2.0])), torch.tensor(2.0)),
         (lambda: torch.unique(torch.tensor([2, 1, 2])), torch.tensor([1, 2])),
         (lambda: torch.normal(0.0, 1.0, (2, 3)) * 0, torch.zeros(2, 3)),
+        (lambda: torch.logspace(0, 2, steps=3, base=2), torch.tensor([1.0, 2.0, 4.0])),
+        (lambda: torch.einsum(X, [0, 1], X, [2, 1], [0, 2]), X @ X.mT),
+        (lambda: torch.unique(torch.tensor([2, 1, 2]), return_counts=True)[1], torch.tensor([1, 2])),
+        (lambda: torch.cdist(X, X[:1], p=1), torch.tensor([[0.0], [36.0]])),
+        (lambda: X.scatter_reduce(0, torch.tensor([[0, 0]]), X + 1, "amax")[0, :3], torch.tensor([1.0, 2.0, 2.0])),
+        (lambda: F.upsample_nearest(X[None], scale_factor=2)[0, 0, :4], torch.tensor([0.0, 0.0, 1.0, 1.0])),
+        (lambda: F.upsample_bilinear(X[None, None], (3, 6))[0, 0, 1], X.mean(0)),
+        (lambda: F.max_pool2d(X, 2, return_indices=False)[0], torch.tensor([7.0, 9.0, 11.0])),  # type: ignore[call-arg]
+        (lambda: torch.linalg.matrix_rank(X, atol=1e-3, hermitian=False), torch.tensor(2)),  # type: ignore[call-arg]
+        (lambda: torch.quantile(X, 0.5, out=None), torch.tensor(5.5)),  # type: ignore[call-arg]
     ],
 )
 def test_arguments_are_pytorchs(call: Any, expected: Any) -> None:
@@ -115,6 +125,30 @@ def test_layouts_change_no_values() -> None:
     assert x.contiguous(memory_format=torch.channels_last) is x
     assert values(x.long(memory_format=torch.contiguous_format)) == values(x.long())
     assert values(zeros(1, layout=torch.strided)) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("byte", "uint8"), ("char", "int8"), ("short", "int16"), ("cfloat", "complex64"), ("cdouble", "complex128")],
+)
+def test_methods_convert_to_dtypes(name: str, dtype: str) -> None:
+    assert str(getattr(X, name)().dtype) == dtype
+
+
+def test_arguments_that_say_something_are_refused_where_they_are_not_known() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'return_indices'"):
+        F.max_pool1d(X, 2, return_indices=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'alpha'"):
+        torch.fmod(X, X, alpha=2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="scatter_reduce has no operations for these arguments"):
+        X.scatter_reduce(0, torch.tensor([[0]]), X, "median")
+
+
+def test_channels_are_dropped_as_a_whole_in_training() -> None:
+    x = F.dropout1d(torch.ones(50, 4, 3), 0.5)
+    assert {0.0, 2.0} == {*x.flatten().tolist()}
+    assert values((x == x[..., :1]).all()) is True
+    assert values(F.dropout2d(X[None], 0.5, training=False)[0]) == values(X)
 
 
 def test_places_in_a_sequence_may_be_of_fewer_bits() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.protocol.overridable import of
 
 
 class Unit(dk.Tensor):
@@ -184,6 +185,33 @@ def test_a_subclass_can_override_and_leave_the_rest_to_super() -> None:
     assert functions == [dk.sum, dk.add, dk.add, dk.getitem, dk.t, dk.concat, dk.add]
     assert Logged.calls[0][1:] == ((Logged,), 1, {"axis": 0})
     assert Logged.calls[5][1] == (dk.Tensor, Logged)
+
+
+def test_indices_of_a_subclass_take_the_short_path_until_something_overrides_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    operation: Any = of(dk.getitem)
+    x, index = unit(np.arange(6.0).reshape(2, 3), "a"), unit(dk.asarray([1, 0]), "b")
+    keys = (0, (slice(None), 1), [True, False], np.asarray([1]), index, (index, ..., None))
+    expected = [(x[key].tolist(), x[key].unit, x[key].op, x[key].sources) for key in keys]
+    assert [one[1] for one in expected] == ["a"] * 4 + ["a.b"] * 2
+    y = named([1.0, 2.0]).requires_grad_()
+    _ = y[0]
+    with monkeypatch.context() as patch:
+        patch.setattr(operation.implementation, "body", None)
+        patch.setattr(operation.parameters, "key", None)  # of which the general path makes use
+        assert [(x[key].tolist(), x[key].unit, x[key].op, x[key].sources) for key in keys] == expected
+        y[0].backward()
+    assert type(y.grad) is Named
+    assert y.grad.tolist() == [1.0, 0.0]
+    with dk.local_registrations():
+
+        @dk.implements(dk.getitem)
+        def getitem_unit(x: Unit, key: Any, /) -> Any:
+            return "by a rule"
+
+        assert x[0] == "by a rule"
+    assert x[0].unit == "a"
 
 
 def test_setting_an_item_is_asked_too() -> None:

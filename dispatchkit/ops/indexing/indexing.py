@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.backends.foreign import BASIC
@@ -53,32 +54,33 @@ class Selection(DeclaredOperation):
 
         def call(x: Any, key: Any, /) -> Any:
             try:
-                if type(x) is not base or (live and is_asked(self)):
+                cls = type(x)
+                if (cls is not base and (live or not self._keeps(cls, key))) or (live and is_asked(self)):
                     return general(x, key)
                 if not (type(key) in BASIC or _is_basic(key)):
-                    raw = None if foreign or x._node is not None else _raw_selection(base, key)
-                    if raw is not None:
-                        return _select(self, x, raw, key)
-                    if live:
-                        wait_again(self)
-                    return general(x, key)
-                a = x.array
-                if type(a) is not ndarray:
-                    return _of_library(self, x, key)
-                try:
-                    r = a[key, ...] if type(key) is int else a[key]
-                except BACKEND_ERRORS as error:
-                    raise_with_context(self, error, (x, key), {})
-                if type(r) is not ndarray:
-                    r = raw_array(_as_view(a, key, r))
-                y = new(base)
-                y.array = r
-                y._node = y._memory = None
-                if x._node is not None and is_grad_enabled():
-                    y._node = n = call_node(self, (x, key), {})
-                    n.shape, n.dtype = r.shape, r.dtype
-                share_memory(y, x)
-                return y
+                    raw = None if foreign or x._node is not None else _raw_selection(cls, key)
+                    if raw is None:
+                        if live:
+                            wait_again(self)
+                        return general(x, key)
+                    y = _select(self, x, raw, key)
+                elif type(a := x.array) is not ndarray:
+                    y = _of_library(self, x, key)
+                else:
+                    try:
+                        r = a[key, ...] if type(key) is int else a[key]
+                    except BACKEND_ERRORS as error:
+                        raise_with_context(self, error, (x, key), {})
+                    if type(r) is not ndarray:
+                        r = raw_array(_as_view(a, key, r))
+                    y = new(cls)
+                    y.array = r
+                    y._node = y._memory = None
+                    if x._node is not None and is_grad_enabled():
+                        y._node = n = call_node(self, (x, key), {})
+                        n.shape, n.dtype = r.shape, r.dtype
+                    share_memory(y, x)
+                return y if cls is base else _finalized(self, y, x, key)
             except Exception as error:
                 hide_frames(error)
                 raise
@@ -89,6 +91,25 @@ class Selection(DeclaredOperation):
 
         self.on_change.append(refresh)
         return call
+
+    @override
+    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
+        function: Any = super().default(key, result)
+        if result is not None and issubclass(result, Storage) and not result.is_tracer:
+            function.keeps = result
+        return function
+
+    def _keeps(self, cls: type, key: Any) -> bool:
+        """Return whether it is known that nothing overrides a call on a subclass, which gives its class back."""
+        types = tuple(dict.fromkeys(map(type, key))) if type(key) is tuple else (type(key),)
+        return getattr(self.table.get((cls, types)), "keeps", None) is cls
+
+
+def _finalized(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
+    """Return a result of a subclass with what it takes over from its sources."""
+    indices = [part for part in (key if type(key) is tuple else (key,)) if isinstance(part, Storage)]
+    type(x).__tensor_finalize__(y, operation.function, (x, *indices))
+    return y
 
 
 def _of_library(operation: DeclaredOperation, x: Any, key: Any) -> Any:
@@ -121,15 +142,15 @@ def _is_basic(key: Any) -> bool:
     return type(key) is tuple and BASIC.issuperset(map(type, key))
 
 
-def _raw_selection(base: Any, key: Any) -> Any:
-    """Return an index with NumPy's arrays for plain tensors; None where it holds anything else but basic indices."""
-    if type(key) is base:
+def _raw_selection(cls: Any, key: Any) -> Any:
+    """Return an index with NumPy's arrays for tensors of a class; None where there is more than basic indices."""
+    if type(key) is cls:
         return key.array
     if type(key) is ndarray or (type(key) is list and INTEGERS.issuperset(map(type, key))):
         return key
     if type(key) is not tuple:
         return None
-    raw = [part.array if type(part) is base else part for part in key]
+    raw = [part.array if type(part) is cls else part for part in key]
     return tuple(raw) if SELECTING.issuperset(map(type, raw)) else None
 
 
