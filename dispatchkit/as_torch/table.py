@@ -15,6 +15,7 @@ from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor import closeness
 
 # What PyTorch calls otherwise than the array API and so the operations.
 NAMES = {
@@ -535,13 +536,12 @@ def searchsorted(
 
 @translation("isclose")
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    close = (input == other) | (xp.isfinite(other) & (xp.abs(input - other) <= atol + rtol * xp.abs(other)))
-    return close | (xp.isnan(input) & xp.isnan(other)) if equal_nan else close
+    return closeness.isclose(input, other, rtol, atol, equal_nan)
 
 
 @translation("allclose")
 def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    return bool(xp.all(isclose(input, other, rtol, atol, equal_nan)))
+    return closeness.allclose(input, other, rtol, atol, equal_nan)
 
 
 @translation("equal")

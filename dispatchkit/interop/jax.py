@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from types import ModuleType
 from typing import Any
@@ -52,6 +53,7 @@ MARK = "__dispatchkit_children__"
 _registered: set[type] = set()
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Kept:
     """What JAX keeps of an instance besides its arrays, and compares to tell whether two are of one structure.
 
@@ -63,12 +65,10 @@ class Kept:
     leaf : whether it is a tensor that requires a gradient
     """
 
-    __slots__ = ("children", "leaf", "raw", "rest")
-
-    def __init__(
-        self, children: tuple[str, ...], raw: frozenset[str], rest: dict[str, Any], *, leaf: bool = False
-    ) -> None:
-        self.children, self.raw, self.rest, self.leaf = children, raw, rest, leaf
+    children: tuple[str, ...]
+    raw: frozenset[str]
+    rest: dict[str, Any]
+    leaf: bool = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kept):
