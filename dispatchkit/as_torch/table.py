@@ -206,11 +206,9 @@ def divide(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         return xp.divide(input, other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
-    return xp.trunc(xp.divide(input, other)) if rounding_mode == "trunc" else _refuse()
-
-
-def _refuse() -> Any:
-    raise NotTranslated
+    if rounding_mode != "trunc":
+        raise NotTranslated
+    return xp.trunc(xp.divide(input, other))
 
 
 def is_array(value: Any) -> bool:

@@ -131,7 +131,9 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     AutogradError : for a tensor that was computed from one that requires a gradient, where a graph is recorded
     """
     attributes = {
-        name: attribute for name, attribute in attributes_of(value).items() if not is_cache(type(value), name)
+        name: attribute
+        for name, attribute in attributes_of(value).items()
+        if not isinstance(getattr(type(value), name, None), cached_property)  # which is computed from others
     }
     marked: frozenset[str] = attributes.pop(MARK, frozenset())
     first = {name: place for place, name in enumerate(fields(type(value)))}
@@ -165,11 +167,6 @@ def plain(value: Any) -> Any:
 def fields(cls: type) -> tuple[str, ...]:
     """Return the declared fields of a type, the order of its arrays."""
     return () if issubclass(cls, Tensor) else tensor_protocol.types.field_names(cls)
-
-
-def is_cache(cls: type, name: str) -> bool:
-    """Return whether an attribute is computed from others and kept."""
-    return isinstance(getattr(cls, name, None), cached_property)
 
 
 def put_together(cls: type, kept: Kept, held: Any) -> Any:

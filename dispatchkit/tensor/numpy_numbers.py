@@ -18,12 +18,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import closeness
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 
-
-def _floating(x: Any) -> Any:
-    """Return an array of integers or booleans as one of floating-point numbers."""
-    return x if x.dtype.kind in "fc" else xp.astype(x, np.float64)
-
-
 # Products.
 
 
@@ -99,7 +93,7 @@ def _condition(x: Any, p: Any) -> Any:
 def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
         return NotImplemented
-    a, b = _floating(a), _floating(b)
+    a, b = closeness.floating(a), closeness.floating(b)
     s = xp.linalg.svdvals(a)
     cutoff = float(np.finfo(a.dtype).eps) * max(a.shape) if rcond is None else max(float(rcond), 0.0)
     x = xp.matmul(xp.linalg.pinv(a, rtol=cutoff), b)
