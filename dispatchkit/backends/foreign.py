@@ -6,6 +6,7 @@ import math
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial, wraps
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ def is_traced(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.FakeTensor)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class UnsaidDevice:
     """The device of arrays that do not say theirs: tracers of JAX, and Dask's arrays.
 
@@ -31,19 +33,10 @@ class UnsaidDevice:
     namespace : that computes on the arrays
     """
 
-    __slots__ = ("namespace",)
-
-    def __init__(self, namespace: Any) -> None:
-        self.namespace = namespace
+    namespace: Any
 
     def __repr__(self) -> str:
         return f"a device that {self.namespace.__name__} chooses"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, UnsaidDevice) and self.namespace is other.namespace
-
-    def __hash__(self) -> int:
-        return hash(self.namespace)
 
 
 Function = Callable[[Any, Any, Any], Any]

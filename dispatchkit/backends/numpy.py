@@ -263,16 +263,6 @@ class NumpyNamespace:
         return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
 
     @staticmethod
-    def argmax(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Find the largest without NumPy's dispatch layer."""
-        return x.argmax(axis, keepdims=keepdims)
-
-    @staticmethod
-    def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Find the smallest without NumPy's dispatch layer."""
-        return x.argmin(axis, keepdims=keepdims)
-
-    @staticmethod
     def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Count without the Python layers of `numpy.count_nonzero` along an axis."""
         if axis is None and not keepdims:
@@ -356,16 +346,6 @@ class NumpyNamespace:
         return np.take_along_axis(x, indices, axis)
 
     @staticmethod
-    def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
-        """Repeat elements without NumPy's dispatch layer."""
-        return np.asarray(x).repeat(repeats, axis)
-
-    @staticmethod
-    def searchsorted(x1: Any, x2: Any, /, *, side: Any = "left", sorter: Any = None) -> Any:
-        """Find places in an order without NumPy's dispatch layer."""
-        return np.asarray(x1).searchsorted(x2, side, sorter)
-
-    @staticmethod
     def nonzero(x: Any, /) -> Any:
         """Find what is not zero; NumPy 2.0 adds an axis to an array without any."""
         if not x.ndim:
@@ -405,11 +385,6 @@ class NumpyNamespace:
     def permute_dims(x: Any, /, axes: Any) -> Any:
         """Reorder axes without NumPy's dispatch layer."""
         return x.transpose(axes)
-
-    @staticmethod
-    def squeeze(x: Any, /, axis: Any = None) -> Any:
-        """Drop axes without NumPy's dispatch layer."""
-        return x.squeeze(axis)
 
     @staticmethod
     def flip(x: Any, /, *, axis: Any = None) -> Any:

@@ -9,7 +9,6 @@ from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.sources import Items, Progress, Source, Stream, check_state, prefetched
-from dispatchkit.errors import DataLoaderError
 from dispatchkit.ops.random.generator import Generator
 
 
@@ -142,20 +141,11 @@ class DataLoader:
         stream = isinstance(self.dataset, IterableDataset)
         source: Source = (Stream if stream else Items)(self)
         tasks = progress.tasks(None if stream else self.sampler if self.batch_sampler is None else self.batch_sampler)
-        batches = self._from_workers(source, tasks) if self.num_workers else map(source.batch, tasks)
+        batches: Iterator[Any] = map(source.batch, tasks)
+        if self.num_workers:
+            workers, ahead = 1 if stream else self.num_workers, self.num_workers * (self.prefetch_factor or 1)
+            batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
         return progress.count_batches(batches, skipped=progress.count if stream else 0)
-
-    def _from_workers(self, source: Source, tasks: Iterator[Any]) -> Iterator[Any]:
-        try:
-            yield from prefetched(
-                source,
-                tasks,
-                workers=1 if isinstance(source, Stream) else self.num_workers,
-                ahead=self.num_workers * (self.prefetch_factor or 1),
-                timeout=self.timeout or None,
-            )
-        except TimeoutError as error:
-            raise DataLoaderError(source.name, "a batch", f"timed out after {self.timeout} seconds") from error
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_progress": None}

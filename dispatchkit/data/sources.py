@@ -267,7 +267,7 @@ def prefetched(
 
     Raises
     ------
-    TimeoutError : if a result took longer; the threads are then not waited for
+    DataLoaderError : if a result took longer; the threads are then not waited for
     """
     queue: SimpleQueue[Any] = SimpleQueue()
     threads: list[threading.Thread] = []
@@ -289,9 +289,9 @@ def prefetched(
         while waiting:
             try:
                 result = waiting[0].result(timeout)
-            except TimeoutError:
+            except TimeoutError as error:
                 grace = GRACE if waiting[0].done() else 0.0
-                raise
+                raise DataLoaderError(source.name, "a batch", f"timed out after {timeout} seconds") from error
             waiting.popleft()
             draw()
             yield result

@@ -46,8 +46,6 @@ def dense_tensor(function: str, value: Any) -> Tensor:
 
 # The module that answers the functions of a library; it loads with the first of their calls.
 BRIDGES = {"numpy": "dispatchkit.tensor.numpy_calls", "torch": "dispatchkit.interop.torch.calls"}
-# The module that enters itself in a list of array libraries; it loads with the module that has the list.
-REGISTRATIONS = {"einops._backends": "dispatchkit.interop.einops"}
 
 
 @cache
@@ -56,39 +54,36 @@ def bridge_to(library: str) -> Any:
     return import_module(BRIDGES[library])
 
 
+# The list of array libraries that einops has, and the module that enters this one in it.
+EINOPS, REGISTRATION = "einops._backends", "dispatchkit.interop.einops"
+
+
 class _Finder:
-    """Finds what others find, and lets a module here be imported after it."""
+    """Finds the list of array libraries that einops has, and enters this one in it."""
 
     @staticmethod
     def find_spec(fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname not in REGISTRATIONS or fullname in _under_way:
+        if fullname != EINOPS:
             return None
-        _under_way.add(fullname)
-        try:
-            spec = find_spec(fullname)
-        finally:
-            _under_way.discard(fullname)
+        sys.meta_path.remove(_Finder)  # from here on the others find it
+        spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
             execute = loader.exec_module
 
             def then_register(module: ModuleType) -> None:
                 execute(module)
-                import_module(REGISTRATIONS[fullname])
+                import_module(REGISTRATION)
 
             loader.exec_module = then_register
         return spec
 
 
-_under_way: set[str] = set()
-
-
 def register_on_import() -> None:
-    """Register with the libraries that are imported, and with others once they are."""
-    for theirs, ours in REGISTRATIONS.items():
-        if theirs in sys.modules:
-            import_module(ours)
-    if _Finder not in sys.meta_path:
+    """Register with einops, or once it is imported."""
+    if EINOPS in sys.modules:
+        import_module(REGISTRATION)
+    elif _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
 

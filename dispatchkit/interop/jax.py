@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from types import ModuleType
 from typing import Any
@@ -52,6 +53,7 @@ MARK = "__dispatchkit_children__"
 _registered: set[type] = set()
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Kept:
     """What JAX keeps of an instance besides its arrays, and compares to tell whether two are of one structure.
 
@@ -63,12 +65,10 @@ class Kept:
     leaf : whether it is a tensor that requires a gradient
     """
 
-    __slots__ = ("children", "leaf", "raw", "rest")
-
-    def __init__(
-        self, children: tuple[str, ...], raw: frozenset[str], rest: dict[str, Any], *, leaf: bool = False
-    ) -> None:
-        self.children, self.raw, self.rest, self.leaf = children, raw, rest, leaf
+    children: tuple[str, ...]
+    raw: frozenset[str]
+    rest: dict[str, Any]
+    leaf: bool = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kept):
@@ -131,7 +131,9 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     AutogradError : for a tensor that was computed from one that requires a gradient, where a graph is recorded
     """
     attributes = {
-        name: attribute for name, attribute in attributes_of(value).items() if not is_cache(type(value), name)
+        name: attribute
+        for name, attribute in attributes_of(value).items()
+        if not isinstance(getattr(type(value), name, None), cached_property)  # which is computed from others
     }
     marked: frozenset[str] = attributes.pop(MARK, frozenset())
     first = {name: place for place, name in enumerate(fields(type(value)))}
@@ -165,11 +167,6 @@ def plain(value: Any) -> Any:
 def fields(cls: type) -> tuple[str, ...]:
     """Return the declared fields of a type, the order of its arrays."""
     return () if issubclass(cls, Tensor) else tensor_protocol.types.field_names(cls)
-
-
-def is_cache(cls: type, name: str) -> bool:
-    """Return whether an attribute is computed from others and kept."""
-    return isinstance(getattr(cls, name, None), cached_property)
 
 
 def put_together(cls: type, kept: Kept, held: Any) -> Any:

@@ -54,7 +54,7 @@ def isclose(
     >>> dk.isclose(length, length.to("cm"))
     tensor([ True,  True])
     """
-    a, b = _floating(x1), _floating(x2)
+    a, b = floating(x1), floating(x2)
     with np.errstate(invalid="ignore"):
         close = (xp.abs(a - b) <= _tolerance(b, rtol, atol)) & xp.isfinite(b) | (a == b)
     return close | (xp.isnan(a) & xp.isnan(b)) if equal_nan else close
@@ -94,7 +94,7 @@ def allclose(
     return int(xp.count_nonzero(~isclose(x1, x2, rtol, atol, equal_nan))) == 0
 
 
-def _floating(x: Any) -> Any:
+def floating(x: Any) -> Any:
     """Return an array of integers or booleans as one of floating-point numbers."""
     array = x if tensor_protocol.types.participates(type(x)) else xp.asarray(x)
     return array if array.dtype.kind in "fc" else xp.astype(array, np.float64)

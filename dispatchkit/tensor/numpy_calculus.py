@@ -200,14 +200,6 @@ def angle(z: Array, deg: bool = False) -> Any:
 
 
 @composition
-def real_if_close(a: Array, tol: float = 100) -> Any:
-    if a.dtype.kind != "c":
-        return a
-    tol = tol * np.finfo(a.dtype).eps if tol > 1 else tol
-    return xp.real(a) if bool(xp.all(xp.abs(xp.imag(a)) < tol)) else a
-
-
-@composition
 def sinc(x: Array) -> Any:
     y = math.pi * x
     return xp.where(y == 0, 1.0, xp.sin(y) / xp.where(y == 0, 1.0, y))
@@ -231,12 +223,6 @@ compositions["round"] = compositions["around"] = round
 
 
 # Polynomials.
-
-
-@composition
-def vander(x: Array, N: Any = None, increasing: bool = False) -> Any:
-    powers = np.arange(x.shape[0] if N is None else N)
-    return xp.pow(xp.expand_dims(x, axis=1), powers if increasing else powers[::-1].copy())
 
 
 @composition

@@ -18,12 +18,6 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import closeness
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 
-
-def _floating(x: Any) -> Any:
-    """Return an array of integers or booleans as one of floating-point numbers."""
-    return x if x.dtype.kind in "fc" else xp.astype(x, np.float64)
-
-
 # Products.
 
 
@@ -99,7 +93,7 @@ def _condition(x: Any, p: Any) -> Any:
 def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
         return NotImplemented
-    a, b = _floating(a), _floating(b)
+    a, b = closeness.floating(a), closeness.floating(b)
     s = xp.linalg.svdvals(a)
     cutoff = float(np.finfo(a.dtype).eps) * max(a.shape) if rcond is None else max(float(rcond), 0.0)
     x = xp.matmul(xp.linalg.pinv(a, rtol=cutoff), b)
@@ -131,18 +125,16 @@ def correlate(a: Array, v: Array, mode: ConvolveMode = "valid") -> Any:
 # Comparison.
 
 
-@composition
-def isclose(
-    a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
-) -> Any:
-    return closeness.isclose(a, b, rtol, atol, equal_nan)
+def _closeness(compare: Callable[..., Any]) -> Callable[..., Any]:
+    def compare_elements(
+        a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
+    ) -> Any:
+        return compare(a, b, rtol, atol, equal_nan)
+
+    return compare_elements
 
 
-@composition
-def allclose(
-    a: Array, b: Array, rtol: Array | float = 1e-5, atol: Array | float | None = None, equal_nan: bool = False
-) -> Any:
-    return closeness.allclose(a, b, rtol, atol, equal_nan)
+compositions |= {"isclose": _closeness(closeness.isclose), "allclose": _closeness(closeness.allclose)}
 
 
 @composition
@@ -151,15 +143,6 @@ def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> Any:
         return False
     equal = a1 == a2
     return bool(xp.all(equal | (xp.isnan(a1) & xp.isnan(a2)) if equal_nan else equal))
-
-
-@composition
-def array_equiv(a1: Array, a2: Array) -> Any:
-    try:
-        np.broadcast_shapes(tuple(a1.shape), tuple(a2.shape))
-    except ValueError:
-        return False
-    return bool(xp.all(a1 == a2))
 
 
 compositions |= {
@@ -212,11 +195,6 @@ def unique(
 
 
 @composition
-def in1d(ar1: Array, ar2: Array, assume_unique: bool = False, invert: bool = False) -> Any:  # NumPy 2.4 has it no more
-    return xp.isin(xp.ravel(ar1), xp.ravel(ar2), invert=invert)
-
-
-@composition
 def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
     first = unique(ar1)
     return _where(first, xp.isin(first, xp.ravel(ar2)))
@@ -245,16 +223,6 @@ def digitize(x: Array, bins: Array, right: bool = False) -> Any:
         return NotImplemented
     places = xp.searchsorted(bins if rising else xp.flip(bins), x, side="left" if right else "right")
     return places if rising else bins.size - places
-
-
-@composition
-def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
-    if not keys or any(key.ndim != 1 for key in keys):
-        return NotImplemented
-    order = xp.argsort(keys[0])
-    for key in keys[1:]:
-        order = xp.take(order, xp.argsort(xp.take(key, order)))
-    return order
 
 
 def _in_order(order: Callable[..., Any]) -> Callable[..., Any]:

@@ -277,19 +277,16 @@ def linalg_svd(a: Array, full_matrices: bool = True, compute_uv: bool = True) ->
     return xp.linalg.svd(a, full_matrices=full_matrices) if compute_uv else xp.linalg.svdvals(a)
 
 
-def _lower(a: Any, triangle: str) -> Any:
-    """Return a Hermitian matrix of which the lower triangle counts."""
-    return a if triangle in "Ll" else xp.conj(xp.matrix_transpose(a))
+def _of_triangle(of_lower: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of Hermitian matrices, of which either triangle counts, from that of the lower one."""
+
+    def of_triangle(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
+        return of_lower(a if UPLO in "Ll" else xp.conj(xp.matrix_transpose(a)))
+
+    return of_triangle
 
 
-@extension
-def linalg_eigh(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
-    return xp.linalg.eigh(_lower(a, UPLO))
-
-
-@extension
-def linalg_eigvalsh(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
-    return xp.linalg.eigvalsh(_lower(a, UPLO))
+extensions |= {f"linalg.{_name}": _of_triangle(getattr(xp.linalg, _name)) for _name in ("eigh", "eigvalsh")}
 
 
 @extension

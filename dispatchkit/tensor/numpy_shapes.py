@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -125,14 +124,6 @@ def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @composition
-def rollaxis(a: Array, axis: int, start: int = 0) -> Any:
-    axis, start = normal_axis(axis, a.ndim, "axis"), start + a.ndim if start < 0 else start
-    if not 0 <= start <= a.ndim:
-        return NotImplemented
-    return xp.moveaxis(a, axis, start - 1 if axis < start else start)
-
-
-@composition
 def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
     x = xp.ravel(arr) if axis is None else arr
     axis = 0 if axis is None else normal_axis(axis, x.ndim, "axis")
@@ -154,24 +145,16 @@ def compress(condition: Array, a: Array, axis: Any = None) -> Any:
 
 @composition
 def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any:
-    arr, axis = (xp.ravel(arr), 0) if axis is None else (arr, normal_axis(operator.index(axis), arr.ndim, "axis"))
-    if not arr.ndim or not arr.shape[axis]:
+    if not arr.size:
         return NotImplemented
-    length = arr.shape[axis]
-    indices = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
-    places = np.flatnonzero(indices) if indices.dtype.kind == "b" else indices.astype(np.int64)
-    count = places.size
-    if indices.dtype.kind not in "biu" and (count or not isinstance(obj, (list, tuple))):
-        return NotImplemented
-    if count == 1:
-        shape = (1,) * (arr.ndim - np.ndim(values)) + np.shape(values)
-        if places.ndim == 0 and np.ndim(values):
-            values = xp.moveaxis(xp.reshape(values, shape), 0, axis)
-            shape = np.shape(values)
-        count = shape[axis]
-    order = np.insert(np.arange(length), places, -1 - np.arange(count))  # the values as negative numbers
-    spots = np.argsort(order)[:count][::-1].copy()
-    return xp.index_put(xp.take(arr, np.maximum(order, 0), axis=axis), (*(slice(None),) * axis, spots), values)
+    new = -1 - np.arange(np.size(values)).reshape(tuple(np.shape(values)))  # numbers of the values, below 0
+    obj = obj if isinstance(obj, (slice, list, tuple)) else np.asarray(obj)
+    numbers = np.insert(np.arange(arr.size).reshape(tuple(arr.shape)), obj, new, axis)
+    elements = xp.reshape(xp.take(xp.ravel(arr), np.maximum(numbers, 0).ravel(), axis=0), numbers.shape)
+    places = np.nonzero(numbers < 0)
+    if np.ndim(values):
+        values = xp.take(xp.ravel(values), -1 - numbers[places], axis=0)
+    return xp.index_put(elements, places, values)
 
 
 @composition
@@ -182,16 +165,6 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         selected = xp.where(condition, choice, selected)
     return selected
-
-
-@composition
-def choose(a: Array, choices: Sequence[Array]) -> Any:
-    if bool(xp.any((a < 0) | (a >= len(choices)))):
-        return NotImplemented
-    chosen = choices[0]
-    for place, choice in enumerate(choices[1:], start=1):
-        chosen = xp.where(a == place, choice, chosen)
-    return xp.broadcast_arrays(chosen, a)[0]
 
 
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
@@ -291,12 +264,6 @@ def heaviside(x1: Any, x2: Any) -> Any:
 
 
 @_of_real_numbers
-def ldexp(x1: Any, x2: Any) -> Any:
-    x1 = _floating(x1)
-    return x1 * exp2(as_array(x2, x1.dtype))
-
-
-@_of_real_numbers
 def modf(x: Any) -> Any:
     x = _floating(x)
     whole = xp.trunc(x)
@@ -306,7 +273,7 @@ def modf(x: Any) -> Any:
 
 
 universal: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, ldexp, modf)
+    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, modf)
 } | {
     "divmod": lambda x1, x2: (xp.floor_divide(x1, x2), xp.remainder(x1, x2)),
     "fabs": _of_real_numbers(lambda x: xp.abs(_floating(x))),

@@ -298,7 +298,7 @@ def as_dispatchkit_function(function: Call) -> Call:
         if any(in_own_graph(x.array) for x in xs):
             args, kwargs = mapped(closed, call_arguments)
             return mapped(_tensors, function(*args, **kwargs))
-        return _OfTorch.apply(_Placed(function, call_arguments), *xs)
+        return _OfTorch.apply(_of_tensors(function, call_arguments), *xs)
 
     return call
 
@@ -307,23 +307,15 @@ def _tensors(value: Any) -> Any:
     return from_torch(value) if isinstance(value, torch.Tensor) else value
 
 
-class _Placed:
-    """A function of PyTorch with a call in which only the tensors are left open.
+def _of_tensors(function: Call, arguments: Any) -> Callable[[Sequence[torch.Tensor]], Any]:
+    """Return a function of PyTorch with a call in which only the tensors are left open."""
 
-    Parameters
-    ----------
-    function : of PyTorch
-    given : positional and keyword arguments
-    """
-
-    def __init__(self, function: Call, given: Any) -> None:
-        self.function, self.given = function, given
-
-    def __call__(self, tensors: Sequence[torch.Tensor]) -> Any:
+    def run(tensors: Sequence[torch.Tensor]) -> Any:
         left = iter(tensors)
-        args, kwargs = with_arrays(lambda _: from_torch(next(left)), self.given)
-        args, kwargs = mapped(closed, (args, kwargs))
-        return self.function(*args, **kwargs)
+        args, kwargs = mapped(closed, with_arrays(lambda _: from_torch(next(left)), arguments))
+        return function(*args, **kwargs)
+
+    return run
 
 
 class _OfTorch(Function):
