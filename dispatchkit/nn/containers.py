@@ -12,8 +12,7 @@ from typing_extensions import override
 
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.module import Module
-from dispatchkit.nn.parameter import Parameter, is_declared
-from dispatchkit.nn.parameters_and_buffers import Members
+from dispatchkit.nn.parameter import Members, Parameter, is_declared
 
 
 class Holder(Module):

@@ -110,12 +110,10 @@ class _Convolution(Module, Generic[Sizes]):
     @override
     def extra_repr(self) -> str:
         parts = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]
-        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+        for name, usual in (("padding", 0), ("dilation", 1), ("output_padding", 0), ("groups", 1)):
             value = getattr(self, name, usual)
             if value not in (usual, (usual,) * len(self.stride)):
                 parts.append(f"{name}={value!r}")
-        if self.groups != 1:
-            parts.append(f"groups={self.groups}")
         if self.bias is None:
             parts.append("bias=False")
         if self.padding_mode != "zeros":

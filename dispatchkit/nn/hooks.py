@@ -92,9 +92,7 @@ class Boundary:
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
         for hook in self.pre_hooks:
-            grads = _replaced(
-                self.module, "full backward pre-hook", hook.call(self.module, grads), grads, "grad_output"
-            )
+            grads = self._replaced("grad_output", hook.call(self.module, grads), grads)
         if self.tracks_inputs:
             self.grad_output = grads
             return grads
@@ -114,27 +112,27 @@ class Boundary:
             return grads
         for hook in self.hooks:
             answer = hook.call(self.module, grads, self.grad_output)
-            grads = _replaced(self.module, "full backward hook", answer, grads, "grad_input")
+            grads = self._replaced("grad_input", answer, grads)
         self.grad_output = None
         return grads
 
+    def _replaced(self, what: str, answer: Any, grads: Gradients) -> Gradients:
+        """Return the gradients that a hook has given, the ones before where it gave None.
 
-def _replaced(module: object, kind: str, answer: Any, grads: Gradients, what: str) -> Gradients:
-    """Return the gradients that a hook has given, the ones before where it gave None.
-
-    Raises
-    ------
-    RuntimeError : if there are too few or too many
-    """
-    if answer is None:
-        return grads
-    gives = answer if isinstance(answer, (tuple, list)) else (answer,)
-    if len(gives) != len(grads):
-        raise RuntimeError(
-            f"{type(module).__name__}: a {kind} returned an invalid number of {what}, got {len(gives)}, but "
-            f"expected {len(grads)}"
-        )
-    return tuple(gives)
+        Raises
+        ------
+        RuntimeError : if there are too few or too many
+        """
+        if answer is None:
+            return grads
+        gives = answer if isinstance(answer, (tuple, list)) else (answer,)
+        if len(gives) != len(grads):
+            kind = "full backward hook" if what == "grad_input" else "full backward pre-hook"
+            raise RuntimeError(
+                f"{type(self.module).__name__}: a {kind} returned an invalid number of {what}, got {len(gives)}, but "
+                f"expected {len(grads)}"
+            )
+        return tuple(gives)
 
 
 class Identity:

@@ -453,10 +453,7 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
         )
 
     def draw(x: Any) -> None:
-        if x.size == 0:
-            return
-        rows = x.shape[0]
-        shape = (rows, x.size // rows)
+        shape = (x.shape[0], math.prod(x.shape[1:]))
         drawn = np.asarray(tensor_namespace.random.normal(shape=shape, generator=generator).array)
         q, r = np.linalg.qr(drawn.T if shape[0] < shape[1] else drawn)
         q *= np.sign(np.diagonal(r))

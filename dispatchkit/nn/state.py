@@ -19,8 +19,7 @@ from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, map_container
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import RemovableHandle, Storage
-from dispatchkit.nn.parameter import Parameter, is_declared, named_tensors
-from dispatchkit.nn.parameters_and_buffers import M, Members
+from dispatchkit.nn.parameter import M, Members, Parameter, is_declared, named_tensors
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.wording import class_name
@@ -310,9 +309,11 @@ def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:
     TypeError, ValueError : if it cannot be; the message is a line of the error that lists all
     """
     if not _is_numbers(value):
+        cls = type(value)
+        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
         raise TypeError(
             f'While copying the parameter named "{key}", expected a tensor or an array of numbers from checkpoint '
-            f"but received {class_name(type(value))}"
+            f"but received {name}"
         )
     if tuple(value.shape) != tuple(tensor.shape):
         raise ValueError(

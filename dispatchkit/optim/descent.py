@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
@@ -104,6 +104,7 @@ class SGD(Descent, formula=descend):
     """
 
     _buffers = ("momentum_buffer",)
+    _asked_by: ClassVar[Mapping[str, str]] = {"momentum_buffer": "momentum"}
     _not_negative = ("lr", "momentum", "weight_decay")
     _first_differs = ("dampening",)
 
@@ -122,10 +123,6 @@ class SGD(Descent, formula=descend):
                 f"Nesterov momentum requires a momentum and zero dampening; {where} momentum is "
                 f"{options['momentum']}, dampening {options['dampening']}"
             )
-
-    @override
-    def _buffers_for(self, options: Options) -> Sequence[str]:
-        return self._buffers if options.momentum else ()
 
 
 def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
@@ -182,6 +179,7 @@ class RMSprop(Descent, formula=go_by_root):
     """
 
     _buffers = ("square_avg", "momentum_buffer", "grad_avg")
+    _asked_by: ClassVar[Mapping[str, str]] = {"momentum_buffer": "momentum", "grad_avg": "centered"}
 
     lr: Any = 1e-2
     alpha: float = 0.99
@@ -189,11 +187,6 @@ class RMSprop(Descent, formula=go_by_root):
     weight_decay: float = 0
     momentum: float = 0
     centered: bool = False
-
-    @override
-    def _buffers_for(self, options: Options) -> Sequence[str]:
-        is_used = (True, options.momentum, options.centered)
-        return [name for name, used in zip(self._buffers, is_used, strict=True) if used]
 
 
 def adapt(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, largest: Any = None) -> tuple[Any, ...]:
@@ -289,14 +282,11 @@ class Adam(Moments, formula=by_parts(adapt)):
     """
 
     _buffers = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
+    _asked_by: ClassVar[Mapping[str, str]] = {"max_exp_avg_sq": "amsgrad"}
 
     amsgrad: bool = False
     _: KW_ONLY
     decoupled_weight_decay: bool = False
-
-    @override
-    def _buffers_for(self, options: Options) -> Sequence[str]:
-        return self._buffers if options.amsgrad else self._buffers[:2]
 
 
 class AdamW(Adam, formula=by_parts(adapt)):

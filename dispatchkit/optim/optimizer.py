@@ -244,10 +244,9 @@ class Optimizer:
     # What a subclass says that defines no `step`.
     _formula: ClassVar[Formula | None] = None  # which changes a parameter and its buffers
     _buffers: ClassVar[tuple[str, ...]] = ()  # names of the arrays of a parameter's shape in its state
+    _asked_by: ClassVar[Mapping[str, str]] = {}  # of those that are not always there, the options that ask for them
     _counters: ClassVar[tuple[str, ...]] = ()  # names of the numbers in it that steps change
-    _starts: ClassVar[
-        Mapping[str, Any]
-    ] = {}  # numbers, or names of options, that are in it at first where zeros are not
+    _starts: ClassVar[Mapping[str, Any]] = {}  # numbers, or names of options, that are in it at first, not zeros
     _not_negative: ClassVar[tuple[str, ...]] = ()  # options that are numbers from 0 on
     _first_differs: ClassVar[tuple[str, ...]] = ()  # options with which the formula reads whether a step is the first
 
@@ -497,10 +496,9 @@ class Optimizer:
         state = self.state[p]
         lacking = [name for name in (*self._counters, *names) if state.get(name) is None]
         options.is_first = bool(lacking)
-        starts = {name: start for name in lacking if (start := self._start_of(name, options)) is not None}
         for name in lacking:
-            self._begin(p, name, starts.get(name))
-        differs = starts or any(getattr(options, name) for name in self._first_differs)
+            self._begin(p, name, self._start_of(name, options))
+        differs = self._starts or any(getattr(options, name) for name in self._first_differs)
         if lacking and is_traced(p.array) and not differs:
             self._begun += [state[name] for name in lacking]
         for name in self._counters:
@@ -535,7 +533,7 @@ class Optimizer:
 
     def _buffers_for(self, options: Options) -> Sequence[str]:
         """Return the names of the buffers that the formula takes, which options may leave out."""
-        return self._buffers
+        return [name for name in self._buffers if name not in self._asked_by or getattr(options, self._asked_by[name])]
 
     def _loss_of(self, closure: Closure | None) -> Any:
         """Return the loss that a closure computes, with a graph recorded; None without a closure."""

@@ -44,18 +44,6 @@ def is_savable(cls: type) -> bool:
     return {"__saved__", "__loaded__"} <= defined
 
 
-def encode(value: Any) -> tuple[Any, dict[str, Any]]:
-    """Return the structure of a value, and its arrays by name.
-
-    Raises
-    ------
-    TypeError : if the value holds something that cannot be saved
-    ValueError : if containers are nested too deeply, such as one that holds itself
-    """
-    encoder = _Encoder()
-    return encoder.node(value, ()), encoder.arrays
-
-
 class _Encoder:
     """One use of `save`.
 
@@ -388,11 +376,12 @@ def save(value: Any, path: str | os.PathLike[str] | IO[bytes], *, format: Format
     """
     file = _file(path)
     chosen = _format("save", file, format or ("npz" if not isinstance(file, Path) else None))
-    structure, arrays = encode(value)
+    encoder = _Encoder()
+    structure = encoder.node(value, ())
     if isinstance(file, Path):
-        write_whole(file, partial(chosen.write, structure=structure, arrays=arrays))
+        write_whole(file, partial(chosen.write, structure=structure, arrays=encoder.arrays))
     else:
-        chosen.write(file, structure, arrays)
+        chosen.write(file, structure, encoder.arrays)
 
 
 def load(

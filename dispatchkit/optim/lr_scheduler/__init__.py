@@ -6,10 +6,12 @@ rise and fall do not. Source of names and values: PyTorch, `torch.optim.lr_sched
 """
 
 from dispatchkit.declare.namespace import make_home, starred_names
+from dispatchkit.optim.lr_scheduler.progress import ChainedScheduler as ChainedScheduler
 from dispatchkit.optim.lr_scheduler.progress import CosineAnnealingWarmRestarts as CosineAnnealingWarmRestarts
 from dispatchkit.optim.lr_scheduler.progress import CyclicLR as CyclicLR
 from dispatchkit.optim.lr_scheduler.progress import OneCycleLR as OneCycleLR
 from dispatchkit.optim.lr_scheduler.progress import ReduceLROnPlateau as ReduceLROnPlateau
+from dispatchkit.optim.lr_scheduler.progress import SequentialLR as SequentialLR
 from dispatchkit.optim.lr_scheduler.schedules import ConstantLR as ConstantLR
 from dispatchkit.optim.lr_scheduler.schedules import CosineAnnealingLR as CosineAnnealingLR
 from dispatchkit.optim.lr_scheduler.schedules import ExponentialLR as ExponentialLR
@@ -20,8 +22,6 @@ from dispatchkit.optim.lr_scheduler.schedules import MultiplicativeLR as Multipl
 from dispatchkit.optim.lr_scheduler.schedules import MultiStepLR as MultiStepLR
 from dispatchkit.optim.lr_scheduler.schedules import PolynomialLR as PolynomialLR
 from dispatchkit.optim.lr_scheduler.schedules import StepLR as StepLR
-from dispatchkit.optim.lr_scheduler.several import ChainedScheduler as ChainedScheduler
-from dispatchkit.optim.lr_scheduler.several import SequentialLR as SequentialLR
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
 vars()["__all__"] = starred_names(__name__)
