@@ -30,12 +30,7 @@ def container_items(value: Any) -> list[Item] | None:
 
 def leaves(items: Items, value: Any) -> Iterator[Any]:
     """Yield the leaves of a value, which is one itself where it has no parts."""
-    found = items(value)
-    if found is None:
-        yield value
-    else:
-        for _, part in found:
-            yield from leaves(items, part)
+    return (leaf for _, leaf in leaves_with_paths(items, value))
 
 
 def leaves_with_paths(items: Items, value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -61,10 +56,14 @@ def map_leaves(items: Items, change: Callable[[Any], Any], value: Any, *, share:
     found = items(value)
     if found is None:
         return change(value)
-    made = [(key, map_leaves(items, change, part, share=share)) for key, part in found]
-    if share and all(new is part for (_, new), (_, part) in zip(made, found, strict=True)):
-        return value
-    return rebuilt(value, made)
+    parts = [(key, map_leaves(items, change, part, share=share)) for key, part in found]
+    return rebuilt_if_changed(value, found, parts) if share else rebuilt(value, parts)
+
+
+def rebuilt_if_changed(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
+    """Return a container with other parts, itself where all are the same."""
+    same = all(new is part for (_, new), (_, part) in zip(parts, items, strict=True))
+    return value if same else rebuilt(value, parts)
 
 
 def rebuilt(value: Any, items: Sequence[Item]) -> Any:

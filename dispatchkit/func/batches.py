@@ -10,12 +10,12 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
 from dispatchkit.errors import RandomnessError
-from dispatchkit.func.containers import arrays_of, as_array, describe, with_numbers, zip_containers
+from dispatchkit.func.containers import arrays_of, as_array, describe, result_and_aux, zip_containers
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import call_meant
 from dispatchkit.transforms import Batched
-from dispatchkit.transforms.batched import ActiveBatch, active, in_batch, in_element, in_front
+from dispatchkit.transforms.batched import ActiveBatch, active, in_batch, in_front, of_elements
 from dispatchkit.transforms.tracer import new_level
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,14 +153,12 @@ def _compute(
     try:
         active.set((*outer, ActiveBatch(level, size, randomness)))
         with drawing_by(_drawer(randomness, level, size)):
-            output = with_numbers(func(*args, **kwargs))
+            output, _ = result_and_aux("vmap", func(*args, **kwargs), has_aux=False)
     except BaseException:
         level.ended = True
         raise
     finally:
         active.set(outer)
-    if not list(arrays_of(output)):
-        raise TypeError(f"vmap: the function must return tensors, found {describe(output)}")
 
     def left(y: Any, dim: Any) -> Any:
         if dim is not None:
@@ -206,7 +204,6 @@ def _drawer(randomness: Randomness, level: int, size: int) -> Drawer | None:
                 f"numbers of its own for each element, or 'same' for the same numbers for all"
             )
         with drawing_by(outer):
-            drawn = [again(*args, **kwargs) for _ in range(size)]
-        return Batched(tensor_namespace.stack([in_element(draws, level, i) for i, draws in enumerate(drawn)]), level)
+            return Batched(tensor_namespace.stack(of_elements(operation, again, args, kwargs, level, size)), level)
 
     return draw

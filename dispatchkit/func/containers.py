@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from dispatchkit.backends.arrays import is_complex, namespace_of
@@ -20,7 +20,7 @@ from dispatchkit.declare.variables import (
 )
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import Item, container_items, leaves, map_leaves, rebuilt
+from dispatchkit.tree import container_items, leaves, map_leaves, rebuilt, rebuilt_if_changed
 from dispatchkit.wording import class_name
 
 Leaf = Callable[[Any], Any]
@@ -61,12 +61,6 @@ def with_constants(change: Leaf, value: Any) -> Any:
     constants = constants_in(value)
     parts = [(key, (map_container if key in constants else with_constants)(change, part)) for key, part in items]
     return rebuilt_if_changed(value, items, parts)
-
-
-def rebuilt_if_changed(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
-    """Return a container with other parts, itself where all are the same."""
-    same = all(new is part for (_, new), (_, part) in zip(parts, items, strict=True))
-    return value if same else rebuilt(value, parts)
 
 
 def fit(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
@@ -128,11 +122,6 @@ def with_floats(value: Any) -> Any:
     return _with_tensors(value, (float, complex))
 
 
-def with_numbers(value: Any) -> Any:
-    """Return an output whose arrays and numbers are all tensors; integers in fields of array types stay."""
-    return _with_tensors(value, (int, float, complex))
-
-
 def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
     if isinstance(value, numbers) or is_array(value):
         return as_array(value)
@@ -152,6 +141,28 @@ def _with_tensors(value: Any, numbers: tuple[type, ...]) -> Any:
 def arrays_of(value: Any) -> Iterator[Any]:
     """Yield the arrays of a container."""
     return filter(is_array, leaves(items_of, value))
+
+
+def result_and_aux(name: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
+    """Return what a function gives to differentiate, with tensors for its numbers, and what it gives beside.
+
+    Parameters
+    ----------
+    name : of the transformation, for messages
+    output : of the function
+    has_aux : whether it gives a pair of both
+
+    Raises
+    ------
+    TypeError : if it gives no such pair, or nothing that holds arrays
+    """
+    if has_aux and not (isinstance(output, tuple) and len(output) == 2):
+        raise TypeError(f"{name}: with has_aux the function must return a pair (output, aux)")
+    result, aux = output if has_aux else (output, None)
+    result = _with_tensors(result, (int, float, complex))
+    if not any(True for _ in arrays_of(result)):
+        raise TypeError(f"{name}: the function must return tensors, found {describe(result)}")
+    return result, aux
 
 
 def zip_containers(

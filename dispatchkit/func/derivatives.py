@@ -22,9 +22,9 @@ from dispatchkit.func.containers import (
     map_container,
     of_chosen,
     pick,
+    result_and_aux,
     with_floats,
     with_gradient_fields,
-    with_numbers,
     with_variables,
     zip_containers,
 )
@@ -231,13 +231,7 @@ def jvp(
 
 def _push(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tuple[Any, ...]:
     """Return output, tangent and auxiliary output of a function of dual tensors."""
-    output = func(*duals)
-    if has_aux and not (isinstance(output, tuple) and len(output) == 2):
-        raise TypeError("jvp: with has_aux the function must return a pair (output, aux)")
-    result, aux = output if has_aux else (output, None)
-    result = with_numbers(result)
-    if not any(True for _ in arrays_of(result)):
-        raise TypeError(f"jvp: the function must return tensors, found {describe(result)}")
+    result, aux = result_and_aux("jvp", func(*duals), has_aux)
 
     def tangent(y: Any) -> Any:
         t = tangent_at(y, level)
@@ -279,12 +273,9 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     primals = with_floats(primals)
     recording = Recording("linearize", func, primals)
 
-    def pull(cotangents: Any) -> Any:
-        return recording.pull(cotangents, retain=True)
-
     # The pull is linear, so the pull of the pull is the push, at whatever cotangent it is recorded.
     zeros = map_container(xp.zeros_like, recording.output)
-    transposed = Recording("linearize", pull, (zeros,))
+    transposed = Recording("linearize", partial(recording.pull, retain=True), (zeros,))
 
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):

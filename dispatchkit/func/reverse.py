@@ -19,9 +19,9 @@ from dispatchkit.func.containers import (
     as_array,
     fit,
     map_container,
+    result_and_aux,
     with_floats,
     with_gradient_fields,
-    with_numbers,
     with_variables,
     zip_containers,
 )
@@ -35,7 +35,6 @@ from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import batched_everywhere, in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
-from dispatchkit.wording import class_name
 
 
 class Entry(Leaf):
@@ -90,7 +89,6 @@ class Recording:
                 move_vertices([(x, None) for x in _left_behind(changed)])
 
     def _record(self, func: Callable[..., Any], has_aux: bool, outer: bool, changed: Mapping[int, Any]) -> None:
-        name = self.name
         followed = (vertex for x in self._inputs for vertex in _vertices(x)) if self._follower else ()
         token = differentiated.set({**dict.fromkeys(followed, self._follower), **differentiated.get()})
         try:
@@ -98,16 +96,11 @@ class Recording:
                 output = func(*self._primals)
         finally:
             differentiated.reset(token)
-        if has_aux and not (isinstance(output, tuple) and len(output) == 2):
-            raise TypeError(f"{name}: with has_aux the function must return a pair (output, aux)")
-        result, aux = output if has_aux else (output, None)
-        self._result = with_numbers(result)
+        self._result, aux = result_and_aux(self.name, output, has_aux)
         self._outputs = list(arrays_of(self._result))
         if changed:
             # They may be among the tensors that are taken out of the graph.
             self._outputs = [_as_given(y) if isinstance(y, Storage) else y for y in self._outputs]
-        if not self._outputs:
-            raise TypeError(f"{name}: the function must return tensors, found a {class_name(type(result))}")
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)

@@ -11,12 +11,12 @@ from typing import Any
 from dispatchkit.declare.namespace import make_home, tensor_namespace
 from dispatchkit.declare.variables import items_of
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.func.containers import rebuilt_if_changed
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import is_declared, tensors_of
 from dispatchkit.tensor import Tensor
+from dispatchkit.tree import rebuilt_if_changed
 from dispatchkit.wording import class_name
 
 __all__ = [

@@ -1136,43 +1136,6 @@ class ArrayMethods:
         tensor([[0, 1],
                 [1, 0]])
         """
-    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-        """Compute the variance of the elements.
-
-        >>> import dispatchkit as dk
-        >>> dk.var(dk.asarray([1.0, 3.0]))
-        tensor(1.)
-        """
-    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-        """Compute the standard deviation of the elements.
-
-        >>> import dispatchkit as dk
-        >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
-        tensor(1.4142)
-        """
-    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Any:
-        """Compute the logarithm of the sum of exponentials, without overflow.
-
-        >>> import dispatchkit as dk
-        >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
-        tensor(1000.6931)
-        """
-    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Any:
-        """Estimate the covariance matrix of variables.
-
-        >>> import dispatchkit as dk
-        >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
-    def corrcoef(self, /, rowvar: bool = True) -> Any:
-        """Compute the correlation coefficients of variables.
-
-        >>> import dispatchkit as dk
-        >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
     def nansum(self, /, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
         """Sum the elements that are not NaN.
 
@@ -1340,6 +1303,43 @@ class ArrayMethods:
         >>> import dispatchkit as dk
         >>> dk.bincount(dk.asarray([0, 2, 2]))
         tensor([1, 0, 2])
+        """
+    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Compute the variance of the elements.
+
+        >>> import dispatchkit as dk
+        >>> dk.var(dk.asarray([1.0, 3.0]))
+        tensor(1.)
+        """
+    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+        """Compute the standard deviation of the elements.
+
+        >>> import dispatchkit as dk
+        >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
+        tensor(1.4142)
+        """
+    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Any:
+        """Compute the logarithm of the sum of exponentials, without overflow.
+
+        >>> import dispatchkit as dk
+        >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
+        tensor(1000.6931)
+        """
+    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Any:
+        """Estimate the covariance matrix of variables.
+
+        >>> import dispatchkit as dk
+        >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+    def corrcoef(self, /, rowvar: bool = True) -> Any:
+        """Compute the correlation coefficients of variables.
+
+        >>> import dispatchkit as dk
+        >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
         """
     def quantile(self, q: Any | float, /, axis: Axis = None, method: QuantileMethod = 'linear', keepdims: bool = False) -> Any:
         """Find the elements below which given shares of all lie.
@@ -3029,43 +3029,6 @@ class TensorMethods(ArrayMethods):
         tensor([[0, 1],
                 [1, 0]])
         """
-    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Self:
-        """Compute the variance of the elements.
-
-        >>> import dispatchkit as dk
-        >>> dk.var(dk.asarray([1.0, 3.0]))
-        tensor(1.)
-        """
-    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Self:
-        """Compute the standard deviation of the elements.
-
-        >>> import dispatchkit as dk
-        >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
-        tensor(1.4142)
-        """
-    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Self:
-        """Compute the logarithm of the sum of exponentials, without overflow.
-
-        >>> import dispatchkit as dk
-        >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
-        tensor(1000.6931)
-        """
-    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Self:
-        """Estimate the covariance matrix of variables.
-
-        >>> import dispatchkit as dk
-        >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
-    def corrcoef(self, /, rowvar: bool = True) -> Self:
-        """Compute the correlation coefficients of variables.
-
-        >>> import dispatchkit as dk
-        >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
-        tensor([[ 1., -1.],
-                [-1.,  1.]])
-        """
     def nansum(self, /, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Self:
         """Sum the elements that are not NaN.
 
@@ -3233,6 +3196,43 @@ class TensorMethods(ArrayMethods):
         >>> import dispatchkit as dk
         >>> dk.bincount(dk.asarray([0, 2, 2]))
         tensor([1, 0, 2])
+        """
+    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Self:
+        """Compute the variance of the elements.
+
+        >>> import dispatchkit as dk
+        >>> dk.var(dk.asarray([1.0, 3.0]))
+        tensor(1.)
+        """
+    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Self:
+        """Compute the standard deviation of the elements.
+
+        >>> import dispatchkit as dk
+        >>> dk.std(dk.asarray([1.0, 3.0]), correction=1)
+        tensor(1.4142)
+        """
+    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Self:
+        """Compute the logarithm of the sum of exponentials, without overflow.
+
+        >>> import dispatchkit as dk
+        >>> dk.logsumexp(dk.asarray([1000.0, 1000.0]))
+        tensor(1000.6931)
+        """
+    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Self:
+        """Estimate the covariance matrix of variables.
+
+        >>> import dispatchkit as dk
+        >>> dk.cov(dk.asarray([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
+        """
+    def corrcoef(self, /, rowvar: bool = True) -> Self:
+        """Compute the correlation coefficients of variables.
+
+        >>> import dispatchkit as dk
+        >>> dk.corrcoef(dk.asarray([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
+        tensor([[ 1., -1.],
+                [-1.,  1.]])
         """
     def quantile(self, q: Any | float, /, axis: Axis = None, method: QuantileMethod = 'linear', keepdims: bool = False) -> Self:
         """Find the elements below which given shares of all lie.
@@ -4164,11 +4164,6 @@ class ParameterMethods(TensorMethods):
     @overload
     def kron(self, other: object, /) -> Any: ...
     def argwhere(self, /) -> Tensor: ...
-    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor: ...
-    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor: ...
-    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor: ...
-    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Tensor: ...
-    def corrcoef(self, /, rowvar: bool = True) -> Tensor: ...
     def nansum(self, /, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Tensor: ...
     def nanmean(self, /, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Tensor: ...
     def sum(self, /, axis: Axis = None, keepdims: bool = False, dtype: DType = None) -> Tensor: ...
@@ -4193,6 +4188,11 @@ class ParameterMethods(TensorMethods):
     def argsort(self, /, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor: ...
     def topk(self, /, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> TopKResult: ...
     def bincount(self, /, weights: Any | None = None, minlength: int = 0) -> Tensor: ...
+    def var(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor: ...
+    def std(self, /, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Tensor: ...
+    def logsumexp(self, /, axis: Axis = None, keepdims: bool = False) -> Tensor: ...
+    def cov(self, /, rowvar: bool = True, correction: float = 1, fweights: Any | None = None, aweights: Any | None = None) -> Tensor: ...
+    def corrcoef(self, /, rowvar: bool = True) -> Tensor: ...
     def quantile(self, q: Any | float, /, axis: Axis = None, method: QuantileMethod = 'linear', keepdims: bool = False) -> Tensor: ...
     def cholesky(self, /, upper: bool = False) -> Tensor: ...
     def qr(self, /, mode: Literal['reduced', 'complete'] = 'reduced') -> QRResult: ...

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Self
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.random_state import drawer
 from dispatchkit.errors import LoopWarning, RandomnessError, TransformError
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import caller_frame, warn_at
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.transforms.batching import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
@@ -71,6 +74,9 @@ class Batched(Tracer):
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call for the whole batch at once."""
+        ask = drawer.get() if operation.kind is kinds.random else None
+        if ask is not None:
+            return ask(operation, operation.function, args, kwargs)
         batch = Batch(self.level, self.value.shape[0], type(self), operation)
         rule = BY_NAME.get(operation.qualified_name)
         if rule is None and isinstance(operation, DeclaredOperation):
@@ -100,11 +106,23 @@ def one_by_one(batch: Batch, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
         f"called {batch.size} times",
         LoopWarning,
     )
+    return batch.wrap(stack(of_elements(operation, operation.function, args, kwargs, batch.level, batch.size)))
+
+
+def of_elements(
+    operation: Overridable,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    level: int,
+    size: int,
+) -> list[Any]:
+    """Return what a function gives of the arguments of an operation, for each element of a batch."""
     results = []
-    for index in range(batch.size):
-        values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: batch.element(x, index))  # noqa: B023  # called at once
-        results.append(operation.function(*values, **keywords))
-    return batch.wrap(stack(results))
+    for index in range(size):
+        values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: in_element(x, level, index))  # noqa: B023  # called at once
+        results.append(function(*values, **keywords))
+    return results
 
 
 def stack(results: list[Any]) -> Any:

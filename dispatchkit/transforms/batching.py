@@ -12,7 +12,6 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
-from dispatchkit.ops.random.distributions import categories
 from dispatchkit.ops.shared import normal_axes, normal_axis
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -64,10 +63,6 @@ class Batch:
         """Return the elements of an argument in a row behind the batch, and `depth` axes between the two."""
         front = self.front(x)
         return xp.reshape(front, (self.size, *(1,) * depth, prod(front.shape[1:])))
-
-    def element(self, x: Any, index: int) -> Any:
-        """Return one element of an argument."""
-        return x.value[index] if self.holds(x) else x
 
     def wrap(self, y: Any) -> Any:
         """Return what a rule computed as batched tensors."""
@@ -145,7 +140,7 @@ def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> 
         axis = operation.axes.none(operation.name, shape)
     several = isinstance(axis, Sequence)
     count = len(shape) + operation.axes.added * (len(axis) if several else 1)
-    if count == 0 and operation.kind is kinds.reduction:
+    if count == 0 and operation.kind in (kinds.reduction, kinds.linalg):
         return normal_axes(axis, 0, operation.name)
     if several:
         return tuple([normal_axis(part, count, operation.name) + 1 for part in axis])
@@ -167,51 +162,10 @@ def on_value(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     return batch.operation.function(x.value, *args, **kwargs)
 
 
-@rule_for("rand_like", "randn_like")
-def random_like(batch: Batch, x: Any, /, **kwargs: Any) -> Any:
-    """Draw the same numbers for all elements; `vmap` itself answers where each is to have its own."""
-    return batch.front(batch.operation.function(xp.zeros(x.shape, dtype=x.dtype), **kwargs))
-
-
-@rule_for("random.permutation")
-def permutation(batch: Batch, x: Any, /, *, axis: int = 0, **kwargs: Any) -> Any:
-    """Shuffle each array, in an order that `vmap` has drawn for all or for each."""
-    order = batch.operation.function(x.shape[axis], **kwargs)
-    return xp.take(x, order, axis=axis).value
-
-
-@rule_for("random.bernoulli")
-def bernoulli(batch: Batch, p: Any, *, shape: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Compare probabilities that differ with numbers that `vmap` has drawn for all or for each."""
-    drawn = xp.random.uniform(shape=p.shape if shape is None else shape, **kwargs)
-    return xp.astype(drawn < p, dtype or p.dtype).value
-
-
-@rule_for("random.multinomial")
-def multinomial(batch: Batch, probs: Any, /, num_samples: int, replacement: bool = False, **kwargs: Any) -> Any:
-    """Choose by probabilities that differ, with numbers that `vmap` has drawn for all or for each."""
-    shape = (*probs.shape[:-1], num_samples) if replacement else probs.shape
-    numbers = xp.random.uniform(shape=shape, dtype=xp.float64, **kwargs)
-    return categories(xp, probs, numbers, num_samples, replacement).value
-
-
 @rule_for("full_like")
 def full_like(batch: Batch, x: Any, /, fill_value: Any, **kwargs: Any) -> Any:
     """Fill each array with a number of its own."""
-    dtype = kwargs.pop("dtype", None) or x.dtype
-    return full(batch, x.shape, fill_value, dtype=dtype, **kwargs)
-
-
-@rule_for("full")
-def full(batch: Batch, shape: Any, fill_value: Any, *, dtype: Any = None, **kwargs: Any) -> Any:
-    """Fill each array with a number of its own."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    value = batch.front(fill_value)
-    if value.ndim != 1:
-        name = batch.operation.name
-        raise ValueError(f"{name}: fill_value must be a number, found an array of {value.ndim - 1} axes")
-    filled = xp.broadcast_to(xp.reshape(value, (batch.size, *(1,) * len(shape))), (batch.size, *shape))
-    return xp.astype(filled, dtype or value.dtype)
+    return NotImplemented if batch.holds(fill_value) else batch.operation.function(x.value, fill_value, **kwargs)
 
 
 @rule_for("asarray")
@@ -262,10 +216,6 @@ class Selection:
     source: tuple[int, ...] = ()
     target: tuple[int, ...] = ()
 
-    def reorder(self, y: Any) -> Any:
-        """Return what was selected with its axes where the function expects them."""
-        return xp.moveaxis(y, self.source, self.target) if self.source else y
-
     def arrange(self, batch: Batch, value: Any) -> Any:
         """Return a value to assign with its axes in the order of what `key` selects."""
         if not batch.holds(value) and not self.source:
@@ -299,7 +249,7 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
     """
     parts, rest = _parts(batch, key, shape)
     places = [i for i, part in enumerate(parts) if _is_array(part) or isinstance(part, int)]
-    depth = max((_depth(parts[i]) for i in places), default=0)
+    depth = max((1 if _is_mask(parts[i]) else ndim_of(parts[i]) for i in places), default=0)
     adjacent = not places or places == list(range(places[0], places[-1] + 1))
     before = sum(rest if part is Ellipsis else 1 for part in parts[: places[0]]) if places and adjacent else 0
     count = depth + rest + sum(part is None or isinstance(part, slice) for part in parts)
@@ -357,16 +307,12 @@ def _axes_of(part: Any) -> int:
     return ndim_of(part) if _is_mask(part) else 1
 
 
-def _depth(part: Any) -> int:
-    """Return how many axes a part of an index has in what it selects together with others."""
-    return 1 if _is_mask(part) else ndim_of(part)
-
-
 @rule_for("getitem")
 def getitem(batch: Batch, x: Any, key: Any, /) -> Any:
     is_batched = batch.holds(x)
     selection = _selection(batch, key, tuple(x.shape), own=is_batched)
-    return selection.reorder((x.value if is_batched else x)[selection.key])
+    y = (x.value if is_batched else x)[selection.key]
+    return xp.moveaxis(y, selection.source, selection.target) if selection.source else y
 
 
 @rule_for("index_put")
@@ -421,6 +367,7 @@ def searchsorted(batch: Batch, x1: Any, x2: Any, /, *, side: str = "left", sorte
     return xp.sum(members < values if side == "left" else members <= values, axis=-1)
 
 
+@rule_for("tril", "triu", "matrix_transpose")
 def of_matrices(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """Compute on the last two axes of one array; the batch is one more axis before them."""
     (_, x), *others = batch.operation.parameters.values(args, kwargs)
@@ -454,9 +401,9 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     return xp.squeeze(y, axis=-1 if column else -2) if row else y
 
 
-@rule_for("dot", "mm", "mv", "bmm", "linalg.outer")
-def by_their_bodies(batch: Batch, x1: Any, x2: Any, /) -> Any:
-    """Leave products of fixed numbers of axes to their bodies, which count them without the batch."""
+@rule_for("linalg.outer")
+def by_its_body(batch: Batch, x1: Any, x2: Any, /) -> Any:
+    """Leave products that are not of matrices to their body."""
     return NotImplemented
 
 
@@ -476,36 +423,6 @@ def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     if not -least <= axis < 0:
         raise ValueError(f"{batch.operation.name}: axis must be from {-least} to -1, found {axis}")
     return batch.operation.function(*_stacks(batch, x1, x2), axis=axis)
-
-
-@rule_for("tensordot")
-def tensordot(batch: Batch, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """Sum over paired axes by a product of matrices, one pair for each element of the batch."""
-    n1, n2 = ndim_of(x1), ndim_of(x2)
-    if isinstance(axes, int):
-        axes = (range(n1 - axes, n1), range(axes))
-    first, second = ([part] if isinstance(part, int) else list(part) for part in axes)
-    summed1, summed2 = normal_axes(tuple(first), n1, "tensordot"), normal_axes(tuple(second), n2, "tensordot")
-    shape1, shape2 = (getattr(x, "shape", ()) for x in (x1, x2))  # a number has none
-    if [shape1[i] for i in summed1] != [shape2[i] for i in summed2]:
-        raise ValueError(f"tensordot: the paired axes of shapes {shape1} and {shape2} differ in length")
-    if not (hasattr(x1, "shape") and hasattr(x2, "shape")):
-        return xp.multiply(x1, x2).value
-    free1 = [i for i in range(n1) if i not in summed1]
-    free2 = [i for i in range(n2) if i not in summed2]
-    length = prod(shape1[i] for i in summed1)
-    rows, columns = [shape1[i] for i in free1], [shape2[i] for i in free2]
-    left = xp.reshape(xp.permute_dims(x1, (*free1, *summed1)), (prod(rows), length))
-    right = xp.reshape(xp.permute_dims(x2, (*summed2, *free2)), (length, prod(columns)))
-    return xp.matmul(left, right).value.reshape((batch.size, *rows, *columns))
-
-
-@rule_for("linalg.vector_norm")
-def vector_norm(batch: Batch, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: float = 2) -> Any:
-    axes = tuple(place + 1 for place in normal_axes(axis, len(x.shape), "vector_norm"))
-    if not axes:
-        return xp.abs(x.value) if ord != 0 else xp.astype(x.value != 0, x.dtype)
-    return xp.linalg.vector_norm(x.value, axis=axes, keepdims=keepdims, ord=ord)
 
 
 BY_KIND[kinds.linalg] = of_matrices
@@ -550,10 +467,3 @@ def tile(batch: Batch, x: Any, repetitions: Any, /) -> Any:
     repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
     ndim = max(len(x.shape), len(repetitions))
     return xp.tile(batch.align(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))
-
-
-@rule_for("tril", "triu", "matrix_transpose")
-def on_matrices(batch: Batch, x: Any, /, **kwargs: Any) -> Any:
-    if len(x.shape) < 2:
-        raise ValueError(f"{batch.operation.name}: x needs at least 2 axes, found shape {x.shape}")
-    return batch.operation.function(x.value, **kwargs)

@@ -152,7 +152,7 @@ def _numpy_array(
     array = data
     if dtype is None and not hasattr(data, "dtype"):
         array, copy = np.asarray(data, copy=copy), None
-        if array.dtype.kind in "fc" and (flat or not _holds_arrays(data)):
+        if array.dtype.kind in "fc" and (flat or not any(hasattr(leaf, "dtype") for leaf in _leaves(data))):
             real = get_default_dtype()
             dtype = np.result_type(real, np.complex64) if array.dtype.kind == "c" else real
     array = np.asarray(array, dtype=dtype, copy=copy, device=device)
@@ -173,12 +173,6 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
         description = f"list with a {type(array).__name__}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, description, advice, WANTED)
     return array
-
-
-def _holds_arrays(data: Any) -> bool:
-    if isinstance(data, (list, tuple)):
-        return not _NUMBERS.issuperset(map(type, data)) and any(map(_holds_arrays, data))
-    return hasattr(data, "dtype")
 
 
 class Conversion(DeclaredOperation):

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import DTYPES, namespace_of, numpy_dtype
+from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.backends.foreign import is_traced
-from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.decorators import body_on_numpy, creation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
@@ -22,10 +21,6 @@ from dispatchkit.ops.shared import floating, integer
 
 # What has no array.
 NUMBERS = (int, float, complex)
-# What a shape is made of without a further look.
-SHAPES = (tuple, int)
-# What NumPy raises for arguments of a wrong type, a wrong value, or too large.
-REFUSED = (TypeError, ValueError, OverflowError)
 INT, REAL = {int}, {int, float}
 
 
@@ -59,27 +54,12 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
     body = body_on_numpy(operation)
 
     def fast(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
-        if type(shape) in SHAPES and device is None:
+        if type(shape) in (tuple, int) and device is None:
             try:
                 return make(shape, dtype or default_dtype_of("f"))
-            except REFUSED:
+            except (TypeError, ValueError, OverflowError):  # the body says what is wrong
                 pass
         return body(shape, dtype=dtype, device=device)
-
-    operation.def_kernel("numpy", fast)
-
-
-def _making_like(operation: Any, make: Callable[[Any, Any], Any]) -> None:
-    """Make arrays of the shape of another by a function that takes shape and dtype."""
-    body = body_on_numpy(operation)
-
-    def fast(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
-        if device is None:
-            try:
-                return make(x.shape, dtype or x.dtype)
-            except REFUSED:
-                pass
-        return body(x, dtype=dtype, device=device)
 
     operation.def_kernel("numpy", fast)
 
@@ -128,15 +108,6 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
     tensor([1., 1., 1.])
     """
     return xp.ones(shape_of(ones.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
-
-
-def _ones(shape: Any, dtype: Any) -> Any:
-    y = np.empty(shape, dtype)
-    y.fill(1)
-    return y
-
-
-_making(ones, _ones)
 
 
 @creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
@@ -202,29 +173,6 @@ def full(
             [7., 7.]])
     """
     return full_array(xp, shape_of(full.__name__, shape), fill_value, dtype or dtype_of_scalar(fill_value), device)
-
-
-# The kinds of dtypes that hold a Python number as it is, or refuse it.
-FITTING = {float: "fc", int: "iufc", bool: "b"}
-
-
-def _full_of_number(shape: Any, value: Any, dtype: Any) -> Any:
-    """Return a Python number in every element; None where the body has to do it."""
-    fitting = FITTING.get(type(value))
-    if type(shape) not in SHAPES or fitting is None or type(dtype) not in DTYPES or dtype.kind not in fitting:
-        return None
-    try:
-        y = np.empty(shape, dtype)
-        y.fill(value)
-    except REFUSED:
-        return None
-    return y
-
-
-@full.def_kernel("numpy")
-def full_numpy(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _full_of_number(shape, fill_value, dtype or dtype_of_scalar(fill_value)) if device is None else None
-    return body_on_numpy(full)(shape, fill_value, dtype=dtype, device=device) if y is None else y
 
 
 full.def_transpose("fill_value")(lambda g: g)
@@ -429,22 +377,6 @@ def linspace(
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
-@linspace.def_kernel("numpy")
-def linspace_numpy(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
-    parts = num - 1 if endpoint else num
-    plain = type(start) is type(stop) is float and type(num) is int and dtype is None and device is None
-    if plain and parts > 0 and default_dtype_of("f") == DOUBLE:
-        step: Any = (stop - start) / parts
-        if step and math.isfinite(step):
-            y = np.arange(num, dtype=DOUBLE)
-            np.multiply(y, step, y)
-            np.add(y, start, y)
-            if endpoint:
-                y[-1] = stop
-            return y
-    return body_on_numpy(linspace)(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
-
-
 @creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
 def eye(
     xp: Namespace,
@@ -478,18 +410,6 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
-@eye.def_kernel("numpy")
-def eye_numpy(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Any:
-    """Put ones into the flat array by one slice."""
-    columns = n_rows if n_cols is None else n_cols
-    if type(n_rows) is type(columns) is type(k) is int and n_rows >= 0 <= columns and device is None:
-        y = np.zeros((n_rows, columns), dtype or default_dtype_of("f"))
-        if k < columns:
-            y.reshape(-1)[k if k >= 0 else -k * columns : (columns - k) * columns : columns + 1] = 1
-        return y
-    return body_on_numpy(eye)(n_rows, n_cols, k=k, dtype=dtype, device=device)
-
-
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return zeros in the shape of an array.
@@ -505,9 +425,6 @@ def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     tensor([[0, 0]])
     """
     return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
-
-
-_making_like(zeros_like, np.zeros)
 
 
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
@@ -527,9 +444,6 @@ def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = 
     return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
-_making_like(ones_like, _ones)
-
-
 @creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array in the shape of another, with whatever the memory held.
@@ -545,9 +459,6 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     (2, 3)
     """
     return xp.empty(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
-
-
-_making_like(empty_like, np.empty)
 
 
 @creation(
@@ -579,18 +490,3 @@ def full_like(
             [7., 7.]])
     """
     return full_array(xp, x.shape, fill_value, dtype or x.dtype, device or getattr(x, "device", None))
-
-
-@full_like.def_kernel("numpy")
-def full_like_numpy(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
-    y = _full_of_number(x.shape, fill_value, dtype or x.dtype) if device is None else None
-    return body_on_numpy(full_like)(x, fill_value, dtype=dtype, device=device) if y is None else y
-
-
-@full_like.def_transpose("x")
-def full_like_transpose_x(xp, g, x):
-    return xp.zeros(x.shape, dtype=g.dtype, device=getattr(g, "device", None))
-
-
-full_like.def_jvp("x")(lambda xp, y: xp.zeros_like(y))
-full_like.def_transpose("fill_value")(lambda g: g)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
-from typing import Any
-
-import numpy as np
+from math import inf
 
 from dispatchkit.backends.arrays import holds_complex
-from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.decorators import (
     additive,
     alias,
     arithmetic,
-    body_on_numpy,
     multiplicative,
     predicate,
     rounding,
@@ -125,36 +120,6 @@ def floor_divide(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     tensor([ 3, -4])
     """
     return xp.floor_divide(x1, x2)
-
-
-_floor_divide, _vdot, _ndarray = np.floor_divide, np.vdot, np.ndarray
-# Elements from which a copy that lies flat in memory takes longer than a look at each of them.
-MANY = 4096
-
-
-@floor_divide.def_kernel("numpy")
-def floor_divide_numpy(x1: Any, x2: Any, /) -> Any:
-    """Divide by NumPy's function, which departs from the standard where an operand is infinite.
-
-    If one is, a sum of products with it is not finite; `numpy.vdot` warns of nothing.
-    """
-    if type(x1) is type(x2) is _ndarray and x1.dtype is x2.dtype is DOUBLE and (size := x1.size) == x2.size:
-        finite = (size < MANY or (_is_flat(x1) and _is_flat(x2))) and isfinite(_vdot(x1, x2))
-    else:
-        finite = _is_finite(x1) and _is_finite(x2)
-    return _floor_divide(x1, x2) if finite else body_on_numpy(floor_divide)(x1, x2)
-
-
-def _is_finite(x: Any) -> bool:
-    """Return whether an array or number is found to be finite."""
-    if type(x) is not _ndarray:
-        return isinstance(x, (int, float)) and isfinite(x)
-    kind = x.dtype.kind
-    return kind in "iub" or (kind == "f" and (x.size < MANY or _is_flat(x)) and isfinite(_vdot(x, x)))
-
-
-def _is_flat(x: Any) -> bool:
-    return x.ndim == 1 or x.flags.c_contiguous
 
 
 floor_divide.def_partial(0, 0)

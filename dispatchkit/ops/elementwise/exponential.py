@@ -334,12 +334,6 @@ def reciprocal(xp: Namespace, x: Array, /) -> Array:
     return xp.divide(1, x)
 
 
-@reciprocal.def_partial
-def reciprocal_partial(x):
-    part = 1 / x
-    return -part * part
-
-
 @multiplicative(passthrough=True, domain=(0.1, 3.0), gives="float", special="NaN for negative numbers")
 def sqrt(xp: Namespace, x: Array, /) -> Array:
     """Return the square root of each element.

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.backends.arrays import numpy_dtype
-from dispatchkit.declare.decorators import body_on_numpy, creation, manipulation, operation
+from dispatchkit.declare.decorators import creation, manipulation, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.creation.dtypes import default_dtype_of
@@ -260,17 +258,6 @@ def fftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, de
     return xp.where(2 * numbers < count, numbers, numbers - count) / scale
 
 
-@fftfreq.def_kernel("numpy")
-def fftfreq_numpy(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Any:
-    """Make the frequencies in one array."""
-    if type(n) is not int or n < 1 or type(d) not in (float, int) or not d or dtype is not None or device is not None:
-        return body_on_numpy(fftfreq)(n, d=d, dtype=dtype, device=device)
-    numbers = np.arange(n, dtype=default_dtype_of("f"))
-    numbers[(n + 1) // 2 :] -= n
-    numbers /= n * d
-    return numbers
-
-
 @creation(namespace=FFT, samples=FREQUENCY_SAMPLES)
 def rfftfreq(xp: Namespace, n: int, /, *, d: float = 1.0, dtype: DType = None, device: Any = None) -> Array:
     """Return the frequencies of `rfft`: those from 0 on.
@@ -337,9 +324,6 @@ def fftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     return _roll_by_half(xp, x, axes, True)
 
 
-fftshift.def_transpose(lambda xp, g, axes: _roll_by_half(xp, g, axes, False))
-
-
 @manipulation(method=False, namespace=FFT, samples=SHIFT_SAMPLES, axis="axes")
 def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     """Undo `fftshift`, from which it differs where a length is odd.
@@ -366,6 +350,3 @@ def ifftshift(xp: Namespace, x: Array, /, *, axes: Axis = None) -> Array:
     tensor([ 0,  1,  2, -2, -1])
     """
     return _roll_by_half(xp, x, axes, False)
-
-
-ifftshift.def_transpose(lambda xp, g, axes: _roll_by_half(xp, g, axes, True))

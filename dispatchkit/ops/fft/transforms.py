@@ -385,12 +385,6 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     return xp.fft.irfft(xp.conj(as_complex(xp, x)), n=length, axis=axis, norm=opposite(hfft, norm))
 
 
-@hfft.def_transpose
-def hfft_transpose(xp, g, x, axis, norm):
-    half = xp.fft.ihfft(g, axis=axis, norm=OPPOSITE[norm])
-    return resize(xp, paired_bins_times(xp, 2, half, g.shape[axis], axis), x.shape)
-
-
 @operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, real=True)
 def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Compute the inverse of `hfft` along one axis: half of a signal with Hermitian symmetry.
@@ -421,10 +415,3 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     """
     length = transformed_axis(ihfft, x, n, axis, norm, real=True)
     return xp.conj(xp.fft.rfft(x, n=length, axis=axis, norm=opposite(ihfft, norm)))
-
-
-@ihfft.def_transpose
-def ihfft_transpose(xp, g, x, n, axis, norm):
-    length = x.shape[axis] if n is None else n
-    halved = paired_bins_times(xp, 0.5, g, length, axis)
-    return resize(xp, xp.fft.hfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)

@@ -142,7 +142,8 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
             [3.]])
     """
     place = _place_of(gather, x, axis, indices, {"x": x})
-    return xp.take_along_axis(xp.getitem(x, _corner(indices, place)), indices, axis=place)
+    corner = tuple(slice(None if i == place else n) for i, n in enumerate(indices.shape))
+    return xp.take_along_axis(xp.getitem(x, corner), indices, axis=place)
 
 
 @indexing(
@@ -206,11 +207,6 @@ def _place_of(op: Named, x: Any, axis: int, indices: Any, arrays: Mapping[str, A
                 f"at most as many elements"
             )
     return place
-
-
-def _corner(indices: Any, axis: int) -> tuple[slice, ...]:
-    """Return the index of the part of an array that indices along an axis are about."""
-    return tuple(slice(None if i == axis else n) for i, n in enumerate(indices.shape))
 
 
 def _by_index(xp: Namespace, shape: Sequence[int], indices: Any, axis: int) -> tuple[Any, ...]:

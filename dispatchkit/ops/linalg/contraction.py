@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from math import prod
-from operator import attrgetter, methodcaller
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
-from dispatchkit.backends.numpy import total
 from dispatchkit.declare.decorators import body_on_numpy, product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
@@ -162,8 +161,7 @@ def found_path(name: str, read: Subscripts, optimize: Optimize) -> Path:
         raise ValueError(f"{name}: optimize must be True, False, 'greedy', 'optimal' or a path, found {optimize!r}")
     if count <= 2 or strategy is False:
         return (tuple(range(count)),)
-    shapes = tuple(tuple(read.sizes[label] for label in labels) for labels in read.terms)
-    return _searched_path(_in_letters(name, read), shapes, strategy)
+    return _searched_path(_in_letters(name, read), lengths_of(read), strategy)
 
 
 def _checked_path(name: str, path: Sequence[Any], count: int) -> Path:
@@ -393,22 +391,10 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
     first, second, output = read.terms[0], read.terms[-1], read.output
     if len({*dtypes}) != 1:
         return None
-    if len(shapes) == 1 and len(set(first)) == len(output):
-        # Views: of the same axes in another order, or of a diagonal.
-        if len(first) == len(output):
-            return methodcaller("transpose", tuple(map(first.index, output)))
-        return methodcaller("diagonal", 0, -2, -1) if first == (*output, output[-1]) else None
-    if len(shapes) == 1 and len(set(first)) == len(first) and dtypes[0].kind in "fc":
-        summed = tuple(axis for axis, label in enumerate(first) if label not in output)
-        if [label for label in first if label in output] == list(output):
-            return partial(total, axis=summed)
-    if len(shapes) == 2:
-        if first == second == output:
-            return np.multiply
-        if first + second == output:
-            return np.multiply.outer
-        if _are_of_matrices(first, second, output) and lengths_of(read) == shapes:
-            return np.matmul
+    if len(shapes) == 1 and len(first) > len({*first}) == len(output):
+        return None  # a diagonal, which is not to be written to, as NumPy's function allows
+    if len(shapes) == 2 and _are_of_matrices(first, second, output) and lengths_of(read) == shapes:
+        return np.matmul
     # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they
     # make NaN where that keeps them.
     return partial(np.einsum, subscripts) if dtypes[0].kind != "c" and prod(read.sizes.values()) <= SMALL else None

@@ -247,10 +247,6 @@ def _has_cotangent(xp: Namespace, g_vectors: Array) -> Array:
     return xp.any(g_vectors != 0, axis=(-2, -1), keepdims=True)
 
 
-def _everywhere(xp: Namespace, x: Array) -> Array:
-    return xp.ones((1, 1), dtype=xp.bool)
-
-
 def _real_part(xp: Namespace, x: Array) -> Array:
     return xp.real(x) if holds_complex(x) else x
 
@@ -300,10 +296,10 @@ def eigh_vjp(xp, g, y):
 
 
 @eigh.def_jvp
-def eigh_jvp(xp, t, y, x):
+def eigh_jvp(xp, t, y):
     values, vectors = y
     moved = adjoint(xp, vectors) @ ((t + adjoint(xp, t)) / 2) @ vectors
-    turn = moved * inverse_gaps(xp, values, _everywhere(xp, x))
+    turn = moved * inverse_gaps(xp, values, xp.ones((1, 1), dtype=xp.bool))
     return EighResult(_real_part(xp, xp.linalg.diagonal(moved)), vectors @ turn)
 
 
@@ -399,10 +395,10 @@ def eig_vjp(xp, g, y):
 
 
 @eig.def_jvp
-def eig_jvp(xp, t, y, x):
+def eig_jvp(xp, t, y):
     values, vectors = y
     moved = xp.linalg.solve(vectors, t @ vectors)
-    turned = vectors @ (moved * inverse_gaps(xp, values, _everywhere(xp, x)))
+    turned = vectors @ (moved * inverse_gaps(xp, values, xp.ones((1, 1), dtype=xp.bool)))
     length = xp.real(xp.linalg.diagonal(adjoint(xp, vectors) @ turned))
     return EigResult(xp.linalg.diagonal(moved), turned - vectors * length[..., None, :])
 

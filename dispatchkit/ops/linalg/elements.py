@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy, linalg, product
 from dispatchkit.declare.samples import draw, sample
@@ -59,14 +57,6 @@ def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -
     """
     require_matrix(trace, x)
     return xp.sum(xp.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype)
-
-
-@trace.def_kernel("numpy")
-def trace_numpy(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    try:
-        return x.trace(offset, -2, -1, dtype)
-    except REFUSED:
-        return body_on_numpy(trace)(x, offset=offset, dtype=dtype)
 
 
 tensor_protocol.operation(trace).hint = "; dk.record_calls() records calls"
@@ -125,10 +115,6 @@ def diagonal_transpose(xp, g, x, offset):
     return on_diagonal(xp, g, rows, columns, offset)
 
 
-SECOND, THIRD = np.array([1, 2, 0]), np.array([2, 0, 1])
-SMALL = 1000
-
-
 @product(
     namespace=LINALG,
     samples=[
@@ -167,19 +153,6 @@ def cross(xp: Namespace, x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
         if not -len(shape) <= axis < len(shape) or shape[axis] != 3:
             raise ValueError(f"{cross.__name__}: {parameter} must have length 3 along axis {axis}, found shape {shape}")
     return xp.linalg.cross(x1, x2, axis=axis)
-
-
-@cross.def_kernel("numpy")
-def cross_numpy(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Multiply few vectors by their elements in turned order, which takes copies of them but half the calls."""
-    try:
-        if x1.shape[axis] == x2.shape[axis] == 3 and x1.ndim == x2.ndim and x1.size + x2.size < SMALL:
-            plus = x1.take(SECOND, axis) * x2.take(THIRD, axis)
-            return plus - x1.take(THIRD, axis) * x2.take(SECOND, axis)
-        return np.linalg.cross(x1, x2, axis=axis)
-    except REFUSED:
-        pass
-    return body_on_numpy(cross)(x1, x2, axis=axis)
 
 
 @cross.def_transpose("x1")
@@ -224,13 +197,6 @@ def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     require_ndim(outer, "x1", x1, 1, "multiply")
     require_ndim(outer, "x2", x2, 1, "multiply")
     return xp.expand_dims(x1, axis=1) * xp.expand_dims(x2, axis=0)
-
-
-@outer.def_kernel("numpy")
-def outer_numpy(x1: Any, x2: Any, /) -> Any:
-    if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0):
-        return x1[:, None] * x2
-    return body_on_numpy(outer)(x1, x2)
 
 
 outer.def_transpose("x1")(lambda xp, g, x2: xp.matmul(g, conjugate(xp, x2)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -317,40 +316,33 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
 STEPS = 2  # to which order derivatives are computed
 
 
-@dataclass(frozen=True, eq=False)
-class ConjugateGradients:
-    """Solves with a Hermitian, positive definite matrix that stays as it is.
+def _solve_by_products(product: Callable[[Any], Any], options: dict[str, Any], b: Any) -> Any:
+    """Return the solution for NumPy's array of one right side, or of several as columns.
 
-    Attributes
+    Parameters
     ----------
-    product : gives NumPy's array of the matrix times one
+    product : gives NumPy's array of the matrix, which stays as it is, times one
     options : of SciPy's function
+    b : the right side
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : if it is not found in `maxiter` steps
     """
-
-    product: Callable[[Any], Any]
-    options: dict[str, Any]
-
-    def solve(self, b: Any) -> Any:
-        """Return the solution for NumPy's array of one right side, or of several as columns.
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError : if it is not found in `maxiter` steps
-        """
-        try:
-            from scipy.sparse import linalg  # noqa: PLC0415  # optional dependency
-        except ImportError as error:
-            raise ImportError(
-                'dispatchkit.linalg.cg computes with SciPy, which is not installed: pip install "dispatchkit[scipy]"'
-            ) from error
-        if b.ndim == 2:
-            columns = [self.solve(column) for column in b.T]
-            return np.stack(columns, axis=1) if columns else b.copy()
-        matrix = linalg.LinearOperator((b.shape[0],) * 2, matvec=self.product, dtype=b.dtype)
-        x, steps = linalg.cg(matrix, b, **self.options)
-        if steps:
-            raise np.linalg.LinAlgError(f"linalg.cg: not solved after {steps} steps; raise maxiter= or rtol=")
-        return x
+    try:
+        from scipy.sparse import linalg  # noqa: PLC0415  # optional dependency
+    except ImportError as error:
+        raise ImportError(
+            'dispatchkit.linalg.cg computes with SciPy, which is not installed: pip install "dispatchkit[scipy]"'
+        ) from error
+    if b.ndim == 2:
+        columns = [_solve_by_products(product, options, column) for column in b.T]
+        return np.stack(columns, axis=1) if columns else b.copy()
+    matrix = linalg.LinearOperator((b.shape[0],) * 2, matvec=product, dtype=b.dtype)
+    x, steps = linalg.cg(matrix, b, **options)
+    if steps:
+        raise np.linalg.LinAlgError(f"linalg.cg: not solved after {steps} steps; raise maxiter= or rtol=")
+    return x
 
 
 @operation(namespace="dispatchkit.linalg", samples=[])
@@ -360,7 +352,7 @@ def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     Parameters
     ----------
     r : the right side; known to be 0 where `order` is 0
-    solver : has the matrix, as a constant
+    solver : solves for NumPy's array, with the matrix as a constant
     order : how often the solution was differentiated
     """
     return _solve_by_solver(r, solver, order) if order else xp.zeros_like(r)
@@ -378,7 +370,7 @@ def _correct(x: Any, solver: Any, order: int) -> Any:
 def _solve_by_solver(r: Any, solver: Any, order: int) -> Any:
     if order > STEPS:
         raise AutogradError("linalg.cg: its derivatives are computed to the second order; use linalg.solve")
-    return namespace_of(r).asarray(solver.solve(as_numpy("linalg.cg", r)))
+    return namespace_of(r).asarray(solver(as_numpy("linalg.cg", r)))
 
 
 tensor_protocol.operations.forget(tensor_protocol.operation(correction))
@@ -429,12 +421,9 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
     """
     b = _right_side(A, b)
     options = {"rtol": rtol, "atol": atol, "maxiter": maxiter}
-    solver = ConjugateGradients(_product_of(A, b), options)
+    solver = partial(_solve_by_products, _product_of(A, b), options)
     with no_grad():
-        start = _bare(b)
-        x = tensor_namespace.asarray(
-            namespace_of(start.array).asarray(solver.solve(as_numpy("linalg.cg", start.array)))
-        )
+        x = tensor_namespace.asarray(_solve_by_solver(_bare(b).array, solver, 0))
     # Steps of the chord method for ``b - A @ x = 0`` from its solution, which keep the values: each makes one more
     # order of derivatives right.
     for _ in range(STEPS):
@@ -507,8 +496,7 @@ _solution = Solution(
     Parameters(signature_of(_cg, "overridable"), dict.fromkeys(("A", "b"), Form.LOOSE)),
     _cg,
 )
-cg: Any = update_wrapper(tensor_protocol.operations.add(_solution), _cg)
-cg.__name__ = cg.__qualname__ = "cg"
-del cg.__wrapped__
-cg.__signature__ = _solution.parameters.signature
+_cg.__name__ = _cg.__qualname__ = "cg"
+tensor_protocol.operations.add(_solution)
+cg: Any = _solution.named_function()
 enter("linalg.cg", cg)

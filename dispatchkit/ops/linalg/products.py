@@ -16,7 +16,7 @@ from dispatchkit.declare.decorators import body_on_numpy, product
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.linalg.elements import REFUSED, diagonal, outer, trace
+from dispatchkit.ops.linalg.elements import diagonal, outer, trace
 from dispatchkit.ops.linalg.norms import norm
 from dispatchkit.ops.shared import axis_moved_back, conjugate, normal_axis, require_ndim, shape_of, stored_transposed
 
@@ -95,7 +95,7 @@ def _times_vectors(matrices: Array, g: Array) -> Array:
     return matrices @ g if g.ndim == 1 else (matrices @ g[..., None])[..., 0]
 
 
-def pair_axes(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
+def _pair_axes(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
     """Return which axes of each array are summed over, counted from the front."""
     if not isinstance(axes, (tuple, list)):
         count = operator.index(axes)
@@ -107,7 +107,7 @@ def pair_axes(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]
     return [normal_axis(axis, ndim1, name) for axis in first], [normal_axis(axis, ndim2, name) for axis in second]
 
 
-def left_out(axes: list[int], ndim: int) -> list[int]:
+def _left_out(axes: list[int], ndim: int) -> list[int]:
     """Return the axes that are not among some, counted from the front."""
     return [axis for axis in range(ndim) if axis not in axes]
 
@@ -147,64 +147,20 @@ def tensordot(xp: Namespace, x1: Array, x2: Array, /, *, axes: Axes = 2) -> Arra
     (2, 5)
     """
     shape1, shape2 = shape_of(x1), shape_of(x2)
-    summed1, summed2 = pair_axes(axes, len(shape1), len(shape2))
+    summed1, summed2 = _pair_axes(axes, len(shape1), len(shape2))
     lengths1, lengths2 = [shape1[axis] for axis in summed1], [shape2[axis] for axis in summed2]
     if lengths1 != lengths2:
         raise ValueError(
             f"{tensordot.__name__}: axes {summed1} of x1 and {summed2} of x2 differ in length, "
             f"found {lengths1} and {lengths2}"
         )
-    return xp.tensordot(x1, x2, axes=axes) if shape1 and shape2 else x1 * x2
-
-
-@tensordot.def_kernel("numpy")
-def tensordot_numpy(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    """Multiply matrices of the axes that are left and those that are summed over."""
-    try:
-        turned1, turned2, count = x1, x2, axes
-        if type(axes) is not int:
-            summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
-            count = len(summed1) if len(summed1) == len(summed2) else -1
-            turned1 = x1.transpose((*left_out(summed1, x1.ndim), *summed1))
-            turned2 = x2.transpose((*summed2, *left_out(summed2, x2.ndim)))
-        shape1, shape2 = turned1.shape, turned2.shape
-        place = len(shape1) - count
-        if count >= 0 <= place and shape1[place:] == shape2[:count]:
-            shape, size = shape1[:place] + shape2[count:], prod(shape2[:count])
-            y = np.dot(turned1.reshape(prod(shape1[:place]), size), turned2.reshape(size, prod(shape2[count:])))
-            return y if y.shape == shape else y.reshape(shape)
-    except REFUSED:
-        pass
-    return body_on_numpy(tensordot)(x1, x2, axes=axes)
-
-
-def _restore_axes(xp: Namespace, g: Array, front: list[int], back: list[int]) -> Array:
-    """Return `g` with its axes, of which those named in `front` come first, where they belong."""
-    places = [*front, *back]
-    return xp.permute_dims(g, tuple(places.index(axis) for axis in range(len(places))))
-
-
-@tensordot.def_transpose("x1")
-def tensordot_transpose_x1(xp, g, x1, x2, axes):
-    if not shape_of(x2):
-        return g * conjugate(xp, x2)
-    summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
-    free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    result = xp.tensordot(g, conjugate(xp, x2), axes=(list(range(len(free1), g.ndim)), free2))
-    # What is left of x2 comes in the order of x2's axes; each belongs where its partner in x1 is.
-    partners = [summed1[summed2.index(axis)] for axis in sorted(summed2)]
-    return _restore_axes(xp, result, free1, partners)
-
-
-@tensordot.def_transpose("x2")
-def tensordot_transpose_x2(xp, g, x1, x2, axes):
-    if not shape_of(x1):
-        return conjugate(xp, x1) * g
-    summed1, summed2 = pair_axes(axes, x1.ndim, x2.ndim)
-    free1, free2 = left_out(summed1, x1.ndim), left_out(summed2, x2.ndim)
-    result = xp.tensordot(conjugate(xp, x1), g, axes=(free1, list(range(len(free1)))))
-    partners = [summed2[summed1.index(axis)] for axis in sorted(summed1)]
-    return _restore_axes(xp, result, partners, free2)
+    if not shape1 or not shape2:
+        return x1 * x2
+    free1, free2 = _left_out(summed1, len(shape1)), _left_out(summed2, len(shape2))
+    rows, columns = [shape1[axis] for axis in free1], [shape2[axis] for axis in free2]
+    left = xp.reshape(xp.permute_dims(x1, (*free1, *summed1)), (prod(rows), prod(lengths1)))
+    right = xp.reshape(xp.permute_dims(x2, (*summed2, *free2)), (prod(lengths2), prod(columns)))
+    return xp.reshape(xp.matmul(left, right), (*rows, *columns))
 
 
 @product(
@@ -382,8 +338,3 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 @dot.def_kernel("numpy")
 def dot_numpy(x1: Any, x2: Any, /) -> Any:
     return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else body_on_numpy(dot)(x1, x2)
-
-
-for _product in (mm, mv, bmm, dot):
-    _product.def_transpose("x1")(matmul_transpose_x1)
-    _product.def_transpose("x2")(matmul_transpose_x2)

@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import Axes
-from dispatchkit.declare.decorators import alias, body_on_numpy, manipulation
+from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
@@ -297,24 +296,6 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
-@broadcast_arrays.def_kernel("numpy")
-def broadcast_arrays_numpy(*arrays: Any) -> tuple[Any, ...]:
-    try:
-        shape = np.broadcast(*arrays).shape
-    except ValueError:
-        return body_on_numpy(broadcast_arrays)(*arrays)
-    return tuple([_broadcast(x, shape) for x in arrays])
-
-
-def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return a read-only view of a shape, which NumPy's iterator need not find out where it is the array's own."""
-    if type(x) is not np.ndarray or x.shape != shape:
-        return numpy_namespace.broadcast_to(x, shape)
-    view = x.view()
-    view.flags.writeable = False
-    return view
-
-
 @manipulation(
     method=False, samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))]
 )
@@ -351,11 +332,9 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
     if indexing == "xy":
         places[:2] = places[:2][::-1]
     flat = [xp.reshape(x, (-1,)) for x in arrays]
-    shape = [0] * count
-    for x, place in zip(flat, places, strict=True):
-        shape[place] = x.shape[0]
+    shape = tuple([flat[place].shape[0] for place in places])
     return tuple(
-        xp.broadcast_to(xp.reshape(x, (-1,) + (1,) * (count - 1 - place)), tuple(shape))
+        xp.broadcast_to(xp.reshape(x, (-1,) + (1,) * (count - 1 - place)), shape)
         for x, place in zip(flat, places, strict=True)
     )
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, body_on_numpy, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import Axis, along, inverse, normal_axis
+from dispatchkit.ops.shared import Axis, inverse, normal_axis
 
 
 @manipulation(
@@ -167,11 +165,9 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
 
 @transpose.def_kernel("numpy")
 def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
-    if axes is None and not more:
-        return x.transpose()
-    if type(axes) is tuple and not more:
-        return x.transpose(axes) if len(axes) == x.ndim else body_on_numpy(transpose)(x, axes)
-    return body_on_numpy(transpose)(x, axes, *more)
+    if more or (axes is not None and not (type(axes) is tuple and len(axes) == x.ndim)):
+        return body_on_numpy(transpose)(x, axes, *more)
+    return x.transpose(axes)
 
 
 @manipulation(samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
@@ -321,24 +317,6 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
     tensor([3, 1, 2])
     """
     return xp.roll(x, shift, axis=axis)
-
-
-@roll.def_kernel("numpy")
-def roll_numpy(x: Any, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Any:
-    if type(x) is not np.ndarray or type(shift) is not int:
-        return body_on_numpy(roll)(x, shift, axis=axis)
-    if axis is None:
-        return roll_array(x.reshape(-1), shift, 0).reshape(x.shape)
-    if type(axis) is int and -x.ndim <= axis < x.ndim:
-        return roll_array(x, shift, axis % x.ndim)
-    return body_on_numpy(roll)(x, shift, axis=axis)
-
-
-def roll_array(x: Any, shift: int, axis: int) -> Any:
-    """Return an array with its elements moved on along an axis, given as a non-negative number."""
-    kept = x.shape[axis]
-    kept -= shift % kept if kept else 0
-    return np.concatenate((x[along(axis, slice(kept, None))], x[along(axis, slice(None, kept))]), axis)
 
 
 @roll.def_transpose

@@ -221,12 +221,10 @@ def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Arra
     return xp.expand_dims(x, axis=axis)
 
 
-reshape.def_transpose(lambda xp, g, x: xp.reshape(g, x.shape))
-
-
+@reshape.def_transpose
 @squeeze.def_transpose
 @expand_dims.def_transpose
-def squeeze_transpose(xp, g, x):
+def reshape_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 

@@ -306,6 +306,3 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
     """
     rows = xp.stack(xp.nonzero(x if x.ndim else xp.reshape(x, (1,))), axis=-1)
     return rows if x.ndim else rows[:, :0]
-
-
-argwhere.def_kernel("numpy", lambda x, /: np.array(x.nonzero()).T if x.ndim else np.argwhere(x))

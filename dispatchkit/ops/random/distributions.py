@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import numpy_dtype
-from dispatchkit.backends.numpy import DOUBLE
-from dispatchkit.declare.decorators import body_on_numpy, random
+from dispatchkit.declare.decorators import random
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.ops.creation.creation import REFUSED, SHAPES, shape_of
+from dispatchkit.ops.creation.creation import shape_of
 from dispatchkit.ops.creation.dtypes import default_dtype_of
 from dispatchkit.ops.random.generator import Generator, source_of
 from dispatchkit.ops.shared import integer, normal_axis
@@ -22,11 +21,6 @@ from dispatchkit.ops.shared import integer, normal_axis
 __all__ = ["bernoulli", "multinomial", "normal", "permutation", "randint", "uniform"]
 
 RANDOM = "dispatchkit.random"
-# Characters of float32 and float64, which NumPy's generators draw.
-FLOATS = frozenset("fd")
-
-
-REAL = frozenset({int, float})
 
 
 def drawn(
@@ -51,7 +45,7 @@ def drawn(
     ValueError : if `dtype` is not float32 or float64
     """
     wanted = default_dtype_of("f") if dtype is None else numpy_dtype(dtype)
-    if wanted.char not in FLOATS:
+    if wanted.char not in "fd":
         raise ValueError(f"{name}: dtype must be float32 or float64, found {wanted}")
     return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
 
@@ -122,18 +116,6 @@ def normal(
         raise ValueError(f"{normal.__name__}: std must not be negative, found {std}")
     numbers = drawn(xp, normal.__name__, source_of(generator).standard_normal, shape, dtype, device)
     return numbers * float(std) + float(mean)
-
-
-@normal.def_kernel("numpy")
-def normal_numpy(mean=0.0, std=1.0, *, shape=(), dtype=None, device=None, generator=None):
-    """Leave mean and deviation to NumPy's generator, which does in one pass what the body does in three."""
-    plain = type(shape) in SHAPES and type(mean) in REAL and type(std) in REAL and std >= 0
-    if plain and device is None and (dtype or default_dtype_of("f")) is DOUBLE:
-        try:
-            return source_of(generator).normal(mean, std, shape)
-        except REFUSED:
-            pass
-    return body_on_numpy(normal)(mean, std, shape=shape, dtype=dtype, device=device, generator=generator)
 
 
 @random(namespace=RANDOM, samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])

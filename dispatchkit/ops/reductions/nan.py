@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dispatchkit.backends.arrays import is_inexact
-from dispatchkit.backends.numpy import SINGLE, numpy_namespace
-from dispatchkit.declare.decorators import body_on_numpy, operation, reduction
+from dispatchkit.backends.numpy import SINGLE
+from dispatchkit.declare.decorators import operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.shared import Axis, count, floating
-from dispatchkit.ops.statistics.moments import var
 from dispatchkit.protocol.kinds import kinds
 
 HOLED = np.asarray([[0.5, np.nan, -1.0], [1.5, 2.0, np.nan]])
@@ -275,47 +273,6 @@ def one_correction(name: str, correction: float, ddof: float | None) -> float:
     if correction:
         raise ValueError(f"{name}: correction and ddof are the same; found both, {correction} and {ddof}")
     return ddof
-
-
-def _holds_nan(y: Any) -> bool:
-    """Return whether an array or number may hold NaN: its sum of squares does then, in which no infinities cancel."""
-    squares = np.vdot(y, y) if type(y) is np.ndarray else y
-    return bool(squares != squares)  # noqa: PLR0124  # true of NaN alone
-
-
-def _declare_sum(operation: Any, reduce: Callable[..., Any]) -> None:
-    """Reduce NumPy arrays as if they held no NaN; where the result is NaN then, the body computes it."""
-    body = body_on_numpy(operation)
-
-    def compute(x: Any, /, *, axis: Axis = None, dtype: DType = None, keepdims: bool = False) -> Any:
-        y = reduce(x, axis=axis, keepdims=keepdims) if dtype is None and x.size > 1 else math.nan
-        return body(x, axis=axis, dtype=dtype, keepdims=keepdims) if _holds_nan(y) else y
-
-    operation.def_kernel("numpy", compute)
-
-
-_declare_sum(nansum, numpy_namespace.sum)
-_declare_sum(nanprod, numpy_namespace.prod)
-_declare_sum(nanmean, numpy_namespace.mean)
-
-
-def _declare_spread(operation: Any, root: Callable[[Any], Any]) -> None:
-    """Compute a variance, or a root of it, as if there were no NaN; where it is NaN then, the body computes it."""
-    body, variance = body_on_numpy(operation), body_on_numpy(var)
-
-    def compute(x, /, *, axis=None, dtype=None, correction=0.0, ddof=None, keepdims=False):
-        taken = one_correction(operation.__name__, correction, ddof)
-        if dtype is None and count(x.shape, axis) > max(taken, 0) and x.size > 1:
-            y = root(variance(x, axis=axis, correction=taken, keepdims=keepdims))
-            if not _holds_nan(y):
-                return y
-        return body(x, axis=axis, dtype=dtype, correction=correction, ddof=ddof, keepdims=keepdims)
-
-    operation.def_kernel("numpy", compute)
-
-
-_declare_spread(nanvar, lambda variance: variance)
-_declare_spread(nanstd, np.sqrt)
 
 
 # The reductions of NumPy's functions of pairs leave out NaN in one pass.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.decorators import body_on_numpy, operation
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.declare.wrapping import holds
@@ -112,8 +112,12 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
     >>> dk.unique_counts(dk.asarray([3, 1, 3])).counts
     tensor([1, 2])
     """
+    return UniqueCountsResult(*_values_and_counts(xp, x))
+
+
+def _values_and_counts(xp: Namespace, x: Any) -> Any:
     counted = _count_integers(np.asarray(x)) if xp is numpy_namespace else None
-    return UniqueCountsResult(*(xp.unique_counts(x) if counted is None else counted[:2]))
+    return xp.unique_counts(x) if counted is None else counted[:2]
 
 
 @operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
@@ -164,22 +168,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     >>> dk.unique_values(dk.asarray([3, 1, 3]))
     tensor([1, 3])
     """
-    return xp.unique_counts(x).values
-
-
-@unique_values.def_kernel("numpy")
-def unique_values_numpy(x: Any, /) -> Any:
-    """Tell values apart: integers that lie close by a table of them, others by their order."""
-    x = np.asarray(x)
-    counted = _count_integers(x)
-    if counted is not None:
-        return counted[0]
-    y = x.flatten()
-    y.sort()
-    differs = np.empty(y.shape, bool)  # from the one before, as a NaN does from all
-    differs[:1] = True
-    np.not_equal(y[1:], y[:-1], differs[1:])
-    return y[differs]
+    return _values_and_counts(xp, x)[0]
 
 
 @operation(
@@ -214,22 +203,6 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
     tensor([False,  True, False])
     """
     return xp.isin(x1, x2, invert=invert)
-
-
-# Pairs of elements that are compared in less time than both arrays are put in order.
-FEW = 1000
-
-
-_any_of: Any = np.logical_or.reduce
-
-
-@isin.def_kernel("numpy")
-def isin_numpy(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
-    """Compare few elements with each other; NumPy's function puts them in order."""
-    if type(x1) is type(x2) is np.ndarray and x1.dtype == x2.dtype and x1.size * x2.size <= FEW:
-        among = _any_of(x1[..., None] == x2.reshape(-1), -1)
-        return ~among if invert else among
-    return body_on_numpy(isin)(x1, x2, invert=invert)
 
 
 @operation(

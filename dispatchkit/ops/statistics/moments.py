@@ -55,7 +55,7 @@ def var(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 @var.def_vjp
 def var_vjp(xp, g, x, axis, correction, keepdims):
-    share, quiet = _share(2, x, axis, correction)
+    share, quiet = _share(x, axis, correction)
     with quiet:
         return restore_axes(xp, g * share, x.shape, axis, keepdims) * _deviation(xp, x, axis)
 
@@ -63,7 +63,7 @@ def var_vjp(xp, g, x, axis, correction, keepdims):
 @var.def_jvp
 def var_jvp(xp, t, x, axis, correction, keepdims):
     total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
-    share, quiet = _share(2, x, axis, correction)
+    share, quiet = _share(x, axis, correction)
     with quiet:
         return total * share
 
@@ -96,18 +96,12 @@ def std(xp: Namespace, x: Array, /, *, axis: Axis = None, correction: float = 0.
 
 @std.def_vjp
 def std_vjp(xp, g, y, x, axis, correction, keepdims):
-    share, quiet = _share(1, x, axis, correction)
-    with quiet:
-        inner = _over(xp, g, y) * share
-        return restore_axes(xp, inner, x.shape, axis, keepdims) * _deviation(xp, x, axis)
+    return var_vjp(xp, _over(xp, g, 2 * y), x, axis, correction, keepdims)
 
 
 @std.def_jvp
 def std_jvp(xp, t, y, x, axis, correction, keepdims):
-    total = xp.sum(_product(xp, _deviation(xp, x, axis), t), axis=axis, keepdims=keepdims)
-    share, quiet = _share(1, x, axis, correction)
-    with quiet:
-        return _over(xp, total, y) * share
+    return _over(xp, var_jvp(xp, t, x, axis, correction, keepdims), 2 * y)
 
 
 def _deviation(xp: Namespace, x: Any, axis: Axis) -> Any:
@@ -125,13 +119,13 @@ def _divisor(x: Any, axis: Axis, correction: float) -> float:
     return max(count(x.shape, axis) - correction, 0)
 
 
-def _share(total: float, x: Any, axis: Axis, correction: float) -> tuple[float, AbstractContextManager[None]]:
-    """Return a number over what a sum of squares is divided by, infinite where that is 0, and what keeps NumPy quiet.
+def _share(x: Any, axis: Axis, correction: float) -> tuple[float, AbstractContextManager[None]]:
+    """Return 2 over what a sum of squares is divided by, infinite where that is 0, and what keeps NumPy quiet.
 
     The products with infinity, infinite or NaN, are PyTorch's derivatives; the value has been warned of.
     """
     divisor = _divisor(x, axis, correction)
-    return (total / divisor, nullcontext()) if divisor else (math.inf, np.errstate(invalid="ignore"))
+    return (2 / divisor, nullcontext()) if divisor else (math.inf, np.errstate(invalid="ignore"))
 
 
 def _over(xp: Namespace, g: Any, y: Any) -> Any:
