@@ -427,38 +427,17 @@ class Anomaly(Observer):
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
         """Record the calling lines on the nodes of a call."""
-        place = None
+        lines: list[tuple[CodeType, int]] = []
         for node in nodes_of_call(operation, args, kwargs, result):
             if not is_wrapped_by(Traced, node):
-                place = place or Place(stack(), _running.get())
-                node.operation = Traced(node.operation, place)
+                lines = lines or stack()
+                node.operation = Traced(node.operation, lines, _running.get())
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Check what the nodes of a backward pass give, including those recorded outside of `detect_anomaly`."""
         for vertex in vertices:
             if isinstance(vertex, Node) and not is_wrapped_by(Traced, vertex):
-                vertex.operation = Traced(vertex.operation, None)
-
-
-class Place:
-    """Where a node was recorded.
-
-    Attributes
-    ----------
-    lines : code and line of each frame, the outermost first
-    cause : the node whose backward pass it was recorded by, None in a forward pass
-    """
-
-    __slots__ = ("cause", "lines")
-
-    def __init__(self, lines: list[tuple[CodeType, int]], cause: Traced | None) -> None:
-        self.lines = lines
-        self.cause = cause
-
-    def text(self) -> str:
-        """Return the lines as in a traceback."""
-        frames = [traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in self.lines]
-        return "".join(traceback.format_list(frames)).rstrip()
+                vertex.operation = Traced(vertex.operation, (), None)
 
 
 class Traced(NodeWrapper):
@@ -467,14 +446,16 @@ class Traced(NodeWrapper):
     Parameters
     ----------
     inner : the operation
-    place : None where that is not known
+    lines : code and line of each frame, the outermost first; none where they are not known
+    cause : the node whose backward pass it was recorded by, None in a forward pass
     """
 
-    __slots__ = ("place",)
+    __slots__ = ("cause", "lines")
 
-    def __init__(self, inner: Differentiable, place: Place | None) -> None:
+    def __init__(self, inner: Differentiable, lines: Sequence[tuple[CodeType, int]], cause: Traced | None) -> None:
         super().__init__(inner)
-        self.place = place
+        self.lines = lines
+        self.cause = cause
 
     def _pull(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any) -> Sequence[Any]:
         """Return cotangents, checked where this context asks for it."""
@@ -506,11 +487,16 @@ class Traced(NodeWrapper):
     def history(self) -> tuple[str, list[tuple[str, str]]]:
         """Return the lines that recorded the node, and name and lines of each node whose backward led there."""
         causes: list[tuple[str, str]] = []
-        place = self.place
-        while place is not None and (cause := place.cause) is not None:
-            place = cause.place
-            causes.append((cause.node_name, "" if place is None else place.text()))
-        return "" if self.place is None else self.place.text(), causes
+        cause = self.cause
+        while cause is not None:
+            causes.append((cause.node_name, cause.text()))
+            cause = cause.cause
+        return self.text(), causes
+
+    def text(self) -> str:
+        """Return the lines as in a traceback."""
+        frames = [traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in self.lines]
+        return "".join(traceback.format_list(frames)).rstrip()
 
 
 # The node whose backward pass is being recorded.

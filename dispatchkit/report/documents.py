@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, TypeAlias
 
 from dispatchkit.report.outcomes import OUTCOMES, Colours
@@ -266,15 +267,9 @@ def markdown_code(text: str) -> str:
     return f"{fence}{space}{text}{space}{fence}" if text else ""
 
 
-def wrapped_names(names: Iterable[str], width: int = 88) -> Iterator[str]:
-    """Yield lines of names."""
-    line = "   "
-    for name in names:
-        if len(line) + len(name) + 1 > width and line.strip():
-            yield line
-            line = "   "
-        line += f" {name}"
-    yield line
+def wrapped_names(names: Iterable[str]) -> list[str]:
+    """Return lines of names."""
+    return wrap(" ".join(names), 88, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False)
 
 
 def short_location(location: str) -> str:

@@ -1,12 +1,10 @@
-"""Operations as people name them: functions, names, and kinds for all that are of the kind; work on all of them."""
+"""Operations as people name them: functions, names, and kinds for all that are of the kind."""
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -68,15 +66,3 @@ def declared_operations(protocol: DispatchProtocol, cls: type, name: str, more: 
         if record.declaration is not None:
             operations.update(operations_of(protocol, getattr(record.declaration, name), name))
     return operations
-
-
-@contextmanager
-def without_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would look again and again at predictions, of which nearly all are kept."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
@@ -14,6 +16,8 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.ops.random.generator import default_generator
+from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
@@ -25,6 +29,23 @@ ADAPTED = {"shape", "axes"}
 AXES = {"axis", "axes", "dim", "source", "destination"}
 MOST = 10  # variations of a call
 Shape: TypeAlias = tuple[int, ...]
+
+
+@contextmanager
+def measuring(source: Any = None) -> Iterator[None]:
+    """Let calls densify, warn, overflow and draw random numbers: they are no part of the program.
+
+    Parameters
+    ----------
+    source : of the random numbers; by default one that is the same each time
+    """
+    before, default_generator.source = default_generator.source, source or np.random.Generator(np.random.PCG64(0))
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"), without_bounds(), separate_ledger():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        default_generator.source = before
 
 
 def fitted_samples(

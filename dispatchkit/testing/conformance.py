@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from dispatchkit.progress import Progress
-from dispatchkit.protocol.densify import without_bounds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
 from dispatchkit.testing.attribution import gather, rules_of
+from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
@@ -179,20 +175,9 @@ def check_type(
     >>> found.tried["value"], found.failures
     (8, ())
     """
+    arguments = locals()
     chosen = _chosen(checks)
-    subject = Subject(
-        cls,
-        samples,
-        to_dense=to_dense,
-        from_dense=from_dense,
-        metadata=metadata,
-        plain=plain,
-        depth=depth,
-        operations=operations,
-        refuses=refuses,
-        closed=closed,
-        thorough=thorough,
-    )
+    subject = Subject(cls, samples, **{name: arguments[name] for name in (*CONVERSIONS, *PASSED_ON)})
     result = conformance(subject, chosen, skip, progress=progress)
     if result.failures:
         raise ConformanceError(result)
@@ -221,7 +206,7 @@ def conformance(
     chosen = [name for name in names if (name, "") not in left_out]
     failures: list[Failure] = []
     tried: dict[str, int] = dict.fromkeys(chosen, 0)
-    with _quiet(), subject.lines.watched():
+    with measuring(), subject.lines.watched():
         dense = _wrong_dense_forms(subject)
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
@@ -280,17 +265,10 @@ def _is_skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
     return any((failure.check, name) in left_out for name in names)
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Let calls densify, warn and overflow: what is checked is what they give."""
-    with without_bounds(), np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
 # One subject for a test class: what its checks have found out of the type serves them all.
 _subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
-# The attributes of a test class that `Subject` takes.
+# The methods, and the attributes, of a test class that `Subject` takes.
+CONVERSIONS = ("to_dense", "from_dense")
 PASSED_ON = ("metadata", "plain", "depth", "operations", "refuses", "closed", "thorough")
 OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
 OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
@@ -400,8 +378,7 @@ class TypeConformance:
     def _subject(self) -> Subject:
         cls = type(self)
         if cls not in _subjects:
-            overridable = ("to_dense", "from_dense")
-            conversions = [name for name in overridable if getattr(cls, name) is not getattr(TypeConformance, name)]
+            conversions = [name for name in CONVERSIONS if getattr(cls, name) is not getattr(TypeConformance, name)]
             samples = self.samples()
             strategy = is_strategy(samples)
             _subjects[cls] = Subject(

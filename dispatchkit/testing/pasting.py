@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,16 @@ from dispatchkit.tensor import Tensor
 MOST = 60  # elements that a program spells out
 
 
-def code_of(value: Any) -> str:
-    """Return an expression that gives a value, in a program that imports `numpy` as np and `dispatchkit` as dk."""
+def code_of(value: Any, write: Callable[[Any], str] | None = None) -> str:
+    """Return an expression that gives a value, in a program that imports `numpy` as np and `dispatchkit` as dk.
+
+    Parameters
+    ----------
+    value : any
+    write : gives the name of an instance of an array type in it; by default its text is taken
+    """
+    if write is not None and type(value) is not Tensor and tensor_protocol.types.participates(type(value)):
+        return write(value)
     if type(value) is Tensor:
         flag = ", requires_grad=True" if value.requires_grad and value.is_leaf else ""
         return f"dk.tensor({_elements(np.asarray(value.detach().numpy()))}{flag})"
@@ -26,10 +34,10 @@ def code_of(value: Any) -> str:
     if isinstance(value, np.dtype):
         return repr(str(value))
     if type(value) in (list, tuple):
-        inner = ", ".join(map(code_of, value))
+        inner = ", ".join(code_of(member, write) for member in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
     if type(value) is dict:
-        return "{" + ", ".join(f"{code_of(key)}: {code_of(member)}" for key, member in value.items()) + "}"
+        return "{" + ", ".join(f"{code_of(key)}: {code_of(member, write)}" for key, member in value.items()) + "}"
     return repr(value)
 
 
@@ -97,7 +105,7 @@ class Writer:
             self.lines.append(f"{name} = {constructed}")
             return name
         self.lines.append(f"{name} = object.__new__({cls.__name__})")
-        self.lines += [f"{name}.{key} = {self._part(part)}" for key, part in vars(value).items()]
+        self.lines += [f"{name}.{key} = {code_of(part, self.write)}" for key, part in vars(value).items()]
         return name
 
     def _import(self, cls: type) -> None:
@@ -105,15 +113,6 @@ class Writer:
             self.imports[f"# {cls.__qualname__} is defined inside {cls.__module__}; put its definition here"] = None
         else:
             self.imports[f"from {cls.__module__} import {cls.__qualname__.partition('.')[0]}"] = None
-
-    def _part(self, value: Any) -> str:
-        """Return an expression for what a field holds, an instance by its name."""
-        if type(value) is not Tensor and tensor_protocol.types.participates(type(value)):
-            return self.write(value)
-        if type(value) in (list, tuple):
-            inner = ", ".join(map(self._part, value))
-            return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
-        return code_of(value)
 
     def _constructor_call(self, value: Any) -> str | None:
         """Return a call of the constructor that makes an equal instance; None where its fields are none for it."""
@@ -128,7 +127,7 @@ class Writer:
             return None
         if fields != tensor_protocol.types.fields_of(equal) or vars(equal).keys() != vars(value).keys():
             return None
-        return f"{cls.__name__}({', '.join(f'{name}={self._part(part)}' for name, part in arguments.items())})"
+        return f"{cls.__name__}({', '.join(f'{name}={code_of(part, self.write)}' for name, part in arguments.items())})"
 
     def text(self, lines: list[str]) -> str:
         """Return the program that makes the instances, and goes on with other lines."""

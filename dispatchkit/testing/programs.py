@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -20,8 +18,6 @@ from dispatchkit.errors import DensifyError, NoImplementationError
 from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
-from dispatchkit.ops.random.generator import default_generator
-from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
@@ -31,6 +27,7 @@ from dispatchkit.protocol.observers import run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import entering, simplest
+from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.differences import (
     Difference,
     difference,
@@ -230,7 +227,7 @@ class ProgramCall:
         reason = next(filter(None, map(_incomparable, self.arrays())), None)
         if reason is not None:
             return None, reason
-        with _aside():
+        with measuring(SPARE):
             dense, unreadable = _outcome(lambda: run_unobserved(self.replace_arrays, _dense_copy))
         return dense, "" if unreadable is None else f"an argument whose dense form raises {error_text(unreadable)}"
 
@@ -247,7 +244,7 @@ class ProgramCall:
         """
         before = self.elements()
         result, error = _outcome(self.make, self.refusals)
-        with _aside():
+        with measuring(SPARE):
             wrong = run_unobserved(_difference, self, before, dense, result, error)
             if wrong is not None:
                 raise run_unobserved(_wrong_call_error, self, wrong) from error
@@ -288,18 +285,6 @@ def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()
         raise
     except Exception as error:  # noqa: BLE001  # whatever a rule raises is compared
         return None, error
-
-
-@contextmanager
-def _aside() -> Iterator[None]:
-    """Let calls densify, warn, overflow and draw random numbers: they are no part of the program."""
-    source, default_generator.source = default_generator.source, SPARE
-    try:
-        with separate_ledger(), without_bounds(), np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        default_generator.source = source
 
 
 def _dense_copy(value: Any) -> Any:

@@ -21,9 +21,8 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.report.coverage.survey import measuring
 from dispatchkit.report.record.call import TracedCall
-from dispatchkit.testing.calls import Call, Operand
+from dispatchkit.testing.calls import Call, Operand, measuring
 from dispatchkit.testing.samples import TypeSample, sample_calls
 from tests.report.answering import (
     VALUES,

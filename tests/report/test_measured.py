@@ -16,8 +16,9 @@ import dispatchkit as dk
 from dispatchkit.report import MeasuredRow
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.rows import MEASURED
-from dispatchkit.report.coverage.survey import Survey, measuring
+from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.testing import tensors
+from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.samples import TypeSample
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix

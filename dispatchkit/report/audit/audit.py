@@ -22,7 +22,7 @@ from dispatchkit.report.audit.findings import (
 )
 from dispatchkit.report.audit.page import Audit
 from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decide, names_of
-from dispatchkit.report.operations import Named, operations_of, without_collection
+from dispatchkit.report.operations import Named, operations_of
 
 
 def audit(
@@ -86,7 +86,6 @@ def audit(
     return _audit(listed, chosen, protocol)
 
 
-@without_collection()
 def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)

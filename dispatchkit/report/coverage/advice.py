@@ -1,4 +1,4 @@
-"""The adviser: which rules to write next, by what a program did or by what a type lacks, and skeletons of handlers."""
+"""The adviser: which rules to write next, by what a program did or by what a type lacks."""
 
 from __future__ import annotations
 
@@ -358,40 +358,3 @@ class _Needs:
             for needed in lacking:
                 weights[needed] = weights.get(needed, 0.0) + 1 / len(lacking)
         return weights
-
-
-def stubs_of(survey: Survey, names: Sequence[str]) -> str:
-    """Return a module with a handler for each of some functions, which declines until it is filled in.
-
-    Parameters
-    ----------
-    survey : of the type
-    names : qualified names of the functions; those without array arguments are left out
-    """
-    protocol, cls = survey.protocol, survey.cls
-    imports = {_import_of(cls.__module__, cls.__qualname__): None}
-    handlers: list[str] = []
-    for operation in (protocol.operations[name] for name in names):
-        calls = dry_calls(operation)
-        if not calls:
-            continue
-        if operation.namespace.partition(".")[0] != "dispatchkit":
-            imports[_import_of(operation.function.__module__, operation.function.__qualname__)] = None
-        stub = stub_for(operation, calls[0].key(cls))
-        handlers.append(re.sub(r"\n    \.\.\.$", '\n    return dk.decline("not written yet")', stub))
-    head = [
-        f'"""Handlers of {type_name(cls)}: each declines until it is written."""',
-        "from __future__ import annotations",
-        "\n".join(["import dispatchkit as dk", *sorted(imports)]),
-    ]
-    return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(handlers) + "\n"
-
-
-def _import_of(module: str, qualified_name: str) -> str:
-    """Return what brings a class or function into a module."""
-    if "<locals>" in qualified_name:
-        return f"# {qualified_name.rpartition('.')[2]} is local to a function: bring it here"
-    outer, _, _ = qualified_name.partition(".")
-    name = qualified_name.rpartition(".")[2]
-    line = f"from {module} import {outer}"
-    return line if outer == name else f"{line}\n\n{name} = {qualified_name}"

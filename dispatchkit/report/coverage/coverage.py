@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
@@ -12,13 +12,14 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.prediction import Memory
-from dispatchkit.report.coverage.advice import Advice, advise, lacking_events, stubs_of
+from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
-from dispatchkit.report.coverage.rows import MEASURED, STRUCTURED, MeasuredRow, Report, Row, counts_text, rank
-from dispatchkit.report.coverage.survey import Survey, measuring
+from dispatchkit.report.coverage.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
+from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.documents import Document, Reported
-from dispatchkit.report.operations import Named, without_collection
+from dispatchkit.report.operations import Named
+from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
 from dispatchkit.wording import section
@@ -97,37 +98,10 @@ class Coverage(Report):
         >>> len(first.unlocks) > 0
         True
         """
-        survey = self._require_survey("advice")
-        with measuring():
-            return advise(survey, lacking_events(survey), n, impossible=impossible)
-
-    def stubs(self, operations: Iterable[str | Callable[..., Any]] | None = None) -> str:
-        """Write the skeleton of a module with handlers, which decline until they are filled in.
-
-        Parameters
-        ----------
-        operations : functions or their names; by default all that do not keep the structure
-
-        Returns
-        -------
-        Python text that can be imported as it is
-
-        Raises
-        ------
-        KeyError : for a name that no function has
-        """
-        survey = self._require_survey("stubs")
-        find = survey.protocol.operation
-        if operations is None:
-            rows = [row for row in self.rows if row.bucket not in (*STRUCTURED, "no array argument")]
-        else:
-            rows = [self[name if isinstance(name, str) else find(name).qualified_name] for name in operations]
-        return stubs_of(survey, [row.qualified_name for row in rows])
-
-    def _require_survey(self, name: str) -> Survey:
         if self.survey is None:
-            raise ValueError(f"{name}: this report does not hold the type; ask the one that coverage() returned")
-        return self.survey
+            raise ValueError("advice: this report does not hold the type; ask the one that coverage() returned")
+        with measuring():
+            return advise(self.survey, lacking_events(self.survey), n, impossible=impossible)
 
 
 @dataclass(frozen=True, repr=False)
@@ -249,7 +223,7 @@ def coverage(
     Returns
     -------
     Coverage or CoverageSet
-        Prints as a table, and has ``.to_json()``, ``.to_markdown()``, ``.to_html()``, ``.advice()`` and ``.stubs()``.
+        Prints as a table, and has ``.to_json()``, ``.to_markdown()``, ``.to_html()`` and ``.advice()``.
         For several types, a set of such reports.
 
     Raises
@@ -289,7 +263,7 @@ def coverage(
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
     if samples is None:
         operations = list(protocol.operations.values())
-        with without_collection(), measuring():
+        with measuring():
             reports = [Coverage(type_name(s.cls), tuple(map(s.row, operations)), survey=s) for s in surveys]
     else:
         for survey in surveys:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any
@@ -14,9 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dispatchkit.declare.samples import Sample
-from dispatchkit.ops.random.generator import default_generator
 from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
@@ -28,7 +24,7 @@ from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry,
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.calls import Arguments, Call, Operand, generic_samples, placements
+from dispatchkit.testing.calls import Arguments, Call, Operand, generic_samples, measuring, placements
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,19 +65,6 @@ def _with_type(entry: Any, cls: type) -> Any:
     if isinstance(entry, tuple):
         return tuple(_with_type(member, cls) for member in entry)
     return cls if entry is Operand else entry
-
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Silence warnings, count densifications apart, and put random numbers back to where they were."""
-    source = default_generator.source
-    default_generator.source = np.random.Generator(np.random.PCG64(0))
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"), without_bounds(), separate_ledger():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        default_generator.source = source
 
 
 _KNOWN: WeakKeyDictionary[Overridable, list[DryCall]] = WeakKeyDictionary()

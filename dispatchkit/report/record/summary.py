@@ -12,10 +12,11 @@ from typing import Any, Literal, TypeAlias
 from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
-from dispatchkit.report.coverage.survey import Survey, measuring
+from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.documents import Table, css_class, format_time, resource, short_location, style
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
+from dispatchkit.testing.calls import measuring
 from dispatchkit.wording import format_bytes
 
 # More rows than anybody reads.
