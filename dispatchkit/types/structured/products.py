@@ -9,16 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dispatchkit import autograd, linalg, ops, random
-from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.chain import decline
 from dispatchkit.random import Generator
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, promote
+from dispatchkit.types.rules import axes_of, axis_of, check_product, implements, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
-from dispatchkit.types.structured.toeplitz import ToeplitzTensor
-from dispatchkit.types.structured.triangular import TriangularTensor
 
 # Products and systems.
 
@@ -315,41 +312,3 @@ def _block(x: BandedTensor, rows: Tensor, columns: Tensor) -> Any:
     elements = floating(x.elements_at(ops.minimum(rows, n - 1) + 0 * columns, ops.minimum(columns, n - 1) + 0 * rows))
     unit = ops.astype(rows == columns, elements.dtype)
     return ops.where((rows < n) & (columns < n), elements, unit)
-
-
-@implements(linalg.cholesky)
-def cholesky_toeplitz(x: ToeplitzTensor, /, *, upper: bool = False) -> Any:
-    """Return the factor, a triangle, by Schur's algorithm: O(n²).
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError : if the matrix is not positive definite
-    """
-    column, row = floating(x.column), floating(x.first_row)
-    if x.shape[-1] != x.shape[-2] or not x.shape[-1] or not all_finite(x.diagonals):
-        return decline("the matrix is not square and finite")
-    if not holds(column[..., 1:] == ops.conj(row[..., 1:]), traced=True) or not holds(
-        ops.imag(column[..., :1]) == 0 if column.dtype.kind == "c" else column[..., :0] == 0, traced=True
-    ):
-        return decline("the matrix is not Hermitian")
-    first = ops.real(column[..., :1])
-    rest = (column[..., 1:] + ops.conj(row[..., 1:])) / 2
-    _check_positive(first)
-    root = ops.sqrt(first)
-    # T - Z @ T @ Z.mT = u @ u^H - v @ v^H, where Z moves down by one row; each step takes a column off.
-    u, v = ops.concat([ops.astype(root, rest.dtype), rest / root], axis=-1), rest / root
-    columns = [u]
-    for k in range(1, x.shape[-1]):
-        u = u[..., :-1]
-        turn = v[..., :1] / u[..., :1]
-        left = 1 - ops.square(ops.abs(turn))
-        _check_positive(left)
-        u, v = (u - ops.conj(turn) * v) / ops.sqrt(left), ((v - turn * u) / ops.sqrt(left))[..., 1:]
-        columns.append(ops.pad(u, [*[(0, 0)] * (u.ndim - 1), (k, 0)]))
-    factor = TriangularTensor(ops.stack(columns, axis=-1))
-    return ops.conj(ops.matrix_transpose(factor)) if upper else factor
-
-
-def _check_positive(x: Tensor) -> None:
-    if not holds(x > 0, traced=True):
-        raise np.linalg.LinAlgError("cholesky: the ToeplitzTensor is not positive definite")

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of banded matrices, compared with those of dense ones."""
+"""Eigenvalues of banded matrices, compared with those of dense ones."""
 
 from __future__ import annotations
 
@@ -23,14 +23,10 @@ def hermitian(n: int, b: int, batch: tuple[int, ...] = (), complex_too: bool = F
 
 
 @pytest.mark.parametrize("x", [hermitian(5, 1), hermitian(3, 0), hermitian(2, 4), hermitian(6, 2, (2, 2), True)])
-def test_eigenvectors_are_those_of_the_dense_matrix(x: Any) -> None:
-    dense = x.to_dense().numpy()
+def test_eigenvalues_are_those_of_the_dense_matrix(x: Any) -> None:
     with dk.densify(on="error"):
-        alone, (values, vectors) = dk.linalg.eigvalsh(x), dk.linalg.eigh(x)
-        moved = x @ vectors
-    for found in (alone, values):
-        np.testing.assert_allclose(found.numpy(), np.linalg.eigvalsh(dense), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(moved.numpy(), (vectors * values[..., None, :]).numpy(), atol=1e-12)
+        values = dk.linalg.eigvalsh(x)
+    np.testing.assert_allclose(values.numpy(), np.linalg.eigvalsh(x.to_dense().numpy()), rtol=1e-10, atol=1e-12)
 
 
 def of_bands(bands: Any, dense: bool, what: str) -> Any:
@@ -43,6 +39,7 @@ def of_bands(bands: Any, dense: bool, what: str) -> Any:
     return dk.sum(values[-2:] * (vectors.mT @ dk.arange(4.0))[-2:] ** 2)
 
 
+@pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
 @pytest.mark.parametrize("what", ["values", "vectors"])
 def test_derivatives_are_those_of_the_dense_matrix(what: str) -> None:
     bands = dk.asarray(rng.normal(size=(3, 4)))
@@ -56,6 +53,7 @@ def test_derivatives_are_those_of_the_dense_matrix(what: str) -> None:
     np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
 def test_gradients_of_equal_eigenvalues_are_finite() -> None:
     bands = dk.ones((1, 3), requires_grad=True)
     dk.linalg.eigvalsh(BandedTensor(bands, lower=0, upper=0)).sum().backward()
@@ -63,6 +61,7 @@ def test_gradients_of_equal_eigenvalues_are_finite() -> None:
     np.testing.assert_allclose(bands.grad.numpy(), 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::dispatchkit.DensifyWarning")
 def test_batches_under_vmap() -> None:
     bands = hermitian(4, 1, (3,)).bands
     found = dk.func.vmap(lambda b: dk.linalg.eigvalsh(BandedTensor(b, lower=1, upper=1)))(bands)
@@ -70,6 +69,9 @@ def test_batches_under_vmap() -> None:
     np.testing.assert_allclose(found.numpy(), wanted, atol=1e-12)
 
 
-def test_what_is_not_hermitian_is_left_to_the_dense_matrix() -> None:
-    with dk.densify(on="error"), pytest.raises(dk.DensifyError):
-        dk.linalg.eigh(BandedTensor([[0.0, 1.0], [3.0, 3.0], [2.0, 0.0]], lower=1, upper=1))
+def test_what_is_not_hermitian_and_derivatives_are_left_to_the_dense_matrix() -> None:
+    lopsided = BandedTensor([[0.0, 1.0], [3.0, 3.0], [2.0, 0.0]], lower=1, upper=1)
+    followed = BandedTensor(dk.ones((1, 3), requires_grad=True), lower=0, upper=0)
+    for x in (lopsided, followed):
+        with dk.densify(on="error"), pytest.raises(dk.DensifyError):
+            dk.linalg.eigvalsh(x)
