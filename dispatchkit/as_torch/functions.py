@@ -25,10 +25,7 @@ from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
-    "input": (
-        *("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
-        *("special.exp2", "special.sinc"),
-    ),
+    "input": (*("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),),
     "input other": ("fmax", "fmin", "fmod", "inner", "ldexp", "logaddexp2", "vdot"),
     "input values": ("heaviside",),
     "input exponent": ("float_power",),
@@ -41,7 +38,7 @@ OF_NUMPY = {
     "tensors": ("column_stack", "dstack", "hstack", "linalg.multi_dot", "vstack"),
     "y x dx dim": ("trapezoid",),
     "input p": ("linalg.cond",),
-    "input other dims": ("linalg.tensorsolve",),
+    "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
 # Layers whose options are the further arguments of functions.
 OF_LAYERS = {
@@ -50,7 +47,6 @@ OF_LAYERS = {
     "max_pool1d": nn.MaxPool1d,
     "pixel_shuffle": nn.PixelShuffle,
     "pixel_unshuffle": nn.PixelUnshuffle,
-    "upsample": nn.Upsample,
 }
 
 
@@ -69,7 +65,7 @@ def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function
 
 
 def _of_numpy(path: str, names: list[str]) -> Function:
-    function: Any = functools.reduce(getattr, path.removeprefix("special.").split("."), np)
+    function: Any = functools.reduce(getattr, path.split("."), np)
     signature = signature_in_numpy(function)
     defaults = [NO_DEFAULT] * len(names) if signature is None else [p.default for p in signature.parameters.values()]
     return _with_parameters(function, dict(zip(names, defaults, strict=False)))
@@ -84,6 +80,7 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
+TRANSLATIONS["trapz"] = TRANSLATIONS["trapezoid"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 
@@ -112,14 +109,12 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
         return xp.divide(input, other)
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
-    return xp.trunc(xp.divide(input, other)) if rounding_mode == "trunc" else _refuse()
+    if rounding_mode != "trunc":
+        raise NotTranslated
+    return xp.trunc(xp.divide(input, other))
 
 
 divide = true_divide = div
-
-
-def _refuse() -> Any:
-    raise NotTranslated
 
 
 def _extreme(name: str, of_two: str, where: str) -> Function:
@@ -139,36 +134,22 @@ TRANSLATIONS["max"] = _extreme("max", "maximum", "argmax")
 TRANSLATIONS["min"] = _extreme("min", "minimum", "argmin")
 
 
-def _spread(name: str) -> Function:
+def _spread(name: str, *, with_mean: bool = False) -> Function:
     def spread(
         input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
     ) -> Any:
         if isinstance(dim, bool):
             dim, unbiased = None, dim
-        if correction is None:
-            correction = 1 if unbiased else 0
-        axis = None if dim is None or (isinstance(dim, Sequence) and not dim) else dim
-        axis = tuple(axis) if isinstance(axis, list) else axis
-        return getattr(xp, name)(input, axis=axis, correction=correction, keepdims=keepdim)
+        correction = int(unbiased) if correction is None else correction
+        along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
+        y = getattr(xp, name)(input, correction=correction, **along)
+        return (y, xp.mean(input, **along)) if with_mean else y
 
     return spread
 
 
-TRANSLATIONS["std"], TRANSLATIONS["var"] = _spread("std"), _spread("var")
-
-
-def _with_mean(spread: Function) -> Function:
-    def with_mean(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
-    ) -> Any:
-        axis = None if isinstance(dim, bool) else tuple(dim) if isinstance(dim, list) else dim
-        mean = xp.mean(input, axis=axis, keepdims=keepdim)
-        return spread(input, dim, unbiased, keepdim, correction=correction), mean
-
-    return with_mean
-
-
-TRANSLATIONS.update({f"{_name}_mean": _with_mean(TRANSLATIONS[_name]) for _name in ("std", "var")})
+for _name in ("std", "var"):
+    TRANSLATIONS[_name], TRANSLATIONS[f"{_name}_mean"] = _spread(_name), _spread(_name, with_mean=True)
 
 
 def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
@@ -202,10 +183,8 @@ def _transform(name: str, axes: Any = None) -> Function:
 
 
 for _name in ("fft", "ifft", "rfft", "irfft"):
-    TRANSLATIONS[f"fft.{_name}n"], TRANSLATIONS[f"fft.{_name}2"] = (
-        _transform(f"{_name}n"),
-        _transform(f"{_name}n", (-2, -1)),
-    )
+    TRANSLATIONS[f"fft.{_name}n"] = _transform(f"{_name}n")
+    TRANSLATIONS[f"fft.{_name}2"] = _transform(f"{_name}n", (-2, -1))
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -314,13 +293,17 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     return xp.squeeze(input, axis=tuple(axis for axis in axes if input.shape[axis] == 1))
 
 
+def _several(tensors: Any) -> Any:
+    """Return tensors, which may be given as one sequence."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
 def broadcast_tensors(*tensors: Any) -> Any:
     return xp.broadcast_arrays(*tensors)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
-    arrays = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-    return xp.meshgrid(*arrays, indexing=indexing)
+    return xp.meshgrid(*_several(tensors), indexing=indexing)
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -333,16 +316,6 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
 def svd(input: Any, some: bool = True) -> Any:
     u, s, vh = xp.linalg.svd(input, full_matrices=not some)
     return u, s, xp.conj(xp.matrix_transpose(vh))
-
-
-def _of_triangle(name: str) -> Function:
-    def of_triangle(A: Any, UPLO: str = "L") -> Any:
-        return getattr(xp.linalg, name)(A if UPLO in "Ll" else xp.conj(xp.matrix_transpose(A)))
-
-    return of_triangle
-
-
-TRANSLATIONS.update({f"linalg.{name}": _of_triangle(name) for name in ("eigh", "eigvalsh")})
 
 
 def linalg_solve(A: Any, B: Any) -> Any:
@@ -367,8 +340,7 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
 
 
 def einsum(*args: Any) -> Any:
-    operands = args[1] if len(args) == 2 and isinstance(args[1], (list, tuple)) else args[1:]
-    return np.einsum(args[0], *operands)
+    return np.einsum(args[0], *_several(args[1:]))
 
 
 def unique(
@@ -413,23 +385,20 @@ def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", va
 # Of NumPy, with other arguments.
 
 
-def _at_least(ndim: int) -> Function:
-    def with_axes(*tensors: Any) -> Any:
-        several = tensors[0] if isinstance(tensors[0], (list, tuple)) else tensors
-        return getattr(np, f"atleast_{ndim}d")(*several)
-
-    return with_axes
+def atleast_1d(*tensors: Any) -> Any:
+    return np.atleast_1d(*_several(tensors))
 
 
-TRANSLATIONS.update({f"atleast_{ndim}d": _at_least(ndim) for ndim in (1, 2, 3)})
+def atleast_2d(*tensors: Any) -> Any:
+    return np.atleast_2d(*_several(tensors))
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    return np.atleast_3d(*_several(tensors))
 
 
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
     return np.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf)
-
-
-def nanquantile(input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: Any = "linear") -> Any:
-    return np.nanquantile(input, q, dim, method=interpolation, keepdims=keepdim)
 
 
 def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
@@ -447,10 +416,6 @@ def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return _times(input, beta) + _times(xp.sum(batch1 @ batch2, axis=0), alpha)
-
-
-def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _times(input, beta) + _times(xp.linalg.outer(vec1, vec2), alpha)
 
 
 def polar(abs: Any, angle: Any) -> Any:
@@ -483,10 +448,6 @@ def dist(input: Any, other: Any, p: Any = 2) -> Any:
     return xp.linalg.vector_norm(input - other, ord=p)
 
 
-def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
-    return index_copy(input, dim, index, src)
-
-
 def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
     return index_copy(input, dim, slice(start, end, step), src)
 
@@ -509,10 +470,9 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     if reduce == "sum":
         return xp.scatter_add(base, dim, index, src)
     if reduce == "mean":
-        counts = scatter(xp.ones_like(input), dim, index, value=int(include_self))
-        counts = xp.scatter_add(counts, dim, index, xp.ones_like(src))
-        mode = None if is_floating_point(input) else "floor"
-        return div(xp.scatter_add(base, dim, index, src), counts, rounding_mode=mode)
+        pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
+        total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
+        return div(total, counts, rounding_mode=None if is_floating_point(input) else "floor")
     # Elements stand behind what their place has, along a last axis.
     region = tuple(slice(None if axis == dim % input.ndim else length) for axis, length in enumerate(index.shape))
     index, elements = (xp.moveaxis(x, dim, -1) for x in (index, src[tuple(map(slice, index.shape))]))
@@ -543,39 +503,27 @@ def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, u
 
 
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
-    return xp.linalg.solve(_of_factor(input2, upper), input)
+    adjoint = xp.conj(xp.matrix_transpose(input2))
+    return xp.linalg.solve(adjoint @ input2 if upper else input2 @ adjoint, input)
 
 
 def cholesky_inverse(input: Any, upper: bool = False) -> Any:
-    return xp.linalg.inv(_of_factor(input, upper))
-
-
-def _of_factor(L: Any, upper: bool) -> Any:
-    """Return the matrix of which a triangular matrix is the Cholesky factor."""
-    adjoint = xp.conj(xp.matrix_transpose(L))
-    return adjoint @ L if upper else L @ adjoint
+    return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
 # Of neural networks.
 
 
-def _dropout(layer: type[nn.Dropout]) -> Function:
-    def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        return layer(p).train(training)(input)
-
-    return dropout
+def nn_functional_dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    return nn.Dropout1d(p).train(training)(input)
 
 
-for _layer in (nn.Dropout1d, nn.Dropout2d):
-    TRANSLATIONS[f"nn.functional.{_layer.__name__.lower()}"] = _dropout(_layer)
+def nn_functional_dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    return nn.Dropout2d(p).train(training)(input)
 
 
 def nn_functional_softmin(input: Any, dim: Any = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
     return TRANSLATIONS["softmax"](-input, dim, dtype)
-
-
-def nn_functional_tanhshrink(input: Any) -> Any:
-    return input - xp.tanh(input)
 
 
 def nn_functional_hardshrink(input: Any, lambd: float = 0.5) -> Any:
@@ -584,14 +532,6 @@ def nn_functional_hardshrink(input: Any, lambd: float = 0.5) -> Any:
 
 def nn_functional_softshrink(input: Any, lambd: float = 0.5) -> Any:
     return input - xp.clip(input, -lambd, lambd)
-
-
-def nn_functional_upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    return nn.Upsample(size, scale_factor)(input)
-
-
-def nn_functional_upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    return nn.Upsample(size, scale_factor, "bilinear", align_corners=True)(input)
 
 
 def nn_functional_cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:

@@ -96,9 +96,7 @@ SPREAD = frozenset({"size", "shape", "dims"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"hermitian", "inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset(
-    {"antialias", "generator", "out", "output_size", "reduce", "return_indices", "size_average", "sorter"}
-)
+UNUSED = frozenset({"antialias", "generator", "out", "output_size", "reduce", "return_indices", "size_average"})
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.

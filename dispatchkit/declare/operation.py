@@ -137,7 +137,9 @@ class DeclaredOperation(Declared):
         assert cls is not None
         tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
         if tracer is None:
-            return default_implementation(self, key, cls)
+            function: Any = default_implementation(self, key, cls)
+            function.gives = cls  # which short paths know it by
+            return function
 
         def by_tracer(*args: Any, **kwargs: Any) -> Any:
             """Let a type answer whose instances have no raw array."""

@@ -174,7 +174,7 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
         own, keywords = _call_of(func, path, operation, own, keywords)
         function = operation.function
     assert function is not None
-    if operation is None and not fits(function, own, keywords):
+    if operation is None and (kwargs.get("inplace") or not fits(function, own, keywords)):
         raise NotTranslated
     first = first_array((own, keywords))
     with nullcontext() if first is None else making_with(namespace_of(first)):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact, namespace_of, raw_array
 from dispatchkit.backends.foreign import BASIC
@@ -92,17 +91,10 @@ class Selection(DeclaredOperation):
         self.on_change.append(refresh)
         return call
 
-    @override
-    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
-        function: Any = super().default(key, result)
-        if result is not None and issubclass(result, Storage) and not result.is_tracer:
-            function.keeps = result
-        return function
-
     def _keeps(self, cls: type, key: Any) -> bool:
         """Return whether it is known that nothing overrides a call on a subclass, which gives its class back."""
         types = tuple(dict.fromkeys(map(type, key))) if type(key) is tuple else (type(key),)
-        return getattr(self.table.get((cls, types)), "keeps", None) is cls
+        return getattr(self.table.get((cls, types)), "gives", None) is cls
 
 
 def _finalized(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
