@@ -35,16 +35,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, settings in command.options.items():
             part.add_argument(name, **settings)
         part.set_defaults(run=command.run)
-    given = list(sys.argv[1:] if argv is None else argv)
-    if not given:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments:
         parser.print_help()
         return 0
     names = [command.name for command in COMMANDS]
-    if not given[0].startswith("-") and given[0] not in names:
-        close = get_close_matches(given[0], names, n=1)
+    if not arguments[0].startswith("-") and arguments[0] not in names:
+        close = get_close_matches(arguments[0], names, n=1)
         hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
-        parser.error(f"there is no command {given[0]!r}; {hint}")
-    options = parser.parse_args(given)
+        parser.error(f"there is no command {arguments[0]!r}; {hint}")
+    options = parser.parse_args(arguments)
     try:
         return int(options.run(options))
     except BrokenPipeError:

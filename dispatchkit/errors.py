@@ -197,8 +197,8 @@ class MixedArraysError(DispatchError, TypeError):
     second: str
 
     def __str__(self) -> str:
-        found = f"{self.function}: one array is of {self.first}, another of {self.second}"
-        return f"{found}; bring both to one library and device first, with x.to(like=y)"
+        text = f"{self.function}: one array is of {self.first}, another of {self.second}"
+        return f"{text}; bring both to one library and device first, with x.to(like=y)"
 
 
 @dataclass(eq=False)
@@ -376,9 +376,9 @@ class StateDictError(RuntimeError):
 
     def __str__(self) -> str:
         lines = [f"Error(s) in loading state_dict for {self.module}:"]
-        for found, names in (("Missing", self.missing), ("Unexpected", self.unexpected)):
+        for text, names in (("Missing", self.missing), ("Unexpected", self.unexpected)):
             if names:
-                lines.append(f"{found} key(s) in state_dict: " + ", ".join(f'"{name}"' for name in names) + ".")
+                lines.append(f"{text} key(s) in state_dict: " + ", ".join(f'"{name}"' for name in names) + ".")
         return "\n\t".join([*lines, *self.messages])
 
 

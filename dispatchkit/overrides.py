@@ -46,11 +46,11 @@ def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
     >>> dk.add in dk.overrides.get_overridable_functions()[dk]
     True
     """
-    found: dict[Any, list[Callable[..., Any]]] = {}
+    functions: dict[Any, list[Callable[..., Any]]] = {}
     for operation in tensor_protocol.operations.values():
-        found.setdefault(_namespace(operation.namespace), []).append(operation.function)
-    found[Tensor] = [member.value for member in tensor_protocol.surface if member.operation is not None]
-    return found
+        functions.setdefault(_namespace(operation.namespace), []).append(operation.function)
+    functions[Tensor] = [member.value for member in tensor_protocol.surface if member.operation is not None]
+    return functions
 
 
 def _namespace(path: str) -> Any:
@@ -113,17 +113,17 @@ def get_ignored_functions() -> tuple[Callable[..., Any], ...]:
     >>> dk.set_printoptions in ignored, dk.nn.init.normal_ in ignored
     (True, True)
     """
-    found: dict[Any, None] = {}
+    functions: dict[Any, None] = {}
     for place in _public_modules(public_namespace()):
         for name in place.__all__:
             value = getattr(place, name)
             if callable(value) and not isinstance(value, type) and of(value) is None:
-                found[value] = None
+                functions[value] = None
     for cls in Tensor.__mro__[:-1]:
         for value in cls.__dict__.values():
             if inspect.isfunction(value) and of(value) is None and not value.__name__.startswith("_"):
-                found[value] = None
-    return tuple(found)
+                functions[value] = None
+    return tuple(functions)
 
 
 def _public_modules(module: Any) -> Iterator[Any]:

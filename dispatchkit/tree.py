@@ -35,11 +35,11 @@ def leaves(items: Items, value: Any) -> Iterator[Any]:
 
 def leaves_with_paths(items: Items, value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield the leaves of a value, each with the keys that lead to it."""
-    found = items(value)
-    if found is None:
+    members = items(value)
+    if members is None:
         yield path, value
     else:
-        for key, part in found:
+        for key, part in members:
             yield from leaves_with_paths(items, part, (*path, key))
 
 
@@ -53,11 +53,11 @@ def map_leaves(items: Items, change: Callable[[Any], Any], value: Any, *, share:
     value : container or leaf
     share : whether a container in which nothing changes is returned itself, rather than a copy
     """
-    found = items(value)
-    if found is None:
+    members = items(value)
+    if members is None:
         return change(value)
-    parts = [(key, map_leaves(items, change, part, share=share)) for key, part in found]
-    return rebuilt_if_changed(value, found, parts) if share else rebuilt(value, parts)
+    parts = [(key, map_leaves(items, change, part, share=share)) for key, part in members]
+    return rebuilt_if_changed(value, members, parts) if share else rebuilt(value, parts)
 
 
 def rebuilt_if_changed(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
@@ -94,19 +94,19 @@ def with_members(value: Any, members: Sequence[Any]) -> Any:
             return tuple.__new__(cls, members)
         except TypeError:  # a structure of C code, which only its own constructor makes
             return cls(members)
-    made = copy.copy(value)
-    made[:] = members
-    return made
+    copied = copy.copy(value)
+    copied[:] = members
+    return copied
 
 
 def with_attributes(value: Any, attributes: Sequence[Item]) -> Any:
     """Return a copy of an object in which some attributes, of a named tuple some members, are others."""
     if isinstance(value, tuple):
         return value._replace(**dict(attributes))  # type: ignore[attr-defined]  # a named one, which has fields
-    made = copy.copy(value)
+    copied = copy.copy(value)
     for name, part in attributes:
-        object.__setattr__(made, name, part)
-    return made
+        object.__setattr__(copied, name, part)
+    return copied
 
 
 def place(path: Path) -> str:

@@ -111,19 +111,19 @@ def parts_of(xp: Any, shape: Sequence[int], key: Any) -> list[Any]:
     ------
     IndexError : if there are too many parts, or one is out of bounds or no index at all
     """
-    given = [_converted(xp, part) for part in (key if isinstance(key, tuple) else (key,))]
-    used = sum(_axes_of(part) for part in given)
-    dots = [place for place, part in enumerate(given) if part is Ellipsis]
+    key_parts = [_converted(xp, part) for part in (key if isinstance(key, tuple) else (key,))]
+    used = sum(_axes_of(part) for part in key_parts)
+    dots = [place for place, part in enumerate(key_parts) if part is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can have a single ellipsis ('...')")
     if used > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} axes, {used} were indexed")
     rest = [slice(None)] * (len(shape) - used)
-    place = dots[0] if dots else len(given)
-    given = [*given[:place], *rest, *given[place + 1 :]]
+    place = dots[0] if dots else len(key_parts)
+    key_parts = [*key_parts[:place], *rest, *key_parts[place + 1 :]]
     parts: list[Any] = []
     axis = 0
-    for part in given:
+    for part in key_parts:
         parts += _along(xp, shape, axis, part)
         axis += _axes_of(part)
     return parts
@@ -308,14 +308,14 @@ class ForeignNamespace:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not kwargs and len(args) == 1 and not defaults and hasattr(args[0], "shape"):
                 return function(args[0])
-            given = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
-            if isinstance(given.get("device"), UnsaidDevice):
-                del given["device"]
-            elif isinstance(given.get("device"), str) and self.__name__ == "jax.numpy":
+            options = {name: self.own_dtype(value) for name, value in kwargs.items() if value is not None}
+            if isinstance(options.get("device"), UnsaidDevice):
+                del options["device"]
+            elif isinstance(options.get("device"), str) and self.__name__ == "jax.numpy":
                 from jax import devices  # noqa: PLC0415  # optional dependency
 
-                given["device"] = devices(given["device"])[0]
-            return function(*map(self.own_dtype, args), **{**defaults, **given})
+                options["device"] = devices(options["device"])[0]
+            return function(*map(self.own_dtype, args), **{**defaults, **options})
 
         return call
 
@@ -462,7 +462,7 @@ class ForeignNamespace:
         values = self.broadcast_to(self.asarray(value, dtype=x.dtype), places.shape)
         if 0 in places.shape:
             return self.asarray(x, copy=True)
-        flat, places, values = (self.reshape(one, (-1,)) for one in (x, places, values))
+        flat, places, values = (self.reshape(part, (-1,)) for part in (x, places, values))
         if scatter is None:
             changed = self._put_by_order(flat, places, values, accumulate=accumulate)
         elif accumulate:

@@ -73,8 +73,8 @@ class Kept:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Kept):
             return NotImplemented
-        own, others = (self.children, self.raw, self.leaf), (other.children, other.raw, other.leaf)
-        return own == others and same(self.rest, other.rest)
+        mine, others = (self.children, self.raw, self.leaf), (other.children, other.raw, other.leaf)
+        return mine == others and same(self.rest, other.rest)
 
     def __hash__(self) -> int:
         # The values may be of any kind, dictionaries and lists too; `==` tells them apart.
@@ -223,16 +223,16 @@ def follow_subclasses(cls: Any) -> None:
     """Register the subclasses of a class, those of today and those still to be defined."""
     for known in cls.__subclasses__():
         register(known)
-    own = cls.__dict__.get("__init_subclass__")
+    previous = cls.__dict__.get("__init_subclass__")
     inherited = getattr(cls.__init_subclass__, "__func__", None)
     if getattr(inherited, "__registers__", False):
         return
 
     def follow(subclass: Any, /, **kwargs: Any) -> None:
-        if own is None:
+        if previous is None:
             super(cls, subclass).__init_subclass__(**kwargs)
         else:
-            own.__func__(subclass, **kwargs)
+            previous.__func__(subclass, **kwargs)
         register(subclass)
 
     method: Any = follow

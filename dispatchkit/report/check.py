@@ -255,7 +255,7 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
     partners: list[Finding] = []
     # Of numbers alone it is not known whether the other order can keep the structure: 1 / x, 2 ** x.
     for listed, names in ((types, operators), ([*package.types, float, int], COMMUTATIVE)):
-        functions = [one.function for name, one in operators.items() if one is not None and name in names]
+        functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
         partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry") if functions else []
     for finding in (*whole, *partners):
         if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):

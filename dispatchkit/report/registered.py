@@ -241,7 +241,8 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
     several = [p.name for p in parameters.arrays if p.form in SEVERAL]
     if not types or (not several and len(types) > len(places)):
         raise TypeError(f"which: {operation.qualified_name} takes {len(places)} arrays, {len(types)} types were given")
-    given: dict[str, Any] = {p.name: int for p in parameters.arrays if p.form is Form.INDEX}
-    given |= {name: types[-1] for name in places if parameters.signature.parameters[name].default is Parameter.empty}
-    given |= dict(zip(places, types, strict=False)) | dict.fromkeys(several, types)
-    return key_of(parameters, given)
+    arguments: dict[str, Any] = {p.name: int for p in parameters.arrays if p.form is Form.INDEX}
+    defaults = {name: parameters.signature.parameters[name].default for name in places}
+    arguments |= {name: types[-1] for name, default in defaults.items() if default is Parameter.empty}
+    arguments |= dict(zip(places, types, strict=False)) | dict.fromkeys(several, types)
+    return key_of(parameters, arguments)

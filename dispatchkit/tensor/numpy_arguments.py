@@ -222,7 +222,7 @@ def given_arguments(
     return {name: value for name, value in arguments.items() if says_something(name, value)}
 
 
-def call_composition(composed: Callable[..., Any], name: str, given: Given) -> Any:
+def call_composition(composed: Callable[..., Any], name: str, arguments: Given) -> Any:
     """Return the result of a composition; `NotImplemented` where it does not take what is given.
 
     Parameters
@@ -233,11 +233,12 @@ def call_composition(composed: Callable[..., Any], name: str, given: Given) -> A
     """
     taken = taken_by(composed)
     signature = taken.parameters.signature
-    if "newshape" in given:  # as NumPy 2.0 has it
-        given = {KEYWORDS.get(theirs, theirs): value for theirs, value in given.items()}
-    if not signature.parameters.keys() >= given.keys() or not all(map(taken.knows, given.keys(), given.values())):
+    if "newshape" in arguments:  # as NumPy 2.0 has it
+        arguments = {KEYWORDS.get(theirs, theirs): value for theirs, value in arguments.items()}
+    known = signature.parameters.keys() >= arguments.keys()
+    if not known or not all(map(taken.knows, arguments.keys(), arguments.values())):
         return NotImplemented
-    bound = inspect.BoundArguments(signature, given)
+    bound = inspect.BoundArguments(signature, arguments)
     args, kwargs = taken.to_tensors(name, bound.args, bound.kwargs)
     return compose(composed, *args, **kwargs)
 
@@ -265,7 +266,7 @@ def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str
     return {name: ours for name, ours in names.items() if ours in parameters}
 
 
-def call_operation(func: Callable[..., Any], operation: Overridable, name: str, given: Given) -> Any:
+def call_operation(func: Callable[..., Any], operation: Overridable, name: str, arguments: Given) -> Any:
     """Return the result of the operation of a NumPy function; `NotImplemented` where it does not take what is given.
 
     Parameters
@@ -276,25 +277,25 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
     given : arguments by NumPy's names
     """
     signature, taken, names = signature_in_numpy(func), taken_by(operation), own_names(func, operation)
-    if signature is None or not names.keys() >= given.keys():
+    if signature is None or not names.keys() >= arguments.keys():
         return NotImplemented
     axis = signature.parameters.get("axis")
-    if func.__name__ in IN_A_ROW and axis is not None and given.get("axis", axis.default) is None:
-        first = next(iter(given))
-        given = given | {first: tensor_namespace.ravel(as_array(given[first])), "axis": 0}
-    elif func.__name__ in IN_A_ROW and "axis" not in given and axis is not None:
-        given = given | {"axis": axis.default}
+    if func.__name__ in IN_A_ROW and axis is not None and arguments.get("axis", axis.default) is None:
+        first = next(iter(arguments))
+        arguments = arguments | {first: tensor_namespace.ravel(as_array(arguments[first])), "axis": 0}
+    elif func.__name__ in IN_A_ROW and "axis" not in arguments and axis is not None:
+        arguments = arguments | {"axis": axis.default}
     args: Any = []
     keywords: Given = {}
     parameters = operation.parameters.signature.parameters
-    for theirs, value in given.items():
+    for theirs, value in arguments.items():
         if parameters[names[theirs]].kind is inspect.Parameter.VAR_POSITIONAL:
             args += value
         elif parameters[names[theirs]].kind is inspect.Parameter.POSITIONAL_ONLY:
             args.append(value)
         else:
             keywords[names[theirs]] = value
-    if taken.words and not all(taken.knows(names[theirs], value) for theirs, value in given.items()):
+    if taken.words and not all(taken.knows(names[theirs], value) for theirs, value in arguments.items()):
         return NotImplemented
     try:
         operation.parameters.signature.bind(*args, **keywords)

@@ -180,8 +180,8 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer)
         text = _check(subject, failure, ", ".join(map(writer.write, instances)), function)
         return writer.text([text, *_comments(failure)])
     names = {id(instance): writer.write(instance) for instance in instances}
-    given, dense = (call_code(call.operation, args, kwargs, names, on_dense) for on_dense in (False, True))
-    lines = [f"found = {given}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
+    code, dense = (call_code(call.operation, args, kwargs, names, on_dense) for on_dense in (False, True))
+    lines = [f"found = {code}", f"expected = {dense}", "print(found, expected, sep='\\n')", *_comments(failure)]
     return writer.text(lines)
 
 

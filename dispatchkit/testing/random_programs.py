@@ -257,8 +257,8 @@ def _companion(described: Any, data: Any, kinds: Sequence[str]) -> Any:
 
 
 def _tensor(array: Any) -> Any:
-    made = xp.asarray(array)
-    return made.requires_grad_() if is_floating(made) else made
+    tensor = xp.asarray(array)
+    return tensor.requires_grad_() if is_floating(tensor) else tensor
 
 
 def _array(described: Any, data: Any, kinds: Sequence[str]) -> Any:

@@ -411,7 +411,7 @@ def average_masked(
 ) -> Any:
     """Average what is there with a weight that is there; missing where these weights sum to 0."""
     participates = tensor_protocol.types.participates
-    if any(participates(type(one)) and not isinstance(one, (MaskedTensor, Tensor)) for one in (x, weights)):
+    if any(participates(type(array)) and not isinstance(array, (MaskedTensor, Tensor)) for array in (x, weights)):
         return decline("an average of masked arrays with another type of arrays")
     if weights is None:
         weights = ops.ones_like(x.data)

@@ -96,13 +96,13 @@ class State:
                     self._read_entry((number, index, option), group, option)
             for place, p in enumerate(group["params"]):
                 self._read_value((number, index, place), p)
-                own = optimizer.state.get(p)
-                self._expect(optimizer.state, p, own)
-                if own is not None:
-                    self._changing.append(own)
-                    self._read_size(own)
-                    for name in own:
-                        self._read_entry((number, index, place, name), own, name)
+                buffers = optimizer.state.get(p)
+                self._expect(optimizer.state, p, buffers)
+                if buffers is not None:
+                    self._changing.append(buffers)
+                    self._read_size(buffers)
+                    for name in buffers:
+                        self._read_entry((number, index, place, name), buffers, name)
 
     def _read_entry(self, place: Any, holder: Any, name: Any) -> None:
         self._expect(holder, name, holder[name])
@@ -183,7 +183,7 @@ class State:
         always : whether also without an error
         """
         held = [(holder, dict(holder)) for holder in self._changing]
-        tensors = [(one, one.array, one._node, gradient_of(one)) for one in self.tensors]
+        tensors = [(tensor, tensor.array, tensor._node, gradient_of(tensor)) for tensor in self.tensors]
         completed = False
         try:
             yield
@@ -193,9 +193,9 @@ class State:
                 for holder, entries in held:
                     holder.clear()
                     holder.update(entries)
-                for one, array, node, grad in tensors:
-                    one.array, one._node = array, node
-                    one.grad = grad
+                for tensor, array, node, grad in tensors:
+                    tensor.array, tensor._node = array, node
+                    tensor.grad = grad
 
 
 def layout(tensor: Any) -> Any:
@@ -249,11 +249,11 @@ class Program:
 
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
         self._step, self._backend, self._state, self._given = step, backend, state, given
-        self._with_grad = [i for i, one in enumerate(state.tensors) if gradient_of(one) is not None]
+        self._with_grad = [i for i, tensor in enumerate(state.tensors) if gradient_of(tensor) is not None]
         self._draws: list[Draw] = []
         self._count = len(arrays)
         self.numpy = not any(
-            not isinstance(one, np.ndarray) and one.ndim for one in (*map(raw, state.tensors), *arrays)
+            not isinstance(array, np.ndarray) and array.ndim for array in (*map(raw, state.tensors), *arrays)
         )
         self._reads_gradients = self.keeps_layout = True
         self.begun: list[Any] = []
@@ -264,9 +264,9 @@ class Program:
         read = self._traced(lambda: backend.trace(self._pure, inputs))
         if self.keeps_layout:
             self._reads_gradients = any(read[len(state.tensors) :][: len(self._with_grad)])
-            for one in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
-                if not isinstance(one.array, np.ndarray) or not (self.numpy or one.array.ndim):
-                    one.array = backend.placed(backend.own(one.array), state.tensors[0].array)
+            for tensor in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
+                if not isinstance(tensor.array, np.ndarray) or not (self.numpy or tensor.array.ndim):
+                    tensor.array = backend.placed(backend.own(tensor.array), state.tensors[0].array)
             inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
             self._run = self._traced(lambda: backend.compile(self._pure, inputs))
 
@@ -275,8 +275,8 @@ class Program:
         backend, tensors = self._backend, state.tensors
         grads = [gradient_of(tensors[i]).array for i in self._with_grad] if self._reads_gradients else []
         rates = map(backend.rate, state.rates)
-        given = [*held, *grads, *rates, *map(backend.from_numpy, drawn), *arrays]
-        return given if backend.known.issuperset(map(type, given)) else list(map(backend.own, given))
+        inputs = [*held, *grads, *rates, *map(backend.from_numpy, drawn), *arrays]
+        return inputs if backend.known.issuperset(map(type, inputs)) else list(map(backend.own, inputs))
 
     def _pure(self, *inputs: Any) -> list[Any]:
         """Run the step on arrays that stand for others, and return all that it made; nothing else is changed."""
@@ -288,9 +288,9 @@ class Program:
 
         with state.restored():
             before = [backend.mutable(array) for array in take(len(state.tensors))]
-            for one, array in zip(state.tensors, before, strict=True):
-                one.array = array
-                one.grad = None
+            for tensor, array in zip(state.tensors, before, strict=True):
+                tensor.array = array
+                tensor.grad = None
             for i in self._with_grad:  # what stands for those that are not read is of their shape
                 array = backend.mutable(*take(1)) if self._reads_gradients else before[i]
                 state.tensors[i].grad = wrap_array(Tensor, array)
@@ -327,12 +327,12 @@ class Program:
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
         self._shapes = tuple(tuple(new.shape) for _, new in pairs)
-        self._after = [i for i, one in enumerate(after.tensors) if gradient_of(one) is not None]
+        self._after = [i for i, tensor in enumerate(after.tensors) if gradient_of(tensor) is not None]
         self._lost = sorted({*self._with_grad} - {*self._after})
         self._draws = drawn
         self._results = len(out)
-        made = [*out, *(pairs[i][1] for i in self._changed), *(after.tensors[i].grad.array for i in self._after)]
-        return list(map(self._backend.result, made))
+        outputs = [*out, *(pairs[i][1] for i in self._changed), *(after.tensors[i].grad.array for i in self._after)]
+        return list(map(self._backend.result, outputs))
 
     def _traced(self, trace: Callable[[], Any]) -> Any:
         """Return what a trace gives.
@@ -358,18 +358,18 @@ class Program:
     def __call__(self, state: State, held: list[Any], arrays: Sequence[Any]) -> Any:
         """Run the program on the arrays of the state and the arguments, and take over what it gives."""
         backend, tensors = self._backend, state.tensors
-        made = self._run(*self._inputs(state, held, arrays, [draw.numbers() for draw in self._draws]))
+        results = self._run(*self._inputs(state, held, arrays, [draw.numbers() for draw in self._draws]))
         first = self._results
         grads = first + len(self._changed)
-        backend.put([tensors[i] for i in self._changed], made[first:grads], self.numpy)
-        state.note([one.array for one in tensors], self._shapes)
+        backend.put([tensors[i] for i in self._changed], results[first:grads], self.numpy)
+        state.note([tensor.array for tensor in tensors], self._shapes)
         if self.numpy:  # to the library of the state and the arguments
-            made = list(map(backend.to_numpy, made))
+            results = list(map(backend.to_numpy, results))
         for i in self._lost:
             keep_gradient(tensors[i], None)
-        for i, array in zip(self._after, made[grads:], strict=True):
+        for i, array in zip(self._after, results[grads:], strict=True):
             keep_gradient(tensors[i], wrap_array(Tensor, array))
-        return self._result(made)
+        return self._result(results)
 
     def _result(self, made: Sequence[Any]) -> Any:
         """Return what the step returns, with arrays that the program gave."""
@@ -444,19 +444,19 @@ class CompiledStep:
         """Run the step: its program, which is made where there is none for such a state and such arguments."""
         if live and (current() is not None or is_observed() is not None):
             return self._step(*args, **kwargs)
-        plain = not kwargs and all(type(one) is Tensor and one._node is None for one in args)
-        found = args if plain else list(leaves(items_of, (args, kwargs)))
-        if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in found):
+        plain = not kwargs and all(type(tensor) is Tensor and tensor._node is None for tensor in args)
+        operands = args if plain else list(leaves(items_of, (args, kwargs)))
+        if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in operands):
             return self._step(*args, **kwargs)
-        arrays = [one.array for one in args] if plain else self._arrays(found)
+        arrays = [tensor.array for tensor in args] if plain else self._arrays(operands)
         state = self._state
         if not plain or state is None or not state.is_current():
-            state = self._current(() if plain else found)
+            state = self._current(() if plain else operands)
         outline = None if plain else outline_of((args, kwargs))
-        given = [(one.shape, one.dtype) for one in arrays]
-        held, without = state.arrays(), [gradient_of(one) is None for one in state.tensors]
-        frozen = [one._node is None for one in state.tensors]
-        key = (outline, *given, state.shapes, *without, *frozen, bool(is_grad_enabled()))
+        layouts = [(array.shape, array.dtype) for array in arrays]
+        held, without = state.arrays(), [gradient_of(tensor) is None for tensor in state.tensors]
+        frozen = [tensor._node is None for tensor in state.tensors]
+        key = (outline, *layouts, state.shapes, *without, *frozen, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
             program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)

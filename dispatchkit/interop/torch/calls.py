@@ -169,16 +169,16 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
     operation = None if function is not None else operation_of(path)
     if function is None and operation is None:
         raise NotTranslated
-    own, keywords = mapped(opened, (args, kwargs))
+    operands, keywords = mapped(opened, (args, kwargs))
     if operation is not None:
-        own, keywords = _call_of(func, path, operation, own, keywords)
+        operands, keywords = _call_of(func, path, operation, operands, keywords)
         function = operation.function
     assert function is not None
-    if operation is None and (kwargs.get("inplace") or not fits(function, own, keywords)):
+    if operation is None and (kwargs.get("inplace") or not fits(function, operands, keywords)):
         raise NotTranslated
-    first = first_array((own, keywords))
+    first = first_array((operands, keywords))
     with nullcontext() if first is None else making_with(namespace_of(first)):
-        result = mapped(closed, function(*own, **keywords))
+        result = mapped(closed, function(*operands, **keywords))
     kind = getattr(torch.return_types, path.replace(".", "_"), None)
     return result if kind is None or not isinstance(result, tuple) else kind(result)
 
@@ -250,12 +250,12 @@ def _on_dense(func: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _names(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
 
     def note(value: Any) -> Any:
         cls = type(value)
-        found.append("torch.Tensor" if isinstance(value, torch.Tensor) else type_name(cls))
+        names.append("torch.Tensor" if isinstance(value, torch.Tensor) else type_name(cls))
         return value
 
     mapped(note, (args, kwargs))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))

@@ -51,8 +51,8 @@ def from_torch(t: torch.Tensor) -> Tensor:
     """
     if not isinstance(t, torch.Tensor):
         raise TypeError(f"from_torch takes a torch.Tensor, found {class_name(type(t))}")
-    found: Tensor = wrap_array(Tensor, raw_array(t))
-    return found
+    tensor: Tensor = wrap_array(Tensor, raw_array(t))
+    return tensor
 
 
 def to_torch(x: Any) -> torch.Tensor:
@@ -84,8 +84,8 @@ def to_torch(x: Any) -> torch.Tensor:
     array = raw_torch(tensor)
     if tensor._node is None or not is_grad_enabled():
         return array
-    found: torch.Tensor = _IntoDispatchkit.apply(tensor, array, torch.empty(0, requires_grad=True))
-    return found
+    result: torch.Tensor = _IntoDispatchkit.apply(tensor, array, torch.empty(0, requires_grad=True))
+    return result
 
 
 def raw_torch(tensor: Tensor) -> torch.Tensor:
@@ -97,8 +97,8 @@ def raw_torch(tensor: Tensor) -> torch.Tensor:
         # PyTorch cannot say that memory is read-only, and has no negative strides.
         fits = array.flags.writeable and all(stride >= 0 for stride in array.strides)
         return torch.from_numpy(array if fits else array.copy())
-    found: torch.Tensor = torch.from_dlpack(array)
-    return found
+    shared: torch.Tensor = torch.from_dlpack(array)
+    return shared
 
 
 def like(tensor: Tensor, t: torch.Tensor) -> Any:
@@ -192,18 +192,18 @@ def as_torch_function(function: Call) -> Call:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = mapped(opened, (args, kwargs))
-        inputs = [raw_torch(x) for x in arrays_of(given)]
-        made: list[Any] = []
+        operands = mapped(opened, (args, kwargs))
+        inputs = [raw_torch(x) for x in arrays_of(operands)]
+        results: list[Any] = []
 
         def run(xs: Sequence[Tensor]) -> list[Tensor]:
             left = iter(xs)
-            own, keywords = with_arrays(lambda _: next(left), given)
-            made[:] = [function(*own, **keywords)]
-            return list(arrays_of(made[0]))
+            arguments, keywords = with_arrays(lambda _: next(left), operands)
+            results[:] = [function(*arguments, **keywords)]
+            return list(arrays_of(results[0]))
 
         outputs = iter(_OfDispatchkit.apply(run, *inputs))
-        return mapped(closed, with_arrays(lambda _: from_torch(next(outputs)), made.pop()))
+        return mapped(closed, with_arrays(lambda _: from_torch(next(outputs)), results.pop()))
 
     return call
 
@@ -232,10 +232,10 @@ class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` wh
     def backward(ctx: Any, *cotangents: torch.Tensor) -> Any:
         reached = [place for place, y in enumerate(ctx.ys) if y._node is not None]
         wanted = [place for place, x in enumerate(ctx.xs) if x._node is not None]
-        given = [cotangents[place] for place in reached]
+        known = [cotangents[place] for place in reached]
 
         def pull(ys: Sequence[Tensor], xs: Sequence[Tensor], gs: Sequence[Tensor], *, again: bool) -> list[Any]:
-            found = grad(
+            derivatives = grad(
                 [ys[place] for place in reached],
                 [xs[place] for place in wanted],
                 list(gs),
@@ -243,7 +243,7 @@ class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` wh
                 create_graph=again,
                 allow_unused=True,
             )
-            zeros = [xs[place] * 0.0 if g is None else g for g, place in zip(found, wanted, strict=True)]
+            zeros = [xs[place] * 0.0 if g is None else g for g, place in zip(derivatives, wanted, strict=True)]
             return [g if again else g.detach() for g in zeros]
 
         if torch.is_grad_enabled():
@@ -253,9 +253,9 @@ class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` wh
                 xs = tensors[:count]
                 return pull(run(xs), xs, tensors[count:], again=True)
 
-            gradients = _OfDispatchkit.apply(again, *ctx.saved_tensors, *given)
+            gradients = _OfDispatchkit.apply(again, *ctx.saved_tensors, *known)
         else:
-            gs = [from_torch(g) for g in given]
+            gs = [from_torch(g) for g in known]
             gradients = [raw_torch(g) for g in pull(ctx.ys, ctx.xs, gs, again=False)]
         by_place = dict(zip(wanted, gradients, strict=True))
         return None, *[by_place.get(place) for place in range(len(ctx.xs))]
@@ -326,9 +326,9 @@ class _OfTorch(Function):
         needs = ctx.needs_input_grad[1:]
         with torch.enable_grad():
             leaves = [raw_torch(x).detach().requires_grad_(need) for x, need in zip(xs, needs, strict=True)]
-            found = run(leaves)
-        several = isinstance(found, (tuple, list))
-        outputs = list(found) if several else [found]
+            answer = run(leaves)
+        several = isinstance(answer, (tuple, list))
+        outputs = list(answer) if several else [answer]
         ctx.run, ctx.leaves, ctx.outputs = run, leaves, outputs
         ctx.save_for_backward(*xs)
         results = [_tensor(y.detach(), xs) for y in outputs]
@@ -341,8 +341,8 @@ class _OfTorch(Function):
         count, run = len(ctx.leaves), ctx.run
 
         def pull(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-            found = run(tensors[:count])
-            ys = list(found) if isinstance(found, (tuple, list)) else [found]
+            answer = run(tensors[:count])
+            ys = list(answer) if isinstance(answer, (tuple, list)) else [answer]
             with torch.enable_grad():
                 gs = torch.autograd.grad(
                     [ys[place] for place in reached],
@@ -353,17 +353,17 @@ class _OfTorch(Function):
                 )
             return tuple(gs)
 
-        given = [cotangents[place] for place in reached]
+        known = [cotangents[place] for place in reached]
         if is_grad_enabled():
-            gradients = _OfTorch.apply(pull, *ctx.saved_tensors, *given)
+            gradients = _OfTorch.apply(pull, *ctx.saved_tensors, *known)
         else:
             for t in ctx.leaves:
                 t.grad = None
             torch.autograd.backward(
-                [ctx.outputs[place] for place in reached], [raw_torch(g) for g in given], retain_graph=True
+                [ctx.outputs[place] for place in reached], [raw_torch(g) for g in known], retain_graph=True
             )
-            found = [ctx.leaves[place] for place in wanted]
-            gradients = [_tensor(torch.zeros_like(t) if t.grad is None else t.grad, ctx.saved_tensors) for t in found]
+            leaves = [ctx.leaves[place] for place in wanted]
+            gradients = [_tensor(torch.zeros_like(t) if t.grad is None else t.grad, ctx.saved_tensors) for t in leaves]
         by_place = dict(zip(wanted, gradients, strict=True))
         return None, *[by_place.get(place) for place in range(count)]
 
@@ -406,7 +406,7 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
         types = tensor_protocol.types
         declared = types.participates(type(value)) and not isinstance(value, Tensor)
         fields = types.fields_of(value) if declared else ()
-        held = {name: one for name in fields if isinstance(one := getattr(value, name), Tensor)}
+        held = {name: tensor for name in fields if isinstance(tensor := getattr(value, name), Tensor)}
         if not held:
             raise TypeError(
                 f"FieldParameters takes an instance of a declared array type with tensors in its fields, found "
@@ -414,9 +414,9 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
             )
         constants = types.constants_of(type(value))
         template = value
-        for name, one in held.items():
-            t = raw_torch(one.detach())
-            if is_inexact(one.dtype) and name not in constants:
+        for name, tensor in held.items():
+            t = raw_torch(tensor.detach())
+            if is_inexact(tensor.dtype) and name not in constants:
                 self.register_parameter(name, torch.nn.Parameter(t))
             else:
                 self.register_buffer(name, t)
@@ -425,10 +425,10 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
 
     def forward(self) -> Any:
         """Return the array, whose tensors are the parameters."""
-        made = self._template
+        instance = self._template
         for name in self._fields:
-            made = with_attributes(made, [(name, from_torch(getattr(self, name)))])
-        return made
+            instance = with_attributes(instance, [(name, from_torch(getattr(self, name)))])
+        return instance
 
     def __getattr__(self, name: str) -> Any:
         try:

@@ -180,7 +180,7 @@ def advise(
         gained = [event for event in left if event.operation in done or _keeps(after, event)]
         suggestions.append(_suggestion(needs, best, targets[best], gained))
         left = [event for event in left if event not in gained]
-    note = FURTHER if any(one.lines for one in suggestions) else ""
+    note = FURTHER if any(suggestion.lines for suggestion in suggestions) else ""
     if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
     return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
@@ -235,7 +235,8 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
         name, bucket = _name(target), Dense.outcome.name if called else needs.survey.row(target).bucket
         calls = [call for event in gained for call in needs.calls(target, event)] or needs.calls(target, Event(target))
         cures = dict.fromkeys(filter(None, map(_cure, calls)))
-        stub = "\n\n".join(stub_for(target, key) for key in dict.fromkeys(one.key for one in calls if not _cure(one)))
+        uncured = dict.fromkeys(call.key for call in calls if not _cure(call))
+        stub = "\n\n".join(stub_for(target, key) for key in uncured)
     return Suggestion(
         name,
         bucket,
@@ -257,7 +258,7 @@ def lacking_keywords(reason: str) -> str:
 
 def _cure(call: Prediction) -> str:
     """Return what the rule lacks that there is for a call; "" where there is none."""
-    asked = next((one for one in call.asked if one.outcome is RULE and one.rule is not None), None)
+    asked = next((step for step in call.asked if step.outcome is RULE and step.rule is not None), None)
     if asked is None:
         return ""
     keywords, rule = lacking_keywords(asked.reason), f"the rule of {call.function.rpartition('.')[2]}"

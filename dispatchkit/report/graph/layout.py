@@ -109,7 +109,7 @@ def _across(layers: list[list[int]], chains: Sequence[Sequence[int]], widths: Se
             if sweep < SWEEPS:
                 layer.sort(key=pulls.__getitem__)
             # With the distances that are needed taken off, the coordinates must only not decrease.
-            gaps = [(widths[one] + widths[other]) / 2 + SIDE for one, other in pairwise(layer)]
+            gaps = [(widths[node] + widths[other]) / 2 + SIDE for node, other in pairwise(layer)]
             shifts = list(accumulate(gaps, initial=0.0))
             wanted = [pulls[v] - shift for v, shift in zip(layer, shifts, strict=True)]
             least = list(accumulate(wanted[::-1], min))[::-1]
