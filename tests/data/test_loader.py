@@ -384,6 +384,7 @@ def test_an_interrupt_does_not_wait_for_the_workers(first: int) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "both sleep\n"
+        time.sleep(0.5)  # a signal that comes just before a wait begins does not end it
         process.send_signal(signal.SIGINT)
         try:
             found, _ = process.communicate(timeout=PATIENCE)
