@@ -26,7 +26,7 @@ NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": (*("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),),
-    "input other": ("fmax", "fmin", "fmod", "inner", "ldexp", "logaddexp2", "vdot"),
+    "input other": ("fmax", "fmin", "fmod", "inner", "logaddexp2", "vdot"),
     "input values": ("heaviside",),
     "input exponent": ("float_power",),
     "input decimals": ("round",),
@@ -414,8 +414,8 @@ def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
 # More of several operations.
 
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _times(input, beta) + _times(xp.sum(batch1 @ batch2, axis=0), alpha)
+def ldexp(input: Any, other: Any) -> Any:
+    return input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0)))
 
 
 def polar(abs: Any, angle: Any) -> Any:

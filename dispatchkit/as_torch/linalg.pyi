@@ -5,7 +5,7 @@ Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
 
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch import Tensor as Tensor
-from typing import Any, overload
+from typing import Any
 
 def cholesky(input: Any, upper: Any = ...) -> Tensor: ...
 
@@ -52,11 +52,6 @@ def solve_triangular(A: Any, B: Any, *, upper: Any, left: Any = ..., unitriangul
 def svd(input: Any, full_matrices: Any = ...) -> Any: ...
 
 def svdvals(input: Any) -> Tensor: ...
-
-@overload
-def tensorsolve(input: Any, other: Any, dims: Any = ...) -> Any: ...
-@overload
-def tensorsolve(input: Any, other: Any, *dims: Any) -> Any: ...
 
 def vecdot(x: Any, y: Any, dim: Any = ...) -> Tensor: ...
 

@@ -155,7 +155,6 @@ CALLS: dict[str, Calls] = {
     **{f"nn.functional.{name}": WITHOUT_CHANCE for name in ("dropout1d", "dropout2d")},
     **{f"nn.functional.{name}": POOLED for name in ("avg_pool1d", "max_pool1d")},
     **{f"nn.functional.{name}": SHRINK for name in ("hardshrink", "softshrink")},
-    "addbmm": [lambda f, x: f(x, x[None], x[None]), lambda f, x: f(x[0], x[None], SQUARE[None], beta=2, alpha=0.5)],
     "aminmax": [lambda f, x: f(x), lambda f, x: f(x, dim=1, keepdim=True)],
     "bucketize": [lambda f, x: f(x, SQUARE[1].sort()[0]), lambda f, x: f(x, SQUARE[1].sort()[0], right=True)],
     "cdist": [lambda f, x: f(x, SQUARE[:2]), lambda f, x: f(x[None], x[None], p=1.0)],
