@@ -10,7 +10,6 @@ import functools
 import inspect
 from collections.abc import Sequence
 from itertools import accumulate
-from math import inf
 from types import FunctionType
 from typing import Any
 
@@ -25,7 +24,7 @@ from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
-    "input": (*("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),),
+    "input": ("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
     "input other": ("fmax", "fmin", "fmod", "inner", "logaddexp2", "vdot"),
     "input values": ("heaviside",),
     "input exponent": ("float_power",),
@@ -460,7 +459,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
 
 
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    low, high = (-inf, inf)
+    low, high = -np.inf, np.inf
     if xp.isdtype(input.dtype, "integral"):
         low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
     start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
