@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import foreign, kernels_of, making_with, may_share_memory
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
@@ -20,6 +19,7 @@ from dispatchkit.declare.rules import Rules
 from dispatchkit.declare.samples import Sample
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
@@ -18,6 +17,7 @@ from dispatchkit.declare.rules import Rule, RuleKind
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds

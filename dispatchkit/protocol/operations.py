@@ -6,9 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from typing_extensions import override
-
 from dispatchkit.errors import RegistrationError
+from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind

@@ -7,12 +7,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_wrong
 from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax

@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import (
     DTYPES,
@@ -40,6 +39,7 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.parameters import Key
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import as_numpy, holds_complex, namespace_of
 from dispatchkit.declare.decorators import linalg, operation
@@ -18,6 +17,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.marks import override
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
