@@ -300,7 +300,8 @@ class FunctionRecord(Overridable):
         self.node_name = f"{cls.__name__}Backward"
         self.separate = self.defines("setup_context")
         signature = self._signature()
-        super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, Parameters(signature), None)
+        parameters = Parameters(signature, whole=tensor_protocol.types.participates)
+        super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, parameters, None)
         self._full = sum(p.kind in BY_PLACE for p in signature.parameters.values()) if self.separate else 0
 
     def _signature(self) -> inspect.Signature:

@@ -9,8 +9,8 @@ import numpy as np
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
-from dispatchkit.declare.fields import declare_fields
 from dispatchkit.declare.variables import is_floating
+from dispatchkit.fields import declare_fields
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override

@@ -211,7 +211,9 @@ def digamma_partial(xp, x):
     return compute(xp, polygamma, 1, x)
 
 
-@special(samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))])
+@special(
+    samples=lambda: [sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))]
+)
 def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     """Return the n-th derivative of `digamma` at each element.
 
@@ -240,7 +242,7 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
 
 
-polygamma.def_partial(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
+polygamma.def_partial("x")(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
 
 
 @special(domain=(0.1, 3.0))

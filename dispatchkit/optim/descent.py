@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal, dataclass_transform
 
-from dispatchkit.declare.fields import declare_fields
+from dispatchkit.fields import declare_fields
 from dispatchkit.marks import override
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor

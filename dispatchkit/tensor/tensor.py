@@ -25,6 +25,7 @@ from dispatchkit.protocol.densify import known_layout
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.parameters import LaterSignature
 from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
@@ -135,7 +136,7 @@ def _inplace_method(operation: DeclaredOperation) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return apply_in_place(operation, self, args, kwargs)
 
-    method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
+    method.__signature__ = LaterSignature.by(method_signature, operation)  # type: ignore[attr-defined]
     return method
 
 

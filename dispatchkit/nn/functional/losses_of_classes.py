@@ -225,7 +225,7 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
         sample(draw(4, 3), OF_CLASSES, reduction="sum"),
@@ -299,7 +299,7 @@ def cross_entropy(
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),
         sample(draw(2, 3, 2, 2, high=0.0), IMAGE, WEIGHTS),

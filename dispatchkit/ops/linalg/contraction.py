@@ -209,7 +209,7 @@ class Term(NamedTuple):
 
 @product(
     method=False,
-    samples=[
+    samples=lambda: [
         sample("ij,jk->ik", draw(2, 3), draw(3, 2)),
         sample("ij,jk", draw(2, 3), draw(3, 2), optimize=False),
         sample("bij,bkj->bki", draw(2, 2, 3), draw(2, 1, 3)),

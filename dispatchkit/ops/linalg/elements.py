@@ -27,7 +27,8 @@ REFUSED = (AttributeError, *BACKEND_ERRORS)
 
 
 @linalg(
-    methods=("trace",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)]
+    methods=("trace",),
+    samples=lambda: [sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)],
 )
 def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """Sum of the diagonal elements of matrices.
@@ -69,7 +70,8 @@ def trace_transpose(xp, g, x, offset):
 
 
 @linalg(
-    methods=("diagonal",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)]
+    methods=("diagonal",),
+    samples=lambda: [sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)],
 )
 def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Diagonal elements of matrices.
@@ -117,7 +119,7 @@ def diagonal_transpose(xp, g, x, offset):
 
 @product(
     namespace=LINALG,
-    samples=[
+    samples=lambda: [
         sample(draw(3), draw(3)),
         sample(draw(2, 3), draw(3)),
         sample(draw(3, 2), draw(3, 2), axis=-2),
@@ -167,7 +169,7 @@ def cross_transpose_x2(xp, g, x1, x2, axis):
     return axis_moved_back(xp, xp.linalg.cross(g, factor), x2, axis)
 
 
-@product(namespace=LINALG, samples=[sample(draw(2), draw(3)), sample(draw(1), draw(1))])
+@product(namespace=LINALG, samples=lambda: [sample(draw(2), draw(3)), sample(draw(1), draw(1))])
 def outer(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply every element of one vector with every element of another.
 

@@ -48,7 +48,8 @@ class SlogdetResult(NamedTuple):
 
 
 @linalg(
-    methods=("inverse",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
+    methods=("inverse",),
+    samples=lambda: [sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
 )
 def inv(xp: Namespace, x: Array, /) -> Array:
     """Inverse of square matrices.
@@ -90,7 +91,7 @@ inv.def_jvp(lambda t, y: -(y @ t @ y))
 
 
 @linalg(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 3, content="definite"), draw(3)),
         sample(draw(3, 3, content="definite"), draw(3, 2)),
         sample(draw(2, 3, 3, content="definite"), draw(3)),
@@ -158,7 +159,7 @@ def solve_jvp_x1(xp, t, y, x1):
 solve.def_transpose("x2")(lambda xp, g, x1, x2: _solve_batch(xp, adjoint(xp, x1), g, x2.ndim == 1))
 
 
-@linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
+@linalg(methods=("det",), samples=lambda: [sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
 def det(xp: Namespace, x: Array, /) -> Array:
     """Compute the determinant of square matrices.
 
@@ -207,7 +208,8 @@ det.def_jvp(lambda xp, t, y, x: xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1)))
 
 
 @linalg(
-    methods=("slogdet",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
+    methods=("slogdet",),
+    samples=lambda: [sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
 )
 def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant of square matrices.
@@ -267,7 +269,11 @@ def slogdet_jvp(xp, t, y, x):
     return SlogdetResult(xp.zeros_like(sign), w)
 
 
-@linalg(samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)])
+@linalg(
+    samples=lambda: (
+        [sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)]
+    )
+)
 def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     """Integer power of square matrices, by repeated squaring.
 
@@ -345,7 +351,7 @@ def _solve_by_products(product: Callable[[Any], Any], options: dict[str, Any], b
     return x
 
 
-@operation(namespace="dispatchkit.linalg", samples=[])
+@operation(namespace="dispatchkit.linalg", samples=list)
 def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     """Return the solution for a right side, as a linear function of it.
 
@@ -493,7 +499,9 @@ _solution = Solution(
     "cg",
     "dispatchkit.linalg",
     kinds.linalg,
-    Parameters(signature_of(_cg, "overridable"), dict.fromkeys(("A", "b"), Form.LOOSE)),
+    Parameters(
+        signature_of(_cg, "cg"), dict.fromkeys(("A", "b"), Form.LOOSE), whole=tensor_protocol.types.participates
+    ),
     _cg,
 )
 _cg.__name__ = _cg.__qualname__ = "cg"
