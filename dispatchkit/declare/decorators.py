@@ -19,14 +19,14 @@ import typing
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import LEAF, LIKE, Axes
 from dispatchkit.declare.docs import Gives, compose_docstring
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.operation import DEFINING, DeclaredOperation
 from dispatchkit.declare.samples import Content, Sample
 from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
@@ -337,8 +337,8 @@ def _describe(call: Any, fn: Callable[..., Any], entry: DeclaredOperation) -> No
         call.__doc__ = compose_docstring(fn.__doc__, types, result, entry.kind, entry.facts, entry.qualified_name)
     call.__signature__ = parameters.signature
     call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in parameters.listed or k == "return"}
-    for name in ("def_partial", "def_transpose", "def_vjp", "def_jvp", "def_kernel"):
-        setattr(call, name, getattr(entry, name))
+    for kind, declare in DEFINING.items():
+        setattr(call, f"def_{kind}", MethodType(declare, entry))
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

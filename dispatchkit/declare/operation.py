@@ -14,7 +14,7 @@ from dispatchkit.declare.compiled.default_implementations import default_impleme
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
 from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.kernels import define_kernel
-from dispatchkit.declare.rules import Rule, RuleKind
+from dispatchkit.declare.rules import TABLES, Rule, RuleKind
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
@@ -118,26 +118,6 @@ def _array(shape: list[int], dtype: Any) -> Any:
 class DeclaredOperation(Declared):
     """An operation on arrays, with the functions that call and compute it."""
 
-    def def_partial(self, rule: Any, /, *others: Any) -> Any:
-        """Store partial derivatives; this and the like are attributes of the public function, too."""
-        return define(self, "partial", rule, *others)
-
-    def def_transpose(self, rule: Any, /, *others: Any) -> Any:
-        """Store the transpose of a linear operation."""
-        return define(self, "transpose", rule, *others)
-
-    def def_vjp(self, rule: Any, /, *others: Any) -> Any:
-        """Store what pulls a cotangent back."""
-        return define(self, "vjp", rule, *others)
-
-    def def_jvp(self, rule: Any, /, *others: Any) -> Any:
-        """Store what pushes a tangent forward."""
-        return define(self, "jvp", rule, *others)
-
-    def def_kernel(self, library: str, forward: Any = None, /, gradients: Any = None) -> Any:
-        """Store what computes the arrays of a library."""
-        return define_kernel(self, library, forward, gradients)
-
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without reading the table."""
@@ -195,6 +175,17 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
             f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
         )
     return store(entry, kind, (names[0],), rule)
+
+
+def _defining(kind: RuleKind) -> Callable[..., Any]:
+    def define_rule(entry: Declared, rule: Any, /, *others: Any) -> Any:
+        return define(entry, kind, rule, *others)
+
+    return define_rule
+
+
+# What `def_partial` and the like of a public function call with its record: methods of that are smaller than partials.
+DEFINING = {kind: _defining(kind) for kind in TABLES} | {"kernel": define_kernel}
 
 
 def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...]) -> tuple[str, ...]:

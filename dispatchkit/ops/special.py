@@ -211,9 +211,7 @@ def digamma_partial(xp, x):
     return compute(xp, polygamma, 1, x)
 
 
-@special(
-    samples=lambda: [sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))]
-)
+@special(samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))])
 def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     """Return the n-th derivative of `digamma` at each element.
 

@@ -225,11 +225,7 @@ def hardswish_partial(xp, x):
 
 
 @activation(
-    samples=lambda: [
-        sample(draw(2, 3), 0.5, -1.0),
-        sample(draw(), 0.5, -1.0),
-        sample(draw(0, 2), threshold=0.1, value=20),
-    ],
+    samples=[sample(draw(2, 3), 0.5, -1.0), sample(draw(), 0.5, -1.0), sample(draw(0, 2), threshold=0.1, value=20)],
 )
 def threshold(xp: Any, x: Tensor, /, threshold: float, value: float) -> Tensor:
     """Replace what is not above a threshold by a value.

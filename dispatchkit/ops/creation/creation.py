@@ -141,9 +141,7 @@ def full_array(xp: Namespace, shape: tuple[int, ...], value: Any, dtype: DType, 
     return xp.asarray(xp.broadcast_to(xp.astype(value, dtype), shape), device=device, copy=True)
 
 
-@creation(
-    samples=lambda: [sample((2, 3), 2.5), sample((2, 3), draw()), sample(2, 7, dtype="float64"), sample((), True)]
-)
+@creation(samples=[sample((2, 3), 2.5), sample((2, 3), draw()), sample(2, 7, dtype="float64"), sample((), True)])
 def full(
     xp: Namespace,
     shape: Shape,

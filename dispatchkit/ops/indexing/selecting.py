@@ -265,9 +265,7 @@ def masked_fill(xp: Namespace, x: Array, /, mask: Array, value: Array | float) -
     return xp.astype(filled, x.dtype)
 
 
-@manipulation(
-    samples=lambda: [sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)]
-)
+@manipulation(samples=[sample(draw(3)), sample(draw(2), offset=-1), sample(draw(3, 2)), sample(draw(3, 3), offset=1)])
 def diag(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Make a matrix of its diagonal, or take the diagonal of a matrix.
 

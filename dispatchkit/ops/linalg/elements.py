@@ -27,8 +27,7 @@ REFUSED = (AttributeError, *BACKEND_ERRORS)
 
 
 @linalg(
-    methods=("trace",),
-    samples=lambda: [sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)],
+    methods=("trace",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(3, 2), offset=-1)]
 )
 def trace(xp: Namespace, x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     """Sum of the diagonal elements of matrices.
@@ -70,8 +69,7 @@ def trace_transpose(xp, g, x, offset):
 
 
 @linalg(
-    methods=("diagonal",),
-    samples=lambda: [sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)],
+    methods=("diagonal",), samples=[sample(draw(3, 3)), sample(draw(2, 3, 4), offset=1), sample(draw(4, 2), offset=-1)]
 )
 def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
     """Diagonal elements of matrices.

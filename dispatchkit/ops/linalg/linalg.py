@@ -48,8 +48,7 @@ class SlogdetResult(NamedTuple):
 
 
 @linalg(
-    methods=("inverse",),
-    samples=lambda: [sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("inverse",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def inv(xp: Namespace, x: Array, /) -> Array:
     """Inverse of square matrices.
@@ -208,8 +207,7 @@ det.def_jvp(lambda xp, t, y, x: xp.sum(_cofactors(xp, y, x) * t, axis=(-2, -1)))
 
 
 @linalg(
-    methods=("slogdet",),
-    samples=lambda: [sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))],
+    methods=("slogdet",), samples=[sample(draw(3, 3, content="definite")), sample(draw(2, 2, 2, content="definite"))]
 )
 def slogdet(xp: Namespace, x: Array, /) -> SlogdetResult:
     """Sign and logarithm of the absolute value of the determinant of square matrices.
@@ -269,11 +267,7 @@ def slogdet_jvp(xp, t, y, x):
     return SlogdetResult(xp.zeros_like(sign), w)
 
 
-@linalg(
-    samples=lambda: (
-        [sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)]
-    )
-)
+@linalg(samples=[sample(draw(2, 2), n, differentiable=n != 0) for n in (-2, 0, 1, 2, 5)] + [sample(draw(2, 2, 2), 3)])
 def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     """Integer power of square matrices, by repeated squaring.
 
@@ -499,9 +493,7 @@ _solution = Solution(
     "cg",
     "dispatchkit.linalg",
     kinds.linalg,
-    Parameters(
-        signature_of(_cg, "cg"), dict.fromkeys(("A", "b"), Form.LOOSE), whole=tensor_protocol.types.participates
-    ),
+    Parameters(signature_of(_cg, "cg"), {"A": Form.LOOSE, "b": Form.LOOSE}, whole=tensor_protocol.types.participates),
     _cg,
 )
 _cg.__name__ = _cg.__qualname__ = "cg"

@@ -462,9 +462,7 @@ def svdvals_jvp(xp, t, x):
     return xp.real(result) if holds_complex(x) else result
 
 
-@linalg(
-    methods=("pinverse",), samples=lambda: [sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 2, 2), rtol=1e-6)]
-)
+@linalg(methods=("pinverse",), samples=[sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 2, 2), rtol=1e-6)])
 def pinv(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Moore-Penrose inverse of matrices.
 

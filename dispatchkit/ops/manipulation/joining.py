@@ -297,8 +297,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
 
 
 @manipulation(
-    method=False,
-    samples=lambda: [sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))],
+    method=False, samples=[sample(draw(2), draw(3)), sample(draw(2), draw(3), draw(1), indexing="ij"), sample(draw(2))]
 )
 def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
     """Make the coordinates of the points of a grid from those along each of its axes.

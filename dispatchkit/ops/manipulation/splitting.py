@@ -281,11 +281,7 @@ def kron(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 @searching(
     differentiable=False,
-    samples=lambda: [
-        sample(draw(4, content="boolean")),
-        sample(draw(2, 3, low=0, high=1, content="integer")),
-        sample(draw()),
-    ],
+    samples=[sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer")), sample(draw())],
 )
 def argwhere(xp: Namespace, x: Array, /) -> Array:
     """Find the indices of the elements other than 0, in one array.
