@@ -40,9 +40,9 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from dispatchkit.fields import with_fields
 from dispatchkit.wording import INCONVERTIBLE, format_bytes, section, with_article
 
 
@@ -57,7 +57,7 @@ class UnitError(DispatchError, ValueError):
     """Units do not match, or a string is none. No `TypeError`, which operators take for "not implemented"."""
 
 
-@dataclass(eq=False)
+@with_fields
 class NoImplementationError(DispatchError, TypeError):
     """No type answered a call.
 
@@ -90,7 +90,7 @@ class NoImplementationError(DispatchError, TypeError):
         return f"no implementation found for '{self.function}' on types that implement {self.method}: [{types}]"
 
 
-@dataclass(eq=False)
+@with_fields
 class UnsupportedArgumentError(NoImplementationError):
     """A rule fits the types of a call, but does not take one of its arguments.
 
@@ -110,7 +110,7 @@ class UnsupportedArgumentError(NoImplementationError):
         )
 
 
-@dataclass(eq=False)
+@with_fields
 class AmbiguousImplementationError(DispatchError, TypeError):
     """Two rules fit a call equally well.
 
@@ -136,7 +136,7 @@ class RegistrationError(DispatchError, TypeError):
     """A handler, type or conversion can never work."""
 
 
-@dataclass(eq=False)
+@with_fields
 class AnswerError(DispatchError, TypeError):
     """The result of a rule, or of what makes a type dense, cannot be an answer.
 
@@ -155,7 +155,7 @@ class AnswerError(DispatchError, TypeError):
         return f"{self.function}: {self.giver} {self.problem}"
 
 
-@dataclass(eq=False)
+@with_fields
 class ForeignArgumentError(DispatchError, TypeError):
     """An argument is neither an array of a type that takes part nor a scalar.
 
@@ -182,7 +182,7 @@ class ForeignArgumentError(DispatchError, TypeError):
         return f"{text}; {self.advice}" if self.advice and self.found not in INCONVERTIBLE else text
 
 
-@dataclass(eq=False)
+@with_fields
 class MixedArraysError(DispatchError, TypeError):
     """The arrays of a call belong to several libraries, or are on several devices.
 
@@ -201,7 +201,7 @@ class MixedArraysError(DispatchError, TypeError):
         return f"{text}; bring both to one library and device first, with x.to(like=y)"
 
 
-@dataclass(eq=False)
+@with_fields
 class DensifyError(DispatchError, RuntimeError):
     """A dense copy was refused by `densify`.
 
@@ -229,7 +229,7 @@ class DensifyError(DispatchError, RuntimeError):
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify{advice}"
 
 
-@dataclass(eq=False)
+@with_fields
 class TorchCallError(DispatchError, RuntimeError):
     """Nobody answers a function of PyTorch. No `TypeError`, which PyTorch's operators swallow: ``t == d`` gives False.
 
@@ -256,7 +256,7 @@ class AutogradError(RuntimeError):
     """The graph cannot compute what was asked."""
 
 
-@dataclass(eq=False)
+@with_fields
 class InplaceError(AutogradError):
     """A value that a backward pass needs was changed in place.
 
@@ -281,7 +281,7 @@ class InplaceError(AutogradError):
         )
 
 
-@dataclass(eq=False)
+@with_fields
 class GradcheckError(AutogradError):
     """A derivative disagrees with finite differences.
 
@@ -304,7 +304,7 @@ class GradcheckError(AutogradError):
         return "\n".join([*lines, *self.notes])
 
 
-@dataclass(eq=False)
+@with_fields
 class AnomalyError(AutogradError):
     """The backward of an operation failed inside `detect_anomaly`.
 
@@ -331,7 +331,7 @@ class TransformError(AutogradError):
     """A transformed function does something that the transformation does not support."""
 
 
-@dataclass(eq=False)
+@with_fields
 class LostDerivativeError(TransformError):
     """A function asks for the Python number of what a transformation differentiates.
 
@@ -357,7 +357,7 @@ class RandomnessError(TransformError):
     """A function under `vmap` draws random numbers, but `randomness` does not say whether elements share them."""
 
 
-@dataclass(eq=False)
+@with_fields
 class StateDictError(RuntimeError):
     """A saved state does not fit the module that loads it.
 
@@ -386,7 +386,7 @@ class CompileError(TypeError):
     """A step cannot become a program of another library; `compile` says what stands in the way."""
 
 
-@dataclass(eq=False)
+@with_fields
 class DataLoaderError(RuntimeError):
     """A `DataLoader` could not make a batch; an exception that stopped it is the cause.
 
@@ -405,7 +405,7 @@ class DataLoaderError(RuntimeError):
         return f"DataLoader of {self.dataset}: {self.action} {self.problem}"
 
 
-@dataclass(eq=False)
+@with_fields
 class LoadError(ValueError):
     """A file cannot be loaded, or it would not be safe to.
 

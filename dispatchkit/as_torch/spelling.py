@@ -10,13 +10,12 @@ from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
-from typing_extensions import override
-
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import functions as _translations  # noqa: F401  # it enters them in the table
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.marks import override
 from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor as PlainTensor

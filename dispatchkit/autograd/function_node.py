@@ -7,7 +7,6 @@ from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.autograd.function_context import (
     ASKED,
@@ -32,6 +31,7 @@ from dispatchkit.graph.node import CallNode, Differentiable, Node, Output, make_
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Memory, Storage, Vertex, share_memory, vertex_of
 from dispatchkit.graph.sweep import FREED
+from dispatchkit.marks import override
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import Path

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from typing_extensions import override
-
 from dispatchkit.autograd.function_context import (
     ASKED,
     FunctionCtx,
@@ -27,6 +25,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -301,7 +300,8 @@ class FunctionRecord(Overridable):
         self.node_name = f"{cls.__name__}Backward"
         self.separate = self.defines("setup_context")
         signature = self._signature()
-        super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, Parameters(signature), None)
+        parameters = Parameters(signature, whole=tensor_protocol.types.participates)
+        super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, parameters, None)
         self._full = sum(p.kind in BY_PLACE for p in signature.parameters.values()) if self.separate else 0
 
     def _signature(self) -> inspect.Signature:

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import Anomaly, CallNode, GradientEdge, Node, NodeWrapper, is_wrapped_by, nodes_of_call
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import RemovableHandle, Storage, Vertex, version_of, vertex_of
 from dispatchkit.graph.sweep import hooked_in_pass
+from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting, innermost_state
 from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.protocol.overridable import Overridable

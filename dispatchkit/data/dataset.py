@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import DensifyError
+from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.ops.random.distributions import permutation
 from dispatchkit.ops.random.generator import Generator

@@ -15,11 +15,11 @@ from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.data.collate import default_collate
 from dispatchkit.data.dataset import has_plain_rows
 from dispatchkit.errors import DataLoaderError
+from dispatchkit.marks import override
 from dispatchkit.ops.random.generator import Generator, current_generator, drawing_from
 
 # What a stream gives where it has ended.

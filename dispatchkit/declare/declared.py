@@ -8,18 +8,20 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import foreign, kernels_of, making_with, may_share_memory
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
 from dispatchkit.declare.derivative import Derivative
-from dispatchkit.declare.docs import Facts
+from dispatchkit.declare.docs import HELD, Facts
 from dispatchkit.declare.libraries import library_like, making_for
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rules
-from dispatchkit.declare.samples import Sample
+from dispatchkit.declare.samples import Sample, elementwise_samples, reduction_samples
 from dispatchkit.declare.wrapping import make_leaf
+from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
+from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
@@ -102,7 +104,6 @@ class Implementation:
 
     Attributes
     ----------
-    arrays_only : whether the operation is of one or two arrays and nothing else; then its results have new memory
     by_library : what `on` has returned, by namespace
     kernels : what computes the arrays of a library in place of the body, by its name
     """
@@ -113,19 +114,27 @@ class Implementation:
         self.body = body
         self.passthrough = passthrough
         self.trusted = trusted
-        self._copies = parameters.unary and kind.family is kinds.elementwise
-        self.arrays_only = parameters.binary or self._copies
+        self.parameters = parameters
+        self._elementwise = kind.family is kinds.elementwise
         self.by_library: dict[Any, Function] = {}
         self.kernels: dict[str, Kernel] = {}
-        self._signature = parameters.signature
         # Name of the namespace's function that is the body on NumPy arrays.
         self._own = name if passthrough else None
+
+    @property
+    def _copies(self) -> bool:
+        return self._elementwise and self.parameters.unary
+
+    @property
+    def arrays_only(self) -> bool:
+        """Whether the operation is of one or two arrays and nothing else; then its results have new memory."""
+        return self.parameters.binary or self._copies
 
     @cached_property
     def on_numpy(self) -> Function:
         """What computes NumPy arrays: a kernel, or the namespace's own function where it takes what the body takes."""
         function: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
-        if function is None or _arguments_of(inspect.signature(function)) != _arguments_of(self._signature):
+        if function is None or _arguments_of(inspect.signature(function)) != _arguments_of(self.parameters.signature):
             function = partial(self.body, numpy_namespace)
         return self._over(numpy_namespace, function)
 
@@ -179,7 +188,8 @@ class Implementation:
     def _passed_to(self, xp: Any) -> Function | None:
         """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
         function: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
-        return function if function is not None and (self.arrays_only or _takes(function, self._signature)) else None
+        takes = function is not None and (self.arrays_only or _takes(function, self.parameters.signature))
+        return function if takes else None
 
 
 def _or_else(forward: Function, otherwise: Function, /, *args: Any, **kwargs: Any) -> Any:
@@ -228,6 +238,8 @@ def _copy_shared(compute: Function, *args: Any) -> Any:
     return r
 
 
+# The kinds whose operations compute along `axis`.
+ALONG_AXES = (kinds.reduction, kinds.sorting, kinds.fft)
 # What makes leaves: its functions take these keywords, their bodies do not.
 AROUND = LEAF, LIKE = "requires_grad", "like"
 
@@ -240,40 +252,66 @@ class Declared(Overridable):
     implementation : computes it on raw arrays
     derivative : its rules, and what follows from them
     differentiable : whether gradients flow through it
-    several : whether it gives several arrays
     decomposes : whether the body computes it by way of other operations
-    axes : the parameters that count axes, None where nothing is said of them
-    samples : valid calls
-    facts : what its declaration states of the numbers that it takes and gives
-    on_change : called when rules or base type have changed, for what public functions hold of them
+    its : what its declaration says, as of `dispatchkit.declare.decorators.operation`
+    on_change : by function, what is called with it when rules or base type have changed, for what it holds of them
     """
 
     may_give_none = False
 
     def __init__(
-        self,
-        protocol: Dispatcher,
-        name: str,
-        namespace: str,
-        kind: Kind,
-        parameters: Parameters,
-        body: Callable[..., Any],
-        *,
-        differentiable: bool,
-        several: bool,
-        passthrough: bool = False,
+        self, protocol: Dispatcher, body: Callable[..., Any], namespace: str, parameters: Parameters, its: Any
     ) -> None:
-        super().__init__(protocol, name, namespace, kind, parameters, None)
+        name, passthrough = body.__name__, its.passthrough
+        super().__init__(protocol, name, namespace, its.kind, parameters, None)
         trusted = namespace.partition(".")[0] == "dispatchkit"
-        self.implementation = Implementation(name, kind, parameters, body, passthrough=passthrough, trusted=trusted)
-        self.derivative = Derivative(protocol, namespace, name, parameters, several)
-        self.differentiable = differentiable
-        self.several = several
-        self.decomposes = True
-        self.axes: Axes | None = None
-        self.samples: list[Sample] = []
-        self.facts = Facts()
-        self.on_change: list[Callable[[], None]] = []
+        self.implementation = Implementation(name, its.kind, parameters, body, passthrough=passthrough, trusted=trusted)
+        self.derivative = Derivative(protocol, namespace, name, parameters)
+        self.differentiable: bool = its.differentiable
+        self.decomposes: bool = its.decomposes and not passthrough
+        self.its = its
+        self.on_change: dict[Any, Callable[[Any], None]] = {}
+
+    def make_general(self) -> Callable[..., Any]:
+        """Return what answers the calls that the public function does not compute itself."""
+        return make_function(self)
+
+    @property
+    def several(self) -> bool:
+        """Whether it gives several arrays."""
+        return self.parameters.several
+
+    @cached_property
+    def axes(self) -> Axes | None:
+        """The parameters that count axes, None where nothing is said of them."""
+        known, axis = self.parameters.listed, self.its.axis
+        if axis is None:
+            return Axes(("axis",)) if self.kind.family in ALONG_AXES and "axis" in known else None
+        axes = Axes((axis,)) if isinstance(axis, str) else axis
+        unknown = [name for name in axes.parameters if name not in known]
+        if unknown:
+            raise RegistrationError(
+                f"operation: {self.name} has no parameter '{unknown[0]}' to count axes; it has {', '.join(known)}"
+            )
+        return axes
+
+    @property
+    def facts(self) -> Facts:
+        """What its declaration states of the numbers that it takes and gives."""
+        takes = self.its.takes or HELD.get(self.its.content or "real", "numbers")
+        return Facts(self.its.real, takes, self.its.gives, self.its.special)
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """Valid calls."""
+        stated, content = self.its.samples, self.its.content
+        if stated is not None:
+            return list(stated() if callable(stated) else stated)
+        if self.kind.family is kinds.elementwise:
+            return elementwise_samples(self.parameters, self.its.domain, content or "real")
+        if self.kind.family is kinds.reduction:
+            return reduction_samples(self.parameters, content or "distinct")
+        return []
 
     @property
     @override
@@ -312,8 +350,8 @@ class Declared(Overridable):
     def refresh(self) -> None:
         """Let what was compiled from rules and base type be compiled anew."""
         self.derivative.forget_plan()
-        for changed in self.on_change:
-            changed()
+        for function, change in self.on_change.items():
+            change(function)
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
@@ -322,7 +360,7 @@ class Declared(Overridable):
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
-        return self.decompose if self.decomposes else None
+        return self.decompose if self.decomposes and not self.parameters.nullary else None
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""

@@ -19,21 +19,20 @@ import typing
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import LEAF, LIKE, Axes
-from dispatchkit.declare.docs import HELD, Facts, Gives, compose_docstring
-from dispatchkit.declare.kernels import define_kernel
+from dispatchkit.declare.docs import Gives, compose_docstring
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DeclaredOperation, define
-from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
+from dispatchkit.declare.operation import DEFINING, DeclaredOperation
+from dispatchkit.declare.samples import Content, Sample
 from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
-from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
@@ -114,9 +113,6 @@ def gives_several(body: Callable[..., Any]) -> bool:
     return not all(part in (Any, None, type(None)) or _form_of_one(part) is Form.ONE for part in alternatives(hint))
 
 
-# The kinds whose operations compute along `axis`.
-ALONG_AXES = (kinds.reduction, kinds.sorting, kinds.fft)
-
 P = ParamSpec("P")
 R = TypeVar("R")
 F = TypeVar("F", bound=Operation[..., Any])
@@ -135,7 +131,7 @@ class Options(TypedDict, total=False):
     axis: str | Axes | None
     domain: tuple[float, float]
     content: Content
-    samples: Sequence[Sample] | None
+    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None
     record: type[DeclaredOperation]
     decomposes: bool
     passthrough: bool
@@ -170,7 +166,7 @@ def operation(
     axis: str | Axes | None = None,
     domain: tuple[float, float] = (-2.0, 2.0),
     content: Content | None = None,
-    samples: Sequence[Sample] | None = None,
+    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None = None,
     record: type[DeclaredOperation] = DeclaredOperation,
     decomposes: bool = True,
     passthrough: bool = False,
@@ -193,7 +189,7 @@ def operation(
     namespace : printed before its name; operations of this library stand in ``"dispatchkit"`` and below
     axis : name of the parameter that counts axes of the first array; ``"axis"`` in reductions, sorting and transforms
     domain, content : bounds of the elements it is smooth for, and what they are (see `Draw`), for drawn samples
-    samples : valid calls, where arity and kind do not say them
+    samples : valid calls, or what returns them, where arity and kind do not say them
     record : the class of its record
     decomposes : whether the body computes it by other operations
     passthrough : whether the body only calls the namespace's function of the same name; it is no decomposition
@@ -232,25 +228,12 @@ def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
     its : the options of `operation`
     fn : the body
     """
-    signature = _public_signature(fn, its.kind)
-    parameters = Parameters(signature, array_forms(fn, signature, its.arrays))
-    entry = its.record(
-        tensor_protocol,
-        fn.__name__,
-        its.namespace or fn.__module__.partition(".")[0],
-        its.kind,
-        parameters,
-        fn,
-        differentiable=its.differentiable,
-        several=gives_several(fn),
-        passthrough=its.passthrough,
-    )
-    entry.axes = _axes(entry, its.axis)
-    entry.decomposes = its.decomposes and not its.passthrough and not parameters.nullary
-    entry.samples = list(its.samples) if its.samples is not None else _samples(entry, its.domain, its.content)
-    entry.facts = Facts(its.real, its.takes or HELD.get(its.content or "real", "numbers"), its.gives, its.special)
+    place = its.namespace or fn.__module__.partition(".")[0]
+    entry = its.record(tensor_protocol, fn, place, _parameters(fn, its.kind, its.arrays), its)
+    if not entry.implementation.trusted:
+        _ = entry.axes  # what is said of them is checked
     function = tensor_protocol.operations.add(entry)
-    _describe(function, fn, signature, entry)
+    _describe(function, fn, entry)
     surface = tensor_protocol.surface
     if entry.namespace.partition(".")[0] == "dispatchkit":
         enter(entry.qualified_name.partition(".")[2], function)
@@ -263,61 +246,99 @@ def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
     return function
 
 
-def _axes(entry: DeclaredOperation, axis: str | Axes | None) -> Axes | None:
-    """Return the parameters that count axes, None where nothing is said of them."""
-    known = entry.parameters.signature.parameters
-    if axis is None:
-        return Axes(("axis",)) if entry.kind.family in ALONG_AXES and "axis" in known else None
-    axes = Axes((axis,)) if isinstance(axis, str) else axis
-    unknown = [name for name in axes.parameters if name not in known]
-    if unknown:
-        raise RegistrationError(
-            f"operation: {entry.name} has no parameter '{unknown[0]}' to count axes; it has {', '.join(known)}"
-        )
-    return axes
+def _parameters(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None) -> Parameters:
+    """Return the parameters of a body's function; where that is of this library they are read at the first look."""
+    if not _is_ours(fn):
+        return _read(fn, kind, arrays)
+    code, names = fn.__code__, fn.__code__.co_varnames
+    last = code.co_argcount + code.co_kwonlyargcount
+    star = names[last : last + 1] if code.co_flags & inspect.CO_VARARGS else ()
+    listed = [*names[1 : code.co_argcount], *star, *names[code.co_argcount : last]]
+    known = {}
+    if star or code.co_posonlyargcount != last:
+        known = {"unary": False, "binary": False}
+    elif all(fn.__annotations__.get(name) == "Array" for name in listed):
+        known = {"unary": len(listed) == 1, "binary": len(listed) == 2}
+    arguments = fn, kind, arrays
+    return Parameters.later(
+        _read,
+        arguments,
+        signature=LaterSignature.by(_signature_later, arguments),
+        listed=(*listed, *_added(kind, listed)),
+        fixed=max(code.co_posonlyargcount - 1, 0),
+        spread=bool(star),
+        **known,
+    )
 
 
-def _samples(entry: DeclaredOperation, domain: tuple[float, float], content: Content | None) -> list[Sample]:
-    if entry.kind.family is kinds.elementwise:
-        return elementwise_samples(entry.parameters, domain, content or "real")
-    if entry.kind.family is kinds.reduction:
-        return reduction_samples(entry.parameters, content or "distinct")
-    return []
+def _read(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None) -> Parameters:
+    signature, whole = _public_signature(fn, kind), tensor_protocol.types.participates
+    return Parameters(signature, array_forms(fn, signature, arrays), several=gives_several(fn), whole=whole)
 
 
-def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
-    """Return the signature of a body's function: without the namespace, and with what is asked of leaves.
+def _signature_later(arguments: tuple[Callable[..., Any], Kind, Any]) -> inspect.Signature:
+    return _public_signature(*arguments[:2])
+
+
+def _is_ours(fn: Callable[..., Any]) -> bool:
+    return fn.__module__.startswith("dispatchkit.") and "<" not in fn.__qualname__
+
+
+def _added(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """Return the types and defaults of what leaves are asked for, by name.
 
     What is not of the form of an array `x`, and is made on a device, may be like another array.
     """
+    if not isinstance(kind, CreationKind):
+        return {}
+    like = {LIKE: ("Any", None)} if "device" in listed and listed[0] != "x" else {}
+    return {**like, LEAF: ("bool", False)}
+
+
+def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
+    """Return the signature of a body's function: without the namespace, and with what is asked of leaves."""
     signature = signature_of(fn, "operation")
     parameters = list(signature.parameters.values())
     if not parameters or parameters[0].kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
         raise RegistrationError(
             f"operation: the body of {fn.__name__} must take an array namespace first: def {fn.__name__}(xp, x, /)"
         )
-    public = parameters[1:]
-    if isinstance(kind, CreationKind):
-        names = [p.name for p in public]
-        if "device" in names and names[0] != "x":
-            public.append(Parameter(LIKE, Parameter.KEYWORD_ONLY, default=None, annotation="Any"))
-        public.append(Parameter(LEAF, Parameter.KEYWORD_ONLY, default=False, annotation="bool"))
-    return signature.replace(parameters=public)
+    added = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in _added(kind, list(signature.parameters)[1:]).items()
+    ]
+    return signature.replace(parameters=[*parameters[1:], *added])
 
 
-def _describe(call: Any, fn: Callable[..., Any], signature: inspect.Signature, entry: DeclaredOperation) -> None:
+def _types(fn: Callable[..., Any], kind: Kind, parameters: Parameters) -> dict[str, str]:
+    """Return what docstrings say of each parameter's type and default."""
+    code, annotations = fn.__code__, fn.__annotations__
+    places, added = code.co_varnames[: code.co_argcount], _added(kind, parameters.listed)
+    star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if parameters.spread else None
+    defaults = dict(zip(reversed(places), reversed(fn.__defaults__ or ()), strict=False)) | (fn.__kwdefaults__ or {})
+    types = {}
+    for name in parameters.listed:
+        annotation, default = added.get(name) or (annotations[name], defaults.get(name, Parameter.empty))
+        types[f"*{name}" if name == star else name] = (
+            annotation if default is Parameter.empty else f"{annotation}, default {default!r}"
+        )
+    return types
+
+
+def _describe(call: Any, fn: Callable[..., Any], entry: DeclaredOperation) -> None:
     """Give the public function of an operation its name, its docstring and what declares rules."""
     call.__name__ = fn.__name__
     call.__qualname__ = fn.__qualname__
     call.__module__ = fn.__module__
     call.__doc__ = fn.__doc__
-    if fn.__doc__ and fn.__module__.startswith("dispatchkit."):
-        call.__doc__ = compose_docstring(fn.__doc__, signature, entry.kind, entry.facts, entry.qualified_name)
-    call.__signature__ = signature
-    call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in signature.parameters or k == "return"}
-    for kind in ("partial", "transpose", "vjp", "jvp"):
-        setattr(call, f"def_{kind}", partial(define, entry, kind))
-    call.def_kernel = partial(define_kernel, entry)
+    parameters = entry.parameters
+    if fn.__doc__ and _is_ours(fn):
+        types, result = _types(fn, entry.kind, parameters), fn.__annotations__["return"]
+        call.__doc__ = compose_docstring(fn.__doc__, types, result, entry.kind, entry.facts, entry.qualified_name)
+    call.__signature__ = parameters.signature
+    call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in parameters.listed or k == "return"}
+    for kind, declare in DEFINING.items():
+        setattr(call, f"def_{kind}", MethodType(declare, entry))
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

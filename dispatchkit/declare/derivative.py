@@ -295,7 +295,6 @@ class Derivative:
     Parameters
     ----------
     protocol, namespace, name, parameters : of the operation
-    several : whether it gives several arrays
 
     Attributes
     ----------
@@ -304,33 +303,30 @@ class Derivative:
     repeats : whether no rule reads a value, so that the graph of a call need not be freed
     trusted : whether the rules are of this library, which tests that they keep no gradient, and that what they give is
         new or shows the cotangent's memory
-    pull_raw : computes the raw cotangents of a recorded call's inputs
     """
 
-    def __init__(self, protocol: Dispatcher, namespace: str, name: str, parameters: Parameters, several: bool) -> None:
+    def __init__(self, protocol: Dispatcher, namespace: str, name: str, parameters: Parameters) -> None:
         self.protocol = protocol
         self.name = name
         self.qualified_name = f"{namespace}.{name}"
         self.node_name = "".join(part.capitalize() for part in name.split("_")) + "Backward"
         self.parameters = parameters
-        self.several = several
         self.rules = Rules()
         self.kernels: dict[str, Rules] = {}
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
         self.repeats = False
         self._plan: VjpPlan | None = None
         self._kernel_plans: dict[str, VjpPlan] = {}
-        self.pull_raw: Callable[[Any, Any], Sequence[Any]] = self._first_pull
 
     def forget_plan(self) -> None:
         """Read the rules anew for the calls to come."""
-        self._plan = None
-        self._kernel_plans = {}
-        self.pull_raw = self._first_pull
+        if self._plan is not None or self._kernel_plans:
+            self._plan, self._kernel_plans = None, {}
+            vars(self).pop("pull_raw", None)
 
-    def _first_pull(self, node: Any, g: Any) -> Sequence[Any]:
-        """Compile the rules when a gradient first flows, since most programs differentiate few operations."""
-        self.pull_raw = self._pull_by_kernel if self.kernels else self.plan.pull_raw
+    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
+        """Return the raw cotangents of a recorded call's inputs; the rules are compiled when a gradient first flows."""
+        vars(self)["pull_raw"] = self._pull_by_kernel if self.kernels else self.plan.pull_raw
         self.repeats = not (self.keeps_output or any(self.plan.keeps))
         return self.pull_raw(node, g)
 
@@ -361,7 +357,7 @@ class Derivative:
 
     def _read(self, rules: Rules) -> VjpPlan:
         every = [self.rules, *self.kernels.values()]
-        return VjpPlan(self.qualified_name, self.parameters, rules, self.several, every)
+        return VjpPlan(self.qualified_name, self.parameters, rules, self.parameters.several, every)
 
     @property
     def keeps_output(self) -> bool:

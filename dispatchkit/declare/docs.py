@@ -10,9 +10,9 @@ standard parameters have a standard text here, and the facts of the declaration 
 
 from __future__ import annotations
 
-import inspect
 import re
 import sys
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -68,28 +68,29 @@ GIVES = {
 DEDENTED = sys.version_info >= (3, 13)
 HEADING = re.compile(r"\n\n?([A-Z][A-Za-z ]+)\n---+\n")
 ENTRIES = re.compile(r"\n(?! )")
-EMPTY, VARIADIC = inspect.Parameter.empty, inspect.Parameter.VAR_POSITIONAL
 EXAMPLES_IMPORT = ">>> import dispatchkit as dk\n"
 # An operation here is the standard's, unless its docstring names another source.
 OF_THE_STANDARD = ("dispatchkit", "dispatchkit.fft", "dispatchkit.linalg")
 
 
-def compose_docstring(text: str, signature: inspect.Signature, kind: Kind, facts: Facts, qualified_name: str) -> str:
+def compose_docstring(
+    text: str, types: Mapping[str, str], result: str, kind: Kind, facts: Facts, qualified_name: str
+) -> str:
     """Return the docstring of an operation of this library, of the text in its source and the facts.
 
     Parameters
     ----------
     text : the source's docstring; a section in it may hold only what the facts and the standard texts do not say
-    signature : of the public function, with annotations
+    types : the annotation of each parameter with its default, by name
+    result : the annotation of what is returned
     kind : the operation's family
     facts : what its declaration states
     qualified_name : the namespace and the name, as in ``"dispatchkit.linalg.inv"``
     """
     head, sections = split_sections(text)
-    result = str(signature.return_annotation)
     composed_sections = {
-        "Parameters": _parameters(entries(sections.pop("Parameters", "")), signature, kind, facts),
-        "Returns": _returns(sections.pop("Returns", ""), result, signature, kind, facts),
+        "Parameters": _parameters(entries(sections.pop("Parameters", "")), types, kind, facts),
+        "Returns": _returns(sections.pop("Returns", ""), result, kind, facts, of_two="x1" in types),
         "Raises": _raises(sections.pop("Raises", ""), facts),
     }
     examples = sections.pop("Examples", "")
@@ -126,13 +127,10 @@ def entries(section: str) -> dict[str, str]:
     return texts
 
 
-def _parameters(texts: dict[str, str], signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+def _parameters(texts: dict[str, str], types: Mapping[str, str], kind: Kind, facts: Facts) -> str:
     groups: list[tuple[list[str], str, str]] = []
-    for p in signature.parameters.values():
-        name, default = p.name, p.default
-        text = texts.get(name) or _standard(name, kind, facts)
-        type_ = f"{p.annotation}" if default is EMPTY else f"{p.annotation}, default {default!r}"
-        name = f"*{name}" if p.kind is VARIADIC else name
+    for name, type_ in types.items():
+        text = texts.get(name.strip("*")) or _standard(name, kind, facts)
         if groups and groups[-1][1:] == (type_, text):
             groups[-1][0].append(name)
         else:
@@ -152,10 +150,10 @@ def _standard(name: str, kind: Kind, facts: Facts) -> str:
     return STANDARD.get(name, "")
 
 
-def _returns(text: str, result: str, signature: inspect.Signature, kind: Kind, facts: Facts) -> str:
+def _returns(text: str, result: str, kind: Kind, facts: Facts, *, of_two: bool) -> str:
     """Return the section on results: what the source says, or what the dtype rule does."""
     if not text and facts.gives is not None:
-        text = f"array {GIVES[facts.gives]['x1' in signature.parameters]}"
+        text = f"array {GIVES[facts.gives][of_two]}"
         text += f"; {facts.special}" if facts.special else ""
     if not text and kind in (kinds.creation, kinds.random):
         text = "the array"

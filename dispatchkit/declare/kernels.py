@@ -46,6 +46,19 @@ def define_kernel(
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
         return lambda function: define_kernel(entry, library, function, gradients)
+    if getattr(forward, "__module__", "").partition(".")[0] != "dispatchkit":  # those are read by a test
+        check_kernel(entry, library, forward)
+    rules = _rules(entry, gradients)
+    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))
+    entry.derivative.kernels.pop(library, None)
+    if rules is not None:
+        entry.derivative.kernels[library] = rules
+    entry.rules_changed()
+    return forward
+
+
+def check_kernel(entry: Declared, library: str, forward: Function) -> None:
+    """Raise if a kernel does not take what the body takes, without the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
     actual = signature_of(forward, "def_kernel").parameters.values()
     if [(p.name, p.kind, p.default) for p in actual] != [(p.name, p.kind, p.default) for p in wanted]:
@@ -54,13 +67,6 @@ def define_kernel(
             f"def_kernel: {forward.__name__} cannot compute {entry.qualified_name} on the arrays of {library}: write "
             f"def {forward.__name__}{right}"
         )
-    rules = _rules(entry, gradients)
-    entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))
-    entry.derivative.kernels.pop(library, None)
-    if rules is not None:
-        entry.derivative.kernels[library] = rules
-    entry.rules_changed()
-    return forward
 
 
 def _rules(entry: Declared, gradients: Gradients | None) -> Rules | None:

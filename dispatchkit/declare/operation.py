@@ -9,16 +9,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.compiled.default_implementations import default_implementation
 from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
 from dispatchkit.declare.declared import Declared
-from dispatchkit.declare.rules import Rule, RuleKind
+from dispatchkit.declare.kernels import define_kernel
+from dispatchkit.declare.rules import TABLES, Rule, RuleKind
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.callers import make_function
+from dispatchkit.marks import override
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
@@ -121,11 +121,7 @@ class DeclaredOperation(Declared):
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without reading the table."""
-        return entry_point(self, self.make_general())
-
-    def make_general(self) -> Callable[..., Any]:
-        """Return what answers the calls that the public function does not compute itself."""
-        return make_function(self)
+        return entry_point(self)
 
     @override
     def make_operator(self, reflected: str) -> Callable[..., Any]:
@@ -157,23 +153,39 @@ class DeclaredOperation(Declared):
 
 
 def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
-    """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each."""
-    names = [p.name for p in entry.parameters.arrays]
+    """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each.
+
+    In this library the first parameters are arrays, which are not read yet; its tests look at what its rules are for.
+    """
+    trusted = entry.implementation.trusted
     if isinstance(rule, str):
-        return partial(store, entry, kind, _check_names(entry, kind, (rule, *others)))
+        chosen = rule, *others
+        return partial(store, entry, kind, chosen if trusted else _check_names(entry, kind, chosen))
+    names = list(entry.parameters.listed[: 1 + len(others)]) if trusted else entry.parameters.names
     if not names:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
             f"with Tensor"
         )
     if not callable(rule) or others:
-        return store_numbers(entry, kind, (rule, *others))
+        return store_numbers(entry, kind, names, (rule, *others))
     if len(names) != 1:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
             f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
         )
     return store(entry, kind, (names[0],), rule)
+
+
+def _defining(kind: RuleKind) -> Callable[..., Any]:
+    def define_rule(entry: Declared, rule: Any, /, *others: Any) -> Any:
+        return define(entry, kind, rule, *others)
+
+    return define_rule
+
+
+# What `def_partial` and the like of a public function call with its record: methods of that are smaller than partials.
+DEFINING = {kind: _defining(kind) for kind in TABLES} | {"kernel": define_kernel}
 
 
 def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...]) -> tuple[str, ...]:
@@ -206,9 +218,8 @@ def store(entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callab
     return function
 
 
-def store_numbers(entry: Declared, kind: RuleKind, numbers: tuple[Any, ...]) -> None:
+def store_numbers(entry: Declared, kind: RuleKind, names: list[str], numbers: tuple[Any, ...]) -> None:
     """Store partial derivatives that are the same number everywhere, None where there is none."""
-    names = [p.name for p in entry.parameters.arrays]
     fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
     if kind != "partial" or not fits:
         shown = ", ".join(repr(x) for x in numbers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from copy import copy
 from functools import cache, cached_property
 from types import CodeType
 from typing import Any, Literal, TypeAlias
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.errors import RegistrationError
+from dispatchkit.fields import with_fields
 from dispatchkit.protocol.parameters import Parameters
 
 Function: TypeAlias = Callable[..., Any]
@@ -83,8 +84,7 @@ class Rule:
         self.of = of
         self.function = function
         self._operation = operation
-        self._own = parameters.signature
-        self._arrays = [p.name for p in parameters.arrays]
+        self._parameters = parameters
 
     def check(self) -> None:
         """Read the signature now.
@@ -93,14 +93,14 @@ class Rule:
         ------
         RegistrationError : naming rule, operation, what is wrong and what a rule may name
         """
-        reserved = [name for name in self._own.parameters if name in RESERVED]
+        reserved = [name for name in self._parameters.listed if name in RESERVED]
         if reserved:
             raise RegistrationError(
                 f"{self._operation} cannot have derivative rules while a parameter is called '{reserved[0]}': in rules "
                 f"that is the namespace xp, the output y, the cotangent g or the tangent t"
             )
         names = self.names
-        if hasattr(self.function, "cache_info") and not names.isdisjoint(self._arrays):
+        if hasattr(self.function, "cache_info") and not names.isdisjoint(self._parameters.names):
             raise RegistrationError(f"{self._title}: it caches results by its arguments, and arrays cannot be hashed")
 
     @property
@@ -130,16 +130,17 @@ class Rule:
 
     def _compile(self, template: str, flows: str) -> Function:
         names: dict[str, Any] = {"__DOUBLE": DOUBLE}
-        code = _code(template, _parameter_list(self._own, ("xp", flows, "y")), self._read[0])
+        signature = self._parameters.signature
+        code = _code(template, _parameter_list(signature, ("xp", flows, "y")), self._read[0])
         exec(code, names)  # noqa: S102  # of names that signatures hold
-        defaults = {name: p.default for name, p in self._own.parameters.items()}
+        defaults = {name: p.default for name, p in signature.parameters.items()}
         function: Function = names["make"](self.function, defaults, _conjugate)
         return function
 
     @cached_property
     def _read(self) -> tuple[str, frozenset[str]]:
         """Return the arguments that the rule is called with, as source, and the names of what it receives."""
-        parameters = self._own.parameters
+        parameters = self._parameters.signature.parameters
         known = (*LEADING[self.kind], *parameters)
         taken = _signature_of(self.function, self._title).parameters.values()
         named = frozenset(p.name for p in taken if p.kind not in VARIADIC)
@@ -208,7 +209,7 @@ def _conjugate(xp: Any, g: Any, partial: Any) -> Any:
     return xp.conj(xp.asarray(partial)) if is_complex(g.dtype) else partial
 
 
-@dataclass(slots=True)
+@with_fields
 class ArgumentRule:
     """How gradients reach one argument.
 
@@ -234,14 +235,14 @@ class ArgumentRule:
         return self.rule.pull if self.place is None else _one_of(self.rule.pull, self.place)
 
 
-@dataclass(slots=True)
 class Rules:
     """The derivative rules of an operation, by the name of the argument; numbers are partials that never change."""
 
-    partials: dict[str, Rule | complex] = field(default_factory=dict)
-    transposes: dict[str, Rule] = field(default_factory=dict)
-    vjps: dict[str, Rule] = field(default_factory=dict)
-    jvps: dict[str, Rule] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.partials: dict[str, Rule | complex] = {}
+        self.transposes: dict[str, Rule] = {}
+        self.vjps: dict[str, Rule] = {}
+        self.jvps: dict[str, Rule] = {}
 
     def add(self, rule: Rule) -> None:
         """Take a rule in the place of others for its arguments."""
@@ -252,7 +253,9 @@ class Rules:
 
     def over(self, others: Rules) -> Rules:
         """Return these rules, and others for the arguments that these are not for."""
-        return replace(others, vjps={**others.vjps, **self.vjps})
+        rules = copy(others)
+        rules.vjps = {**others.vjps, **self.vjps}
+        return rules
 
     def of_all(self) -> Rule | None:
         """Return the rule that gives the cotangents of all arguments, None where each has its own."""

@@ -11,8 +11,8 @@ from mypy.errorcodes import ErrorCode
 from mypy.lookup import lookup_fully_qualified
 from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, MemberExpr, MypyFile, NameExpr, SymbolNode
 from mypy.types import AnyType, FunctionLike, Instance, Parameters, Type, TypeOfAny, get_proper_type
-from typing_extensions import override
 
+from dispatchkit.marks import override
 from dispatchkit.mypy_plugin.handlers import OPERATION, Handlers
 from dispatchkit.mypy_plugin.surface import SURFACE, TENSOR, give_surface
 from dispatchkit.protocol.callers import REFLECTED

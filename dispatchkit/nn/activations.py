@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from typing_extensions import override
-
 from dispatchkit.declare.inplace import apply_in_place
 from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.smooth import Approximation
 from dispatchkit.nn.module import Declared, Module, declared

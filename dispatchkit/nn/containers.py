@@ -8,9 +8,8 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Va
 from itertools import groupby
 from typing import Any, ClassVar, Self, overload
 
-from typing_extensions import override
-
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Members, Parameter, is_declared
 

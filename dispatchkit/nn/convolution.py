@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from typing_extensions import override
-
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
 from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
 from dispatchkit.nn.functional.shared import Pair, Single, expect, sizes

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from typing_extensions import override
-
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import embedding, linear
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_

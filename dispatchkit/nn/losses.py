@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Literal
 
-from typing_extensions import override
-
+from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import REDUCTIONS, Reduction, check_reduction
 from dispatchkit.nn.module import Declared, declared

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
-from typing_extensions import dataclass_transform, override
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.docs import EXAMPLES_IMPORT, entries, join_sections, split_sections
-from dispatchkit.declare.fields import declare_fields
 from dispatchkit.declare.variables import is_floating
+from dispatchkit.fields import declare_fields
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks
 from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.nn.state import StateMethods

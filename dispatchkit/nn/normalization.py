@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar
 
-from typing_extensions import override
-
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from dispatchkit.nn.linear import register_zeros
 from dispatchkit.nn.module import Module

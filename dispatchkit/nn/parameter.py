@@ -14,12 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.variables import beside_fields, is_floating, items_of, variables_in, variables_of
 from dispatchkit.errors import RegistrationError, TransformError
 from dispatchkit.func.containers import with_constants, with_floats, with_variables
 from dispatchkit.graph.storage import Storage, vertex_of
+from dispatchkit.marks import override
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.shared import expect
 from dispatchkit.nn.module import Declared, declared
 from dispatchkit.ops.shared import floating, integer

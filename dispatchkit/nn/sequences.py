@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, Literal
 
-from typing_extensions import override
-
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import linear
 from dispatchkit.nn.functional.attention import dropout, scaled_dot_product_attention
 from dispatchkit.nn.functional.recurrent import gru, lstm

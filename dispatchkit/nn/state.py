@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex, is_inexact, is_raw
 from dispatchkit.declare.inplace import check_writeable
@@ -19,6 +18,7 @@ from dispatchkit.errors import StateDictError
 from dispatchkit.func.containers import as_array, as_array_like, map_container
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import RemovableHandle, Storage
+from dispatchkit.marks import override
 from dispatchkit.nn.parameter import M, Members, Parameter, is_declared, named_tensors
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.instance import tensor_protocol

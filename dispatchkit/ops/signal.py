@@ -24,7 +24,7 @@ ENDS = (type(None), float, int)
 
 @operation(
     kind=kinds.function,
-    samples=[
+    samples=lambda: [
         sample(draw(4), draw(3)),
         sample(draw(3), draw(4), mode="same"),
         sample(draw(6), draw(2), mode="same"),
@@ -150,7 +150,7 @@ POINTS = np.asarray([-1.0, 0.0, 0.5, 2.0])
 
 @operation(
     kind=kinds.function,
-    samples=[
+    samples=lambda: [
         sample(draw(3, low=0.6, high=1.9), POINTS, draw(4)),
         sample(np.asarray([[-2.0, -0.3], [1.0, 3.0]]), POINTS, draw(4)),
         sample(draw(low=-3, high=-2), POINTS, draw(4), left=7.0, right=-7.0),

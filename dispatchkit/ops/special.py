@@ -240,7 +240,7 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
 
 
-polygamma.def_partial(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
+polygamma.def_partial("x")(lambda xp, n, x: compute(xp, polygamma, n + 1, x))
 
 
 @special(domain=(0.1, 3.0))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from typing_extensions import override
-
+from dispatchkit.marks import override
 from dispatchkit.optim.descent import Counted, Moments, keep
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Options, at_least, by_parts, factor

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, dataclass_transform
 
-from typing_extensions import dataclass_transform, override
-
-from dispatchkit.declare.fields import declare_fields
+from dispatchkit.fields import declare_fields
+from dispatchkit.marks import override
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from typing_extensions import override
-
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
+from dispatchkit.marks import override
 from dispatchkit.optim.descent import Declared
 from dispatchkit.optim.optimizer import Closure, Group, Params, number
 from dispatchkit.tensor import Tensor

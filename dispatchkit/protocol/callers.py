@@ -13,6 +13,7 @@ from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live, note_asked
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import LaterSignature
 
 Function = Callable[..., Any]
 
@@ -184,13 +185,12 @@ class Surface:
         varargs : a parameter that the method also takes as several arguments, as in ``x.view(2, 2)``
         """
         parameters = operation.parameters
-        spread = any(p.kind is p.VAR_POSITIONAL for p in parameters.signature.parameters.values())
-        if parameters.unary or parameters.binary or spread:
+        if parameters.spread or parameters.fixed == len(parameters.listed) <= 2:
             self._enter(name, operation, operation.function)
         else:
             method = self._name_method(_method(operation, varargs), name, operation)
             method.__doc__ = method_docstring(operation.function)
-            method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
+            method.__signature__ = LaterSignature.by(method_signature, operation)  # type: ignore[attr-defined]
             self._enter(name, operation, method, varargs)
 
     def add_property(self, name: str, operation: Overridable) -> None:
@@ -281,11 +281,9 @@ def method_docstring(function: Callable[..., Any]) -> str | None:
 
 
 def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
-    function = operation.function
-    signature = operation.parameters.signature
-    named = [p.name for p in signature.parameters.values() if p.kind is not p.POSITIONAL_ONLY]
-    fixed = len(signature.parameters) - len(named) - 1
-    names = frozenset(signature.parameters)
+    function, listed = operation.function, operation.parameters.listed
+    named, fixed = listed[operation.parameters.fixed :], operation.parameters.fixed - 1
+    names = frozenset(listed)
     # Most calls give one argument, which is this one: `x.sum(0)`, `x.reshape(4)`.
     first = named[0] if named and not fixed else None
     spreads = varargs is not None and varargs == first

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from types import FrameType, FunctionType, TracebackType
 from typing import Any, Literal, NamedTuple
 
-from typing_extensions import override
-
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
+from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of, type_name, written

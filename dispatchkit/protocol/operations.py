@@ -6,9 +6,8 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from typing_extensions import override
-
 from dispatchkit.errors import RegistrationError
+from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
@@ -54,7 +53,8 @@ def overridable_function(
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
     forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
     place = namespace or function.__module__
-    return OverridableFunction(protocol, name, place, kind, Parameters(signature, forms), function)
+    parameters = Parameters(signature, forms, whole=protocol.types.participates)
+    return OverridableFunction(protocol, name, place, kind, parameters, function)
 
 
 class Operations(Mapping[str, Overridable]):

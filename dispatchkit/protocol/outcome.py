@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dispatchkit.fields import with_fields
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@with_fields
 class Outcome:
     """One way in which a call is answered, or fails.
 

@@ -88,8 +88,6 @@ class Overridable:
         self.namespace = namespace
         self.kind = kind
         self.parameters = parameters
-        for parameter in parameters.arrays:
-            parameter.whole = protocol.types.participates
         self.body = body
         self.function: Handler = _unset
         self.table: dict[Any, Any] = {}

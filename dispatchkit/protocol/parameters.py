@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.tree import with_members
@@ -72,15 +72,15 @@ class ArrayParameter:
     name : of the parameter
     position : among the positional ones; None where it is keyword-only
     form : what it takes
-    default : what an absent argument counts as, if the parameter takes one array
     whole : whether instances of a class of lists or tuples are arrays themselves
+    default : what an absent argument counts as, if the parameter takes one array
     """
 
     name: str
     position: int | None
     form: Form
+    whole: Callable[[type], bool]
     default: Any = None
-    whole: Callable[[type], bool] = _never
 
     def holds_several(self, value: Any) -> bool:
         """Return whether an argument is a list or tuple whose members count."""
@@ -132,15 +132,36 @@ class Parameters:
     ----------
     signature : of the public function
     forms : what each array parameter takes, by name; None means every parameter, as `Form.LOOSE`
+    several : whether the operation gives several arrays
+    whole : whether instances of a class of lists or tuples are arrays themselves
+
+    Attributes
+    ----------
+    listed : the names of all parameters
+    fixed : how many of them are positional-only
+    spread : whether one takes any number of arguments
     """
 
-    def __init__(self, signature: inspect.Signature, forms: Mapping[str, Form] | None = None) -> None:
+    _read: Callable[..., Parameters]
+    _arguments: tuple[Any, ...]
+
+    def __init__(
+        self,
+        signature: inspect.Signature,
+        forms: Mapping[str, Form] | None = None,
+        *,
+        several: bool = False,
+        whole: Callable[[type], bool] = _never,
+    ) -> None:
         self.signature = signature
+        self.several = several
         self.strict = forms is not None
-        self.arrays = tuple(_array_parameters(signature, forms))
+        self.arrays = tuple(_array_parameters(signature, forms, whole))
         self.names = [p.name for p in self.arrays]
         plain = [p.form is Form.ONE and p.position == i for i, p in enumerate(self.arrays)]
         every = list(signature.parameters.values())
+        self.listed = tuple(signature.parameters)
+        self.fixed = sum(p.kind is p.POSITIONAL_ONLY for p in every)
         alone = len(self.arrays) == len(every) and all(p.kind is p.POSITIONAL_ONLY for p in every)
         self.unary = alone and plain == [True]
         self.binary = alone and plain == [True, True]
@@ -155,8 +176,31 @@ class Parameters:
         names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
         self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
         self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in every)
-        spread = any(p.kind is p.VAR_POSITIONAL for p in every)
-        self.most = 1_000_000 if spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
+        self.spread = any(p.kind is p.VAR_POSITIONAL for p in every)
+        self.most = 1_000_000 if self.spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
+
+    @classmethod
+    def later(cls, read: Callable[..., Parameters], arguments: tuple[Any, ...], **known: Any) -> Parameters:
+        """Return parameters that are read when they are first looked at.
+
+        Parameters
+        ----------
+        read, arguments : return them
+        **known : what is known of them, by the names of attributes
+        """
+        parameters = cls.__new__(cls)
+        parameters._read, parameters._arguments = read, arguments
+        for name, value in known.items():
+            setattr(parameters, name, value)
+        return parameters
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(f"parameters have no {name!r}")
+            vars(self).update(vars(self._read(*self._arguments)))
+            return object.__getattribute__(self, name)
 
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether the signature allows the number of arguments and the names of keywords."""
@@ -227,18 +271,20 @@ def flatten(key: Key) -> list[type]:
     return list(dict.fromkeys(types))
 
 
-def _array_parameters(signature: inspect.Signature, forms: Mapping[str, Form] | None) -> Iterator[ArrayParameter]:
+def _array_parameters(
+    signature: inspect.Signature, forms: Mapping[str, Form] | None, whole: Callable[[type], bool]
+) -> Iterator[ArrayParameter]:
     for position, p in enumerate(signature.parameters.values()):
         if forms is not None and p.name not in forms:
             continue
         form = Form.LOOSE if forms is None else forms[p.name]
         default = None if form is not Form.ONE or p.default is p.empty else p.default
         if p.kind is p.VAR_POSITIONAL:
-            yield ArrayParameter(p.name, position, Form.STAR)
+            yield ArrayParameter(p.name, position, Form.STAR, whole)
         elif p.kind is p.KEYWORD_ONLY:
-            yield ArrayParameter(p.name, None, form, default)
+            yield ArrayParameter(p.name, None, form, whole, default)
         elif p.kind is not p.VAR_KEYWORD:
-            yield ArrayParameter(p.name, position, form, default)
+            yield ArrayParameter(p.name, position, form, whole, default)
 
 
 def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
@@ -274,6 +320,29 @@ def call_meant(name: str, signature: inspect.Signature, args: Sequence[Any], kwa
 def _keyword_meant(keyword: str, named: Collection[str]) -> str:
     elsewhere = [name for name in ELSEWHERE.get(keyword, ()) if name in named]
     return next(iter(elsewhere or get_close_matches(keyword, named, n=1)), "")
+
+
+class LaterSignature(inspect.Signature):
+    """A signature that is read when it is first looked at."""
+
+    _read: Callable[[Any], inspect.Signature]
+    _of: Any
+
+    @classmethod
+    def by(cls, read: Callable[[Any], inspect.Signature], of: Any) -> LaterSignature:
+        """Return the signature that a function returns, of the function and its argument."""
+        signature = cls.__new__(cls)
+        signature._read, signature._of = read, of
+        return signature
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in inspect.Signature.__slots__:
+                raise AttributeError(f"a signature has no {name!r}")
+            read = self._read(self._of)
+            self.__init__(list(read.parameters.values()), return_annotation=read.return_annotation)
+            return object.__getattribute__(self, name)
 
 
 def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:

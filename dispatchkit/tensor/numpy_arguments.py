@@ -12,7 +12,7 @@ import inspect
 import itertools
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -113,7 +113,8 @@ def _as_argument(name: str, parameter: str, value: Any, like: Any) -> Any:
     try:
         return as_array(value, like=like)
     except ForeignArgumentError as error:
-        raise replace(error, function=f"numpy.{name}", parameter=parameter) from None
+        error.function, error.parameter = f"numpy.{name}", parameter
+        raise error.with_traceback(None) from None
 
 
 @dataclass(frozen=True, slots=True)

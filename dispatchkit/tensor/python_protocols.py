@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -23,6 +22,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import number_for, parse_to
 from dispatchkit.tensor.gradients import run_backward
+from dispatchkit.wording import escape
 
 _options = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80)
 
@@ -119,11 +119,11 @@ def html_of(text: str, array: Any) -> str:
     """Return a tensor as notebooks show it: a table where it is a small matrix, else its text."""
     shape = tuple(array.shape)
     if len(shape) != 2 or 0 in shape or shape[0] > 20 or shape[1] > 12:
-        return f"<pre>{html.escape(text)}</pre>"
+        return f"<pre>{escape(text)}</pre>"
     values = np.asarray(array)
     digits = _options.precision
     rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_cell(value, digits))}</td>" for value in row) + "</tr>" for row in values
+        "<tr>" + "".join(f"<td>{escape(_cell(value, digits))}</td>" for value in row) + "</tr>" for row in values
     )
     return f"<table>{rows}</table><code>{'×'.join(map(str, shape))} {values.dtype}</code>"
 

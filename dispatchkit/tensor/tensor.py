@@ -7,7 +7,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, wraps
-from html import escape
 from typing import Any, ClassVar, Never, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -26,12 +25,13 @@ from dispatchkit.protocol.densify import known_layout
 from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.parameters import LaterSignature
 from dispatchkit.protocol.resolution import answer_by_rules
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.python_protocols import format_tensor, html_of
-from dispatchkit.wording import class_name
+from dispatchkit.wording import class_name, escape
 
 OWN_ARGUMENTS = "a subclass with arguments of its own defines __init__, which calls super().__init__(data)"
 
@@ -136,7 +136,7 @@ def _inplace_method(operation: DeclaredOperation) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return apply_in_place(operation, self, args, kwargs)
 
-    method.__signature__ = method_signature(operation)  # type: ignore[attr-defined]
+    method.__signature__ = LaterSignature.by(method_signature, operation)  # type: ignore[attr-defined]
     return method
 
 

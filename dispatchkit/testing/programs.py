@@ -10,7 +10,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.variables import is_floating
@@ -18,6 +17,7 @@ from dispatchkit.errors import DensifyError, NoImplementationError
 from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol

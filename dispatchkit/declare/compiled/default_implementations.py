@@ -128,7 +128,7 @@ def _make(operation: Declared, cls: Any, source: Callable[..., list[str]], **nam
     """Return a function that is compiled at its first call."""
     finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
 
-    def build() -> tuple[str, Mapping[str, Any]]:
+    def build(_: object) -> tuple[str, Mapping[str, Any]]:
         names_of_function = {
             **NAMES,
             "_cls": cls,

@@ -36,6 +36,8 @@ from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Form
 
+Source = Callable[[Declared, SpelledOut], list[str]]
+
 ENTRY = """
 def call(<taken>):
     try:
@@ -139,20 +141,25 @@ NAMES: Mapping[str, Any] = {
 }
 
 
-def entry_point(operation: Declared, general: Function, *, returns_itself: bool = False) -> Function:
+def entry_point(operation: Declared, *, returns_itself: bool = False) -> Function:
     """Return the public function of an operation.
 
     Parameters
     ----------
     operation : to compute
-    general : answers every call that the function neither computes nor looks up itself
     returns_itself : whether a tensor of which nothing is asked is given back itself
     """
+    if not (operation.implementation.trusted or can_be_spelled(operation.parameters)):
+        return operation.make_general()
+    return _make(operation, partial(_form, returns_itself=True) if returns_itself else _form)
+
+
+def _form(operation: Declared, *, returns_itself: bool = False) -> tuple[Source, dict[str, Any]]:
+    """Return what writes the text of a public function, and names in it."""
     parameters = operation.parameters
-    if not can_be_spelled(parameters):
-        return general
     if operation.implementation.arrays_only:
-        return _make(operation, _plain)
+        return _plain, {}
+    general = operation.make_general()
 
     def ask(*pieces: Any) -> Any:
         args, kwargs = passed_arguments(*pieces)
@@ -168,8 +175,8 @@ def entry_point(operation: Declared, general: Function, *, returns_itself: bool 
         return general(*args, **kwargs)
 
     if parameters.gathering or (parameters.leading and not isinstance(operation.kind, CreationKind)):
-        return _make(operation, _leading, _ask=ask, _rest=rest)
-    return _make(operation, partial(_several, returns_itself=returns_itself), _ask=ask, _rest=rest)
+        return _leading, {"_ask": ask, "_rest": rest}
+    return partial(_several, returns_itself=returns_itself), {"_ask": ask, "_rest": rest}
 
 
 def operator_entry_point(operation: Declared, reflected: str) -> Function:
@@ -180,35 +187,31 @@ def operator_entry_point(operation: Declared, reflected: str) -> Function:
     operation : to compute
     reflected : the method that Python asks next
     """
-    return _make(operation, _plain, _reflected=reflected)
+    return _make(operation, lambda _: (partial(_plain, reflected=True), {"_reflected": reflected}))
 
 
-def _make(
-    operation: Declared,
-    source: Callable[..., list[str]],
-    **names: Any,
-) -> Function:
+def _make(operation: Declared, form: Callable[[Declared], tuple[Source, dict[str, Any]]]) -> Function:
     """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
-
-    def build() -> tuple[str, Mapping[str, Any]]:
-        spelled = SpelledOut(operation.parameters)
-        names_of_function = {
-            **NAMES,
-            **spelled.names,
-            "_cls": operation.protocol.types.base,
-            "_compute": operation.implementation.on_numpy,
-            "_operation": operation,
-            "_record": recorder(operation, [True] * len(operation.parameters.arrays)),
-            "_table": operation.table,
-            "_kernel": operation.implementation.kernel,
-            **names,
-        }
-        text = source(operation, spelled, **({"reflected": True} if names.get("_reflected") else {}))
-        return "\n".join(text), names_of_function
-
-    function = compiled_later(build)
-    operation.on_change.append(partial(recompile, function))
+    function = compiled_later(_text, _operation=operation, _form=form)
+    operation.on_change[function] = recompile
     return function
+
+
+def _text(known: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    operation: Declared = known["_operation"]
+    source, names = known["_form"](operation)
+    spelled = SpelledOut(operation.parameters)
+    names_of_function = {
+        **NAMES,
+        **spelled.names,
+        "_cls": operation.protocol.types.base,
+        "_compute": operation.implementation.on_numpy,
+        "_record": recorder(operation, [True] * len(operation.parameters.arrays)),
+        "_table": operation.table,
+        "_kernel": operation.implementation.kernel,
+        **names,
+    }
+    return "\n".join(source(operation, spelled)), names_of_function
 
 
 def _entry(taken: str, template: str, **parts: object) -> list[str]:

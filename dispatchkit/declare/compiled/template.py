@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from inspect import Parameter
 from itertools import count
 from types import CodeType, FunctionType
@@ -27,8 +27,8 @@ from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.parameters import Form, Parameters
 
 Function = Callable[..., Any]
-# Returns a text that defines `call`, and the names in it that belong to one function.
-Build = Callable[[], tuple[str, Mapping[str, Any]]]
+# Returns a text that defines `call`, and the names in it that belong to one function, of those that are known already.
+Build = Callable[[Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
 
 COMPUTED = """
 try:
@@ -141,11 +141,10 @@ def indent(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def compiled_later(build: Build) -> FunctionType:
+def compiled_later(build: Build, **known: Any) -> FunctionType:
     """Return a function that is compiled from a text when it is first called, since most programs call few of them."""
-    names: dict[str, Any] = {"__name__": __name__, "_hide_frames": hide_frames, "_build": build}
-    function = FunctionType(_first_call.__code__, names)
-    names["_compile"] = partial(_install, function)
+    names = {"__name__": __name__, "_hide_frames": hide_frames, "_build": build, "_install": _install, **known}
+    function = names["_function"] = FunctionType(_first_call.__code__, names)
     return function
 
 
@@ -156,14 +155,14 @@ def recompile(function: FunctionType) -> None:
 
 def text_of(function: Any) -> str:
     """Return the text that a function is compiled from, "" for one that is written as it is."""
-    build: Build | None = getattr(function, "__globals__", {}).get("_build")
-    return "" if build is None else build()[0]
+    names = getattr(function, "__globals__", {})
+    return names["_build"](names)[0] if "_build" in names else ""
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Compile the function that is called, and call it; its code takes the place of this."""
     try:
-        return _compile()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
+        return _install(_function)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
     except Exception as _error:
         _hide_frames(_error)  # type: ignore[name-defined]  # noqa: F821
         raise
@@ -171,7 +170,7 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
 
 def _install(function: FunctionType) -> FunctionType:
     names = function.__globals__
-    text, names_of_function = names["_build"]()
+    text, names_of_function = names["_build"](names)
     names.update(NAMES)
     names.update(names_of_function)
     exec(_code_of(text), names)  # noqa: S102  # of this library
@@ -401,7 +400,9 @@ def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
     function of the raw result and the arrays; where the operation has parameters, also of the other arguments, by place
     and by name
     """
-    return compiled_later(lambda: (_source(operation, tensors), {**RECORDER_NAMES, "_operation": operation.derivative}))
+    return compiled_later(
+        lambda _: (_source(operation, tensors), {**RECORDER_NAMES, "_operation": operation.derivative})
+    )
 
 
 def _source(operation: Declared, tensors: Sequence[bool]) -> str:

@@ -41,7 +41,7 @@ PLAIN = [sample(draw(2, 3, low=-6, high=6)), sample(draw(low=-6, high=6)), sampl
 
 
 @activation(
-    samples=[*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
+    samples=lambda: [*PLAIN, sample(draw(3), 0.2), sample(draw(2, 2), negative_slope=-1.5)],
 )
 def leaky_relu(xp: Any, x: Tensor, /, negative_slope: float = 0.01) -> Tensor:
     """Multiply negative elements by a slope.
@@ -70,7 +70,7 @@ def leaky_relu_partial(xp, x, negative_slope):
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), draw(1)),
         sample(draw(2, 3), draw(3)),
         sample(draw(2, 2, 3), draw(2)),
@@ -119,7 +119,7 @@ def prelu(xp: Any, x: Tensor, weight: Tensor, /) -> Tensor:
 
 
 @activation(
-    samples=[*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
+    samples=lambda: [*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
 )
 def hardtanh(xp: Any, x: Tensor, /, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Bring each element into the range between two numbers.

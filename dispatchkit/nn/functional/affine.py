@@ -16,7 +16,7 @@ __all__ = ["embedding", "linear", "one_hot"]
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), draw(4, 3), draw(4)),
         sample(draw(2, 3), draw(4, 3)),
         sample(draw(3), draw(2, 3), draw(2)),
@@ -122,7 +122,7 @@ def linear_jvp_bias(xp, t, y):
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, low=0, high=2, content="integer"), draw(3, 2)),
         sample(draw(2, 2, low=0, high=2, content="integer"), draw(3, 2), padding_idx=1, differentiable=False),
         sample(draw(low=0, high=2, content="integer"), draw(3, 2), padding_idx=-1, differentiable=False),
@@ -219,7 +219,7 @@ def _numbers_below(xp: Any, op: Named, x: Any, count: int, what: str) -> None:
 
 @function(
     differentiable=False,
-    samples=[
+    samples=lambda: [
         sample(draw(4, low=0, high=2, content="integer"), num_classes=3),
         sample(draw(2, 2, low=0, high=2, content="integer"), num_classes=5),
         sample(draw(low=0, high=2, content="integer"), num_classes=3),

@@ -103,7 +103,7 @@ def like(x: Any, y: Any) -> Any:
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 3, 3), draw(2, 1, 2, 2), draw(2)),
         sample(draw(1, 2, 4, 3), draw(1, 2, 2, 3), stride=2, padding=1),
         sample(draw(1, 2, 3, 4), draw(2, 1, 1, 2), draw(2), dilation=(1, 2), groups=2),
@@ -298,7 +298,7 @@ def conv2d_jvp_weight(xp, t, x, stride, padding, dilation, groups):
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 4), draw(2, 1, 2), draw(2)),
         sample(draw(2, 5), draw(4, 1, 2), stride=2, padding=1, dilation=2, groups=2),
         sample(draw(1, 2, 3), draw(1, 2, 2), padding="same"),
@@ -371,7 +371,7 @@ def columns_of(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilati
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 2, 2), draw(1, 2, 2, 2), draw(2)),
         sample(draw(1, 2, 2, 3), draw(2, 1, 2, 3), stride=2, padding=1, output_padding=1),
         sample(draw(2, 3, 2), draw(2, 2, 1, 2), draw(4), groups=2, dilation=(1, 2)),

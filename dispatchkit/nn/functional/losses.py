@@ -208,7 +208,7 @@ def l1_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "me
     return reduced(xp, xp.abs(x - target), reduction)
 
 
-@function(samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
+@function(samples=lambda: [*SAMPLES, sample(draw(2, 3), draw(2, 3), delta=0.5)], real=True)
 def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = "mean", delta: float = 1.0) -> Tensor:
     """Square small differences between input and target, and let the loss grow linearly with large ones.
 
@@ -258,7 +258,7 @@ def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
 
 
 @function(
-    samples=[*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
+    samples=lambda: [*SAMPLES, sample(draw(2, 3), draw(2, 3), beta=0.5), sample(draw(3), draw(3), beta=0.0)],
     real=True,
 )
 def smooth_l1_loss(
@@ -306,7 +306,7 @@ declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, bet
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0)),
         sample(draw(2, 3, high=0.0), draw(2, 3, low=0.1, high=1.0), reduction="batchmean"),
         sample(draw(2, 3, high=0.0), draw(2, 3, high=0.0), reduction="sum", log_target=True),
@@ -368,7 +368,7 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(SHARE, SHARE),
         sample(SHARE, SHARE, WEIGHTS),
         sample(SHARE, SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),
@@ -448,7 +448,7 @@ declare_slopes(
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), SHARE),
         sample(draw(2, 3), SHARE, WEIGHTS, pos_weight=draw(3, low=0.5, high=2.0)),
         sample(draw(2, 3), SHARE, draw(2, 1, low=0.5, high=1.5), reduction="none"),

@@ -7,12 +7,12 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.marks import override
 from dispatchkit.nn.functional.losses import Reduction, check_reduction, first_wrong
 from dispatchkit.nn.functional.shared import called, expect, function, real_floats
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
@@ -225,7 +225,7 @@ WEIGHTS = draw(3, low=0.5, high=1.5)
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, 3), NUMBERS),
         sample(draw(4, 3), OF_CLASSES),
         sample(draw(4, 3), OF_CLASSES, reduction="sum"),
@@ -299,7 +299,7 @@ def cross_entropy(
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, 3, high=0.0), NUMBERS),
         sample(draw(4, 3, high=0.0), NUMBERS, WEIGHTS, reduction="sum"),
         sample(draw(2, 3, 2, 2, high=0.0), IMAGE, WEIGHTS),

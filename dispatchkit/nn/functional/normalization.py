@@ -17,7 +17,7 @@ __all__ = ["batch_norm", "group_norm", "layer_norm", "normalize", "rms_norm", "s
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3, low=0.5)),
         sample(draw(2, 3, low=0.5), 3.0, axis=0),
         sample(draw(3, low=0.5), 1, axis=0),
@@ -277,7 +277,7 @@ Lengths: TypeAlias = int | Sequence[int]
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3)),
         sample(draw(3, 2), axis=0, eps=0.1),
         sample(draw(2, 2, 3), draw(2, 1), draw(2, 1), axis=(0, 2)),
@@ -381,7 +381,7 @@ def standardize_jvp_bias(xp, t, y):
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), 3),
         sample(draw(2, 3), (3,), draw(3), draw(3)),
         sample(draw(2, 2, 3), (2, 3), draw(2, 3), eps=0.1),
@@ -447,7 +447,7 @@ def _last_axes(op: Named, x: Any, normalized_shape: Lengths, **parameters: Any) 
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3, low=0.5), 3),
         sample(draw(2, 3, low=0.5), (3,), draw(3)),
         sample(draw(2, 2, 3, low=0.5), (2, 3), draw(2, 3), eps=0.1),
@@ -501,7 +501,7 @@ def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...])
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(4, 2), training=True),
         sample(draw(3, 2), draw(2), draw(2, low=0.5), draw(2), draw(2)),
         sample(draw(2, 2, 2, 1), None, None, draw(2), draw(2), training=True, eps=0.1),
@@ -582,7 +582,7 @@ def batch_norm(
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 4, 2), 2),
         sample(draw(1, 4, 2, 1), 2, draw(4), draw(4)),
         sample(draw(2, 3), 1, draw(3), eps=0.1),

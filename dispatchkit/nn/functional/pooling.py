@@ -21,7 +21,7 @@ __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 4, 4, content="distinct"), 2),
         sample(draw(2, 5, 5, content="distinct"), 3, stride=1, padding=1),
         sample(draw(1, 5, 4, content="distinct"), (2, 1), stride=(2, 3), ceil_mode=True),
@@ -135,7 +135,7 @@ def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mod
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 5), 3, stride=1, padding=1),
         sample(draw(1, 5, 4), (3, 1), stride=(2, 3), padding=(1, 0), ceil_mode=True, count_include_pad=False),
@@ -272,7 +272,7 @@ def _planned(
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 1, 4, 4), 2),
         sample(draw(2, 5, 4), (2, 3)),
         sample(draw(1, 3, 4), (None, 1)),

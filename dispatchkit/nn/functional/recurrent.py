@@ -19,7 +19,7 @@ __all__ = ["gru", "lstm"]
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 2, 8), draw(8, 2), draw(2, 2), draw(2, 2), draw(8)),
         sample(draw(2, 1, 4), draw(4, 1), draw(1, 1), draw(1, 1)),
     ],
@@ -158,7 +158,7 @@ def lstm_numpy(x, weight, h, c, /, bias=None):
 
 
 @function(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 2, 6), draw(6, 2), draw(2, 2), draw(6)),
         sample(draw(2, 1, 3), draw(3, 1), draw(1, 1)),
     ],

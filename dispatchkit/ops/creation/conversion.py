@@ -7,7 +7,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import (
     DTYPES,
@@ -40,6 +39,7 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.parameters import Key
 
@@ -180,7 +180,7 @@ class Conversion(DeclaredOperation):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return entry_point(self, self.make_general(), returns_itself=True)
+        return entry_point(self, returns_itself=True)
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
@@ -211,7 +211,7 @@ def _is_as_asked(
     return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
 
 
-@creation(record=Conversion, decomposes=False, samples=[sample(draw(2, 3)), sample(draw(3), copy=True)])
+@creation(record=Conversion, decomposes=False, samples=lambda: [sample(draw(2, 3)), sample(draw(3), copy=True)])
 def asarray(
     xp: Namespace,
     obj: ArrayLike,
@@ -270,7 +270,7 @@ def asarray_transpose(g, obj):
     return g
 
 
-@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
+@creation(decomposes=False, differentiable=False, samples=lambda: [sample(draw(2, 3))])
 def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Make a tensor of a copy of the data, outside any graph.
 
@@ -296,7 +296,7 @@ def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: An
     return to_raw("tensor", "data", data, dtype, True, device, xp)
 
 
-@creation(decomposes=False, differentiable=False, samples=[sample(draw(2, 3))])
+@creation(decomposes=False, differentiable=False, samples=lambda: [sample(draw(2, 3))])
 def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Make a tensor of an array of another library by the DLPack protocol, as an array of NumPy or as `arrays_of` says.
 
@@ -329,7 +329,7 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
 
 
-@conversion(methods=("copy",), samples=[sample(draw(2, 3)), sample(draw())])
+@conversion(methods=("copy",), samples=lambda: [sample(draw(2, 3)), sample(draw())])
 def clone(xp: Namespace, x: Array, /) -> Array:
     """Copy an array; gradients flow through.
 

@@ -64,7 +64,7 @@ def _making(operation: Any, make: Callable[[Any, Any], Any]) -> None:
     operation.def_kernel("numpy", fast)
 
 
-@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+@creation(samples=lambda: [sample((2, 3)), sample(3, dtype="int64"), sample(())])
 def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array of zeros.
 
@@ -89,7 +89,7 @@ def zeros(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = Non
 _making(zeros, np.zeros)
 
 
-@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+@creation(samples=lambda: [sample((2, 3)), sample(3, dtype="int64"), sample(())])
 def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array of ones.
 
@@ -110,7 +110,7 @@ def ones(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None
     return xp.ones(shape_of(ones.__name__, shape), dtype=dtype or default_dtype_of("f"), device=device)
 
 
-@creation(samples=[sample((2, 3)), sample(3, dtype="int64"), sample(())])
+@creation(samples=lambda: [sample((2, 3)), sample(3, dtype="int64"), sample(())])
 def empty(xp: Namespace, shape: Shape, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array whose elements are whatever the memory held.
 
@@ -179,7 +179,7 @@ full.def_transpose("fill_value")(lambda g: g)
 
 
 @creation(
-    samples=[
+    samples=lambda: [
         sample(5),
         sample(1, 9, 3),
         sample(0.0, 1.0, 0.25),
@@ -311,7 +311,7 @@ def _count(quotient: Any) -> int:
 
 
 @creation(
-    samples=[
+    samples=lambda: [
         sample(0.0, 1.0, 5),
         sample(0, 1, 4, endpoint=False),
         sample(0.0, 1.0, 1, dtype="float64"),
@@ -377,7 +377,7 @@ def linspace(
     return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
 
 
-@creation(samples=[sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
+@creation(samples=lambda: [sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
 def eye(
     xp: Namespace,
     n_rows: int,
@@ -410,7 +410,7 @@ def eye(
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 
-@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+@creation(differentiable=False, samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return zeros in the shape of an array.
 
@@ -427,7 +427,7 @@ def zeros_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
     return xp.zeros(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
-@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+@creation(differentiable=False, samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return ones in the shape of an array.
 
@@ -444,7 +444,7 @@ def ones_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = 
     return xp.ones(x.shape, dtype=dtype or x.dtype, device=device or getattr(x, "device", None))
 
 
-@creation(differentiable=False, samples=[sample(draw(2, 3)), sample(draw(), dtype="int64")])
+@creation(differentiable=False, samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="int64")])
 def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Return an array in the shape of another, with whatever the memory held.
 
@@ -462,7 +462,7 @@ def empty_like(xp: Namespace, x: Array, /, *, dtype: DType = None, device: Any =
 
 
 @creation(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), 2.5),
         sample(draw(2, 3), draw()),
         sample(draw(), 7, dtype="int64", differentiable=False),

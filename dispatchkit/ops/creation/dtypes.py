@@ -313,7 +313,7 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
 
 @conversion(
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), float64),
         sample(draw(2, 3), complex128),
         sample(draw(), float64, copy=False),

@@ -333,7 +333,7 @@ ONE_PASS = 2048
 
 
 @bounds(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), -0.5, 0.5),
         sample(draw(3), min=-0.5),
         sample(draw(2, 3), max=draw(3, low=0.5)),

@@ -30,6 +30,7 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, memory_of, share_memory, vertex_of
+from dispatchkit.marks import override
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import is_asked, wait_again
 from dispatchkit.protocol.observers import live
@@ -43,7 +44,15 @@ INTEGERS = frozenset({int, bool})
 NUMBERS = frozenset({int, float, complex, bool, ndarray})
 
 
-class Selection(DeclaredOperation):
+class Indexing(DeclaredOperation):
+    """An operation that takes an index, which no compiled text spells."""
+
+    @override
+    def make_function(self) -> Callable[..., Any]:
+        return self.make_general()
+
+
+class Selection(Indexing):
     """`getitem`: indices without arrays, and single plain tensors, are dealt with at once."""
 
     def make_function(self) -> Callable[..., Any]:
@@ -84,11 +93,11 @@ class Selection(DeclaredOperation):
                 hide_frames(error)
                 raise
 
-        def refresh() -> None:
+        def refresh(_: object) -> None:
             nonlocal base
             base = self.protocol.types.base
 
-        self.on_change.append(refresh)
+        self.on_change[call] = refresh
         return call
 
     def _keeps(self, cls: type, key: Any) -> bool:
@@ -158,7 +167,7 @@ def _as_view(a: Any, key: Any, r: Any) -> Any:
     operator="__getitem__",
     record=Selection,
     decomposes=False,
-    samples=[
+    samples=lambda: [
         sample(draw(3, 2), 1),
         sample(draw(3, 2), (slice(None), -1)),
         sample(draw(4), slice(None, None, 2)),
@@ -201,8 +210,9 @@ def getitem_transpose(xp, g, x, key):
 
 
 @indexing(
+    record=Indexing,
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(3, 2), 1, draw(2)),
         sample(draw(4), slice(1, 3), draw(2), accumulate=True),
         sample(draw(4), [0, 2, 0], draw(3), accumulate=True),
@@ -255,7 +265,7 @@ def index_put_jvp_value(xp, t, y, key, accumulate):
     return xp.index_put(xp.zeros_like(y), key, t, accumulate=accumulate)
 
 
-class Assignment(DeclaredOperation):
+class Assignment(Indexing):
     """`setitem`: the one operation whose result is a change of its argument."""
 
     changes = "x"
@@ -284,11 +294,11 @@ class Assignment(DeclaredOperation):
                 hide_frames(error)
                 raise
 
-        def refresh() -> None:
+        def refresh(_: object) -> None:
             nonlocal base
             base = self.protocol.types.base
 
-        self.on_change.append(refresh)
+        self.on_change[call] = refresh
         return call
 
     def default(self, key: Key, result: type | None) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape
 @indexing(
     passthrough=True,
     methods=("take",),
-    samples=[
+    samples=lambda: [
         sample(draw(4), np.asarray([0, 2, 0])),
         sample(draw(2, 3), np.asarray([-1, 0]), axis=1),
         sample(draw(3, 2), np.asarray([[0, 2], [1, 0]]), axis=0),
@@ -61,7 +61,7 @@ def take_transpose(xp, g, x, indices, axis):
 
 @indexing(
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(4), np.asarray([0, 2, 0])),
         sample(draw(2, 3), np.asarray([[2, 0], [1, 1]])),
         sample(draw(2, 3), np.asarray([[1, 0, 1]]), axis=0),
@@ -107,7 +107,7 @@ def take_along_axis_transpose(xp, g, x, indices, axis):
 
 @indexing(
     methods=("gather",),
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), 1, np.asarray([[2, 0], [1, 1]])),
         sample(draw(2, 3), 0, np.asarray([[1, 0]])),
         sample(draw(4), -1, np.asarray([0, 2, 0, 0, 3])),
@@ -148,7 +148,7 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
 
 @indexing(
     methods=("scatter_add",),
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), 1, np.asarray([[2, 2], [1, 0]]), draw(2, 2)),
         sample(draw(3, 2), 0, np.asarray([[1, 0]]), draw(2, 2)),
         sample(draw(4), -1, np.asarray([0, 2, 0, 0, 3]), draw(5)),
@@ -218,7 +218,7 @@ def _by_index(xp: Namespace, shape: Sequence[int], indices: Any, axis: int) -> t
 
 @indexing(
     methods=("masked_fill",),
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), np.asarray([[True], [False]]), 0.5),
         sample(draw(3), draw(3, content="boolean"), draw()),
         sample(draw(2, 1), draw(3, content="boolean"), -np.inf, differentiable=False),

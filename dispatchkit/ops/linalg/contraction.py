@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
@@ -25,6 +24,7 @@ Path: TypeAlias = tuple[tuple[int, ...], ...]
 Optimize: TypeAlias = bool | str | Sequence[Any]
 
 STRATEGIES = ("greedy", "optimal")
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Subscripts(NamedTuple):
@@ -69,7 +69,7 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
     squeezed = text.replace(" ", "")
     inputs, arrow, output_text = squeezed.partition("->")
     parts = inputs.split(",")
-    strange = sorted(set(squeezed) - set(string.ascii_letters) - set(",.->"))
+    strange = sorted(set(squeezed) - set(LETTERS) - set(",.->"))
     if strange or "-" in inputs + output_text or ">" in inputs + output_text:
         culprit = "".join(strange) or "->"
         raise ValueError(f"{name}: subscripts are letters, ',', '...' and one '->', found {culprit!r} in {text!r}")
@@ -184,9 +184,9 @@ def _searched_path(letters: str, shapes: Shapes, strategy: Any) -> Path:
 
 def _in_letters(name: str, read: Subscripts) -> str:
     """Return the subscripts with a letter for each label, in the form that NumPy's search takes."""
-    if len(read.sizes) > len(string.ascii_letters):
+    if len(read.sizes) > len(LETTERS):
         raise ValueError(f"{name}: a path is sought among up to 52 axes, found {len(read.sizes)}; use optimize=False")
-    letters = dict(zip(read.sizes, string.ascii_letters, strict=False))
+    letters = dict(zip(read.sizes, LETTERS, strict=False))
     terms = ["".join(letters[label] for label in labels) for labels in (*read.terms, read.output)]
     return ",".join(terms[:-1]) + "->" + terms[-1]
 
@@ -209,7 +209,7 @@ class Term(NamedTuple):
 
 @product(
     method=False,
-    samples=[
+    samples=lambda: [
         sample("ij,jk->ik", draw(2, 3), draw(3, 2)),
         sample("ij,jk", draw(2, 3), draw(3, 2), optimize=False),
         sample("bij,bkj->bki", draw(2, 2, 3), draw(2, 1, 3)),

@@ -39,7 +39,7 @@ class QRResult(NamedTuple):
 
 
 @decomposition(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 3, content="definite"), differentiable=False),
         sample(draw(2, 2, 2, content="definite"), upper=True, differentiable=False),
     ]
@@ -103,7 +103,7 @@ def cholesky_jvp(xp, t, y, upper):
 
 
 @decomposition(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 3)),
         sample(draw(4, 2)),
         sample(draw(2, 3)),

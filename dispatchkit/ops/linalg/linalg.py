@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.backends.arrays import as_numpy, holds_complex, namespace_of
 from dispatchkit.declare.decorators import linalg, operation
@@ -18,6 +17,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.marks import override
 from dispatchkit.ops.creation.fields import with_arrays
 from dispatchkit.ops.linalg.products import matmul, tensordot, vecdot
 from dispatchkit.ops.manipulation.permuting import matrix_transpose
@@ -90,7 +90,7 @@ inv.def_jvp(lambda t, y: -(y @ t @ y))
 
 
 @linalg(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 3, content="definite"), draw(3)),
         sample(draw(3, 3, content="definite"), draw(3, 2)),
         sample(draw(2, 3, 3, content="definite"), draw(3)),
@@ -158,7 +158,7 @@ def solve_jvp_x1(xp, t, y, x1):
 solve.def_transpose("x2")(lambda xp, g, x1, x2: _solve_batch(xp, adjoint(xp, x1), g, x2.ndim == 1))
 
 
-@linalg(methods=("det",), samples=[sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
+@linalg(methods=("det",), samples=lambda: [sample(draw(3, 3)), sample(draw(2, 2, 2)), sample(draw(1, 1))])
 def det(xp: Namespace, x: Array, /) -> Array:
     """Compute the determinant of square matrices.
 
@@ -345,7 +345,7 @@ def _solve_by_products(product: Callable[[Any], Any], options: dict[str, Any], b
     return x
 
 
-@operation(namespace="dispatchkit.linalg", samples=[])
+@operation(namespace="dispatchkit.linalg", samples=list)
 def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     """Return the solution for a right side, as a linear function of it.
 
@@ -493,7 +493,7 @@ _solution = Solution(
     "cg",
     "dispatchkit.linalg",
     kinds.linalg,
-    Parameters(signature_of(_cg, "overridable"), dict.fromkeys(("A", "b"), Form.LOOSE)),
+    Parameters(signature_of(_cg, "cg"), {"A": Form.LOOSE, "b": Form.LOOSE}, whole=tensor_protocol.types.participates),
     _cg,
 )
 _cg.__name__ = _cg.__qualname__ = "cg"

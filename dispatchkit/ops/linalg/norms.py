@@ -38,7 +38,7 @@ _x = draw(2, 3, low=-1.0, high=2.3, content="distinct")
 
 
 @linalg(
-    samples=[
+    samples=lambda: [
         sample(_x),
         *(sample(_x, ord=order, axis=1) for order in (inf, -inf, 0, 1, 2, 3, 1.5, 0.5, -1)),
         sample(draw(2, 3, 4), axis=(0, 2), keepdims=True, ord=3),
@@ -126,7 +126,7 @@ def vector_norm_jvp(xp, t, y, x, axis, keepdims, ord):
 
 
 @linalg(
-    samples=[
+    samples=lambda: [
         *(sample(draw(2, 3), ord=order) for order in ("fro", "nuc", inf, -inf, 1, -1, 2, -2)),
         sample(draw(2, 3, 2)),
         sample(draw(2, 3, 2), keepdims=True, ord="nuc"),
@@ -194,7 +194,7 @@ def matrix_norm_numpy(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") ->
 
 @linalg(
     methods=("norm",),
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3)),
         sample(draw(2, 3), ord=1),
         sample(draw(2, 3), ord=3, axis=0, keepdims=True),
@@ -299,7 +299,7 @@ class SVDResult(NamedTuple):
 
 
 @decomposition(
-    samples=[
+    samples=lambda: [
         sample(draw(3, 2), full_matrices=False, differentiable=False),
         sample(draw(2, 3), full_matrices=False, differentiable=False),
         sample(draw(2, 3, 3), differentiable=False),
@@ -417,7 +417,7 @@ def _pad_columns(xp: Namespace, x: Array, columns: int) -> Array:
     return xp.concat([x, xp.zeros((*x.shape[:-1], columns), dtype=x.dtype)], axis=-1)
 
 
-@decomposition(method=False, samples=[sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 3, 3))])
+@decomposition(method=False, samples=lambda: [sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 3, 3))])
 def svdvals(xp: Namespace, x: Array, /) -> Array:
     """Singular values of matrices.
 
@@ -511,7 +511,7 @@ def pinv_jvp(xp, t, y, x):
 
 @linalg(
     differentiable=False,
-    samples=[sample(draw(3, 2)), sample(draw(2, 2, 3)), sample(draw(2, 2), rtol=0.5), sample(draw(0, 2))],
+    samples=lambda: [sample(draw(3, 2)), sample(draw(2, 2, 3)), sample(draw(2, 2), rtol=0.5), sample(draw(0, 2))],
 )
 def matrix_rank(xp: Namespace, x: Array, /, *, rtol: float | Array | None = None) -> Array:
     """Rank of matrices: the number of singular values that are not negligible.

@@ -19,7 +19,7 @@ from dispatchkit.ops.shared import along, normal_axis
 @manipulation(
     passthrough=True,
     method=False,
-    samples=[
+    samples=lambda: [
         sample([draw(2, 3), draw(1, 3)]),
         sample((draw(2, 3), draw(2, 1)), axis=-1),
         sample([draw(2), draw(2, 2)], axis=None),
@@ -70,7 +70,7 @@ def concat_transpose(xp, g, arrays, axis):
 @manipulation(
     passthrough=True,
     method=False,
-    samples=[sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])],
+    samples=lambda: [sample([draw(2, 3), draw(2, 3)]), sample((draw(3), draw(3)), axis=-1), sample([draw()])],
     axis=Axes(("axis",), added=True),
 )
 def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
@@ -105,7 +105,7 @@ def stack(xp: Namespace, arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
 stack.def_transpose(lambda g, axis: _parts(g, axis, "stack"))
 
 
-@manipulation(method=False, samples=[sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
+@manipulation(method=False, samples=lambda: [sample(draw(3, 2)), sample(draw(2, 3), axis=-1)], axis="axis")
 def unstack(xp: Namespace, x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along an axis.
 
@@ -145,7 +145,7 @@ def _parts(x: Any, axis: int, name: str) -> list[Any]:
 @manipulation(
     passthrough=True,
     method=False,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), 2),
         sample(draw(2, 3), 2, axis=1),
         sample(draw(3), np.asarray([2, 0, 1]), axis=0),
@@ -195,7 +195,7 @@ def repeat_transpose(xp, g, x, repeats, axis):
 @manipulation(
     passthrough=True,
     method=False,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), (2, 2)),
         sample(draw(2, 3), (2,)),
         sample(draw(3), (2, 1, 2)),
@@ -271,7 +271,7 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     return tuple(common[::-1])
 
 
-@manipulation(method=False, samples=[sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
+@manipulation(method=False, samples=lambda: [sample(draw(2, 1), draw(3)), sample(draw(), draw(2), draw(2))])
 def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     """Broadcast arrays to the one shape they fit in.
 

@@ -16,7 +16,7 @@ from dispatchkit.ops.shared import Axis, inverse, normal_axis
     passthrough=True,
     methods=("permute",),
     varargs="axes",
-    samples=[sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
+    samples=lambda: [sample(draw(2, 3), (1, 0)), sample(draw(2, 3, 4), (2, 0, -2)), sample(draw(), ())],
 )
 def permute_dims(xp: Namespace, x: Array, /, axes: Sequence[int]) -> Array:
     """Put the axes in another order.
@@ -79,7 +79,7 @@ def matrix_transpose(xp: Namespace, x: Array, /) -> Array:
 matrix_transpose.def_transpose(lambda xp, g: xp.matrix_transpose(g))
 
 
-@manipulation(properties=("T",), samples=[sample(draw(2, 3)), sample(draw(3)), sample(draw())])
+@manipulation(properties=("T",), samples=lambda: [sample(draw(2, 3)), sample(draw(3)), sample(draw())])
 def t(xp: Namespace, x: Array, /) -> Array:
     """Transpose a matrix; what has fewer than two axes stays as it is.
 
@@ -116,7 +116,7 @@ t.def_transpose(lambda xp, g: xp.matrix_transpose(g) if g.ndim == 2 else g)
 
 
 @manipulation(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3, 4)),
         sample(draw(2, 3, 4), (1, 0, 2)),
         sample(draw(2, 3, 4), 0, -1),
@@ -170,7 +170,7 @@ def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: i
     return x.transpose(axes)
 
 
-@manipulation(samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
+@manipulation(samples=lambda: [sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])
 def swapaxes(xp: Namespace, x: Array, axis1: int, axis2: int, /) -> Array:
     """Swap two axes.
 
@@ -216,7 +216,7 @@ def _swap(ndim: int, axis1: int, axis2: int, name: str) -> tuple[int, ...]:
 
 @manipulation(
     passthrough=True,
-    samples=[sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
+    samples=lambda: [sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3, 4), (0, 1), (-1, 0))],
     axis=Axes(("source", "destination")),
 )
 def moveaxis(xp: Namespace, x: Array, source: int | tuple[int, ...], destination: int | tuple[int, ...], /) -> Array:
@@ -253,7 +253,7 @@ moveaxis.def_transpose(lambda xp, g, source, destination: xp.moveaxis(g, destina
 @manipulation(
     passthrough=True,
     varargs="axis",
-    samples=[sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
+    samples=lambda: [sample(draw(3)), sample(draw(2, 3), axis=0), sample(draw(2, 3), axis=(0, -1))],
     axis="axis",
 )
 def flip(xp: Namespace, x: Array, /, *, axis: Axis = None) -> Array:
@@ -288,7 +288,7 @@ flip.def_transpose(lambda xp, g, axis: xp.flip(g, axis=axis))
 
 @manipulation(
     passthrough=True,
-    samples=[sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
+    samples=lambda: [sample(draw(2, 3), 1), sample(draw(2, 3), -1, axis=0), sample(draw(2, 3), (1, 2), axis=(0, 1))],
     axis=Axes(("axis",), none=None),
 )
 def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Array:

@@ -17,7 +17,7 @@ from dispatchkit.ops.shared import Axis, normal_axis
 @manipulation(
     passthrough=True,
     varargs="shape",
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), (3, 2)),
         sample(draw(2, 3), (-1,)),
         sample(draw(4), [2, 1, 2]),
@@ -55,7 +55,7 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
-@manipulation(varargs="shape", samples=[sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
+@manipulation(varargs="shape", samples=lambda: [sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
 def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
     """Look at the elements in another shape, without a copy.
 
@@ -87,7 +87,7 @@ def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
 
 @manipulation(
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3)),
         sample(draw()),
         sample(draw(2, 3, 2), start_dim=1),
@@ -128,7 +128,7 @@ def flatten(xp: Namespace, x: Array, /, start_dim: int = 0, end_dim: int = -1) -
     return xp.reshape(x, (*shape[:first], prod(shape[first : last + 1]), *shape[last + 1 :]))
 
 
-@manipulation(samples=[sample(draw(2, 3)), sample(draw())])
+@manipulation(samples=lambda: [sample(draw(2, 3)), sample(draw())])
 def ravel(xp: Namespace, x: Array, /) -> Array:
     """Make one axis of all.
 
@@ -153,7 +153,7 @@ ravel.def_kernel("numpy", lambda x, /: x.reshape(-1))
 
 @manipulation(
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(1, 3, 1)),
         sample(draw(1, 3, 1), 0),
         sample(draw(1, 3, 1), axis=(0, -1)),
@@ -191,7 +191,7 @@ def squeeze(xp: Namespace, x: Array, /, axis: Axis = None) -> Array:
 
 @manipulation(
     passthrough=True,
-    samples=[sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
+    samples=lambda: [sample(draw(2, 3), 0), sample(draw(2), axis=(0, -1)), sample(draw(), -1)],
     axis=Axes(("axis",), added=True),
 )
 def expand_dims(xp: Namespace, x: Array, /, axis: int | tuple[int, ...]) -> Array:
@@ -228,7 +228,7 @@ def reshape_transpose(xp, g, x):
     return xp.reshape(g, x.shape)
 
 
-@manipulation(samples=[sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
+@manipulation(samples=lambda: [sample(draw(2, 3), 0), sample(draw(2, 3), -1), sample(draw(), 0)])
 def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
     """Insert one axis of length 1.
 
@@ -258,7 +258,7 @@ def unsqueeze(xp: Namespace, x: Array, /, dim: int) -> Array:
 
 @manipulation(
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(3), (2, 3)),
         sample(draw(2, 1), (2, 3)),
         sample(draw(), (2,)),
@@ -296,7 +296,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 broadcast_to.def_transpose(lambda g: g)
 
 
-@manipulation(varargs="shape", samples=[sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))])
+@manipulation(varargs="shape", samples=lambda: [sample(draw(3, 1), (3, 4)), sample(draw(3, 1), (2, -1, 4))])
 def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
     """Repeat an array along axes of length 1, and along new leading ones, without a copy.
 

@@ -20,7 +20,7 @@ PadMode: TypeAlias = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
 
 @manipulation(
     method=False,
-    samples=[
+    samples=lambda: [
         sample(draw(3), 2),
         sample(draw(2, 3), ((1, 0), (0, 2)), constant_values=((1.0, 2.0), (3.0, 4.0))),
         sample(draw(2, 3), (1, 2), "edge"),
@@ -140,7 +140,7 @@ BEYOND: dict[str, Callable[[Any, int], Any]] = {
 
 @manipulation(
     method=False,
-    samples=[
+    samples=lambda: [
         sample(draw(4), 2),
         sample(draw(2, 3), 3, axis=-1),
         sample(draw(5), [1, 3]),
@@ -199,7 +199,7 @@ def _parts(x: Any, bounds: Sequence[int], axis: int) -> tuple[Any, ...]:
     return tuple(x[along(axis, slice(start, stop))] for start, stop in pairwise(bounds))
 
 
-@manipulation(samples=[sample(draw(5), 3), sample(draw(2, 4), 3, axis=-1), sample(draw(2), 5)])
+@manipulation(samples=lambda: [sample(draw(5), 3), sample(draw(2, 4), 3, axis=-1), sample(draw(2), 5)])
 def chunk(xp: Namespace, x: Array, chunks: int, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Take an array apart along an axis, into so many parts or less.
 
@@ -241,7 +241,7 @@ def parts_transpose(xp, g, axis):
 
 
 @product(
-    samples=[
+    samples=lambda: [
         sample(draw(2), draw(3)),
         sample(draw(2, 2), draw(1, 3)),
         sample(draw(2), draw(2, 1, 2)),

@@ -18,7 +18,7 @@ def _spread(shape: tuple[Any, ...]) -> Shape:
     return shape[0] if len(shape) == 1 else shape
 
 
-@random(samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+@random(samples=lambda: [sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
 def rand(
     xp: Namespace,
     *shape: Shape,
@@ -45,7 +45,7 @@ def rand(
     return drawn(xp, rand.__name__, source_of(generator).random, _spread(shape), dtype, device)
 
 
-@random(samples=[sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
+@random(samples=lambda: [sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])
 def randn(
     xp: Namespace,
     *shape: Shape,
@@ -72,7 +72,7 @@ def randn(
     return drawn(xp, randn.__name__, source_of(generator).standard_normal, _spread(shape), dtype, device)
 
 
-@random(samples=[sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
+@random(samples=lambda: [sample(3, 9, (2, 3)), sample(9, (4,)), sample(0, 2, 3, dtype="int32")])
 def randint(
     xp: Namespace,
     low: int = 0,
@@ -112,7 +112,7 @@ def randint(
     return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)
 
 
-@random(samples=[sample(5), sample(0)])
+@random(samples=lambda: [sample(5), sample(0)])
 def randperm(
     xp: Namespace,
     n: int,
@@ -146,7 +146,7 @@ def randperm(
     return xp.asarray(source_of(generator).permutation(count), dtype=dtype, device=device)
 
 
-@random(samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+@random(samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="float32")])
 def rand_like(
     xp: Namespace,
     x: Array,
@@ -176,7 +176,7 @@ def rand_like(
     return drawn(xp, rand_like.__name__, distribution, x.shape, dtype or x.dtype, device or device_of(x))
 
 
-@random(samples=[sample(draw(2, 3)), sample(draw(), dtype="float32")])
+@random(samples=lambda: [sample(draw(2, 3)), sample(draw(), dtype="float32")])
 def randn_like(
     xp: Namespace,
     x: Array,

@@ -50,7 +50,7 @@ def drawn(
     return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
 
 
-@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")])
+@random(namespace=RANDOM, samples=lambda: [sample(shape=(2, 3)), sample(-1.0, 1.0), sample(shape=2, dtype="float32")])
 def uniform(
     xp: Namespace,
     low: float = 0.0,
@@ -84,7 +84,7 @@ def uniform(
     return numbers * float(high - low) + float(low)
 
 
-@random(namespace=RANDOM, samples=[sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")])
+@random(namespace=RANDOM, samples=lambda: [sample(shape=(2, 3)), sample(5.0, 0.5), sample(shape=2, dtype="float32")])
 def normal(
     xp: Namespace,
     mean: float = 0.0,
@@ -118,7 +118,7 @@ def normal(
     return numbers * float(std) + float(mean)
 
 
-@random(namespace=RANDOM, samples=[sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])
+@random(namespace=RANDOM, samples=lambda: [sample(0, 9, shape=(2, 3)), sample(-3, 3), sample(0, 2, dtype="int8")])
 def randint(
     xp: Namespace,
     low: int,
@@ -169,7 +169,7 @@ def integers(
     return xp.asarray(values, dtype=wanted, device=device)
 
 
-@random(namespace=RANDOM, samples=[sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)])
+@random(namespace=RANDOM, samples=lambda: [sample(5), sample(draw(4)), sample(draw(3, 2), axis=1)])
 def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: Generator | None = None) -> Array:
     """Shuffle an array along an axis, or the integers below a number.
 
@@ -202,7 +202,7 @@ def permutation(xp: Namespace, x: int | Array, /, *, axis: int = 0, generator: G
 
 @random(
     namespace=RANDOM,
-    samples=[
+    samples=lambda: [
         sample(0.5, shape=(2, 3)),
         sample(draw(4, low=0.0, high=1.0)),
         sample(1.0, shape=2, dtype="int64"),
@@ -247,7 +247,7 @@ def bernoulli(
 
 @random(
     namespace=RANDOM,
-    samples=[
+    samples=lambda: [
         sample(draw(4, low=0.1, high=1.0), 2),
         sample(draw(2, 3, low=0.1, high=1.0), 5, replacement=True),
         sample(np.asarray([0.0, 1.0]), 1),

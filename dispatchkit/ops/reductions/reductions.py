@@ -70,7 +70,7 @@ def mean_transpose(xp, g, x, axis, keepdims):
 
 @reduction(
     passthrough=True,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3)),
         sample(draw(), keepdims=True),
         sample(draw(2, 3), axis=-1),
@@ -381,7 +381,7 @@ def _recurrence(xp: Namespace, a: Any, b: Any) -> Any:
 @operation(
     kind=kinds.function,
     methods=("diff",),
-    samples=[
+    samples=lambda: [
         sample(draw(4)),
         sample(draw(3, 2), axis=0),
         sample(draw(2, 4), n=2),

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from typing_extensions import override
 
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.marks import override
 from dispatchkit.ops.shared import along, integer, normal_axis
 from dispatchkit.protocol.kinds import kinds
 
@@ -91,7 +91,7 @@ def argmin(xp: Namespace, x: Array, /, *, axis: int | None = None, keepdims: boo
 @searching(
     passthrough=True,
     differentiable=False,
-    samples=[sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer"))],
+    samples=lambda: [sample(draw(4, content="boolean")), sample(draw(2, 3, low=0, high=1, content="integer"))],
 )
 def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
     """Find the indices of the elements other than 0.
@@ -119,7 +119,7 @@ def nonzero(xp: Namespace, x: Array, /) -> tuple[Array, ...]:
 @searching(
     passthrough=True,
     differentiable=False,
-    samples=[
+    samples=lambda: [
         sample(np.asarray([-1.0, 0.0, 1.0]), draw(2, 3)),
         sample(np.asarray([-1.0, 0.0, 0.0]), np.asarray(0.0), side="right"),
         sample(np.asarray([1.0, -1.0]), draw(2), sorter=np.asarray([1, 0])),
@@ -172,7 +172,7 @@ class Choice(DeclaredOperation):
     passthrough=True,
     kind=kinds.searching,
     record=Choice,
-    samples=[
+    samples=lambda: [
         sample(draw(3, content="boolean"), draw(3), draw(3)),
         sample(draw(2, 1, content="boolean"), draw(3), draw()),
         sample(draw(content="boolean"), draw(2, 3), 1.0),
@@ -293,7 +293,7 @@ class TopKResult(NamedTuple):
 @operation(
     kind=kinds.searching,
     methods=("topk",),
-    samples=[
+    samples=lambda: [
         sample(draw(4, content="distinct"), 2),
         sample(draw(2, 3, content="distinct"), 2, axis=0, largest=False),
         sample(draw(2, 3, content="distinct"), 0),

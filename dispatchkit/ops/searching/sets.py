@@ -175,7 +175,7 @@ def unique_values(xp: Namespace, x: Array, /) -> Array:
     passthrough=True,
     kind=kinds.set,
     differentiable=False,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3, low=0, high=4, content="integer"), draw(2, low=0, high=4, content="integer")),
         sample(draw(3, low=0, high=4, content="integer"), 2, invert=True),
     ],
@@ -208,7 +208,7 @@ def isin(xp: Namespace, x1: Array, x2: Array, /, *, invert: bool = False) -> Arr
 @operation(
     kind=kinds.set,
     methods=("bincount",),
-    samples=[
+    samples=lambda: [
         sample(draw(6, low=0, high=3, content="integer")),
         sample(draw(4, low=0, high=3, content="integer"), draw(4)),
         sample(draw(0, content="integer"), minlength=2),

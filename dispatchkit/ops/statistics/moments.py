@@ -182,7 +182,7 @@ def _portions(xp: Namespace, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 
 @operation(
     kind=kinds.reduction,
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3), axis=0),
         sample(draw(2, 3), weights=draw(2, 3, low=0.5)),
         sample(draw(2, 3), axis=1, weights=draw(3, low=0.5), keepdims=True),
@@ -253,7 +253,7 @@ def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis)
 @operation(
     kind=kinds.function,
     methods=("cov",),
-    samples=[
+    samples=lambda: [
         sample(draw(2, 3)),
         sample(draw(3, 2), rowvar=False, correction=0),
         sample(draw(4)),
@@ -308,7 +308,7 @@ def cov(
 @operation(
     kind=kinds.function,
     methods=("corrcoef",),
-    samples=[sample(draw(2, 4)), sample(draw(4, 3), rowvar=False), sample(draw(4), differentiable=False)],
+    samples=lambda: [sample(draw(2, 4)), sample(draw(4, 3), rowvar=False), sample(draw(4), differentiable=False)],
 )
 def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
     """Compute the correlation coefficients of variables.

@@ -21,7 +21,7 @@ DISTINCT = draw(2, 3, 2, content="distinct")
 
 @operation(
     kind=kinds.reduction,
-    samples=[
+    samples=lambda: [
         sample(draw(5, content="distinct")),
         sample(DISTINCT, axis=1),
         sample(DISTINCT, axis=(0, 2), keepdims=True),
@@ -62,7 +62,7 @@ def median(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool = Fa
 @operation(
     kind=kinds.function,
     methods=("quantile",),
-    samples=[
+    samples=lambda: [
         sample(draw(5, content="distinct"), 0.3),
         sample(DISTINCT, draw(2, low=0.1, high=0.4), axis=1),
         sample(DISTINCT, draw(2, 1, low=0.6, high=0.9), axis=(0, -1), keepdims=True),

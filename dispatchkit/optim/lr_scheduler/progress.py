@@ -7,8 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from typing_extensions import override
-
+from dispatchkit.marks import override
 from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from typing_extensions import override
-
+from dispatchkit.marks import override
 from dispatchkit.optim.optimizer import Optimizer
 
 EARLY = (

@@ -6,8 +6,7 @@ from collections.abc import Callable, Container
 from contextvars import ContextVar
 from typing import Any, ClassVar, NamedTuple
 
-from typing_extensions import override
-
+from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.outcome import ANSWERS, Outcome

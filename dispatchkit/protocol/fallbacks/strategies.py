@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from typing_extensions import override
-
 from dispatchkit.errors import AnswerError, RegistrationError
+from dispatchkit.marks import override
 from dispatchkit.protocol.chain import Chain, Step, decline, declined_of, rule_steps
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, map_members, replace_types

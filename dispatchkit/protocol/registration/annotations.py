@@ -15,8 +15,6 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Protocol
 
-from typing_extensions import TypeAliasType
-
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import public_path
@@ -194,7 +192,7 @@ def alternatives(hint: Any) -> list[Any]:
 
 def is_alias(hint: Any) -> bool:
     """Return whether an annotation is an alias that a ``type`` statement made, as NumPy's are from 2.5 on."""
-    return isinstance(hint, TypeAliasType) or type(hint).__name__ == "TypeAliasType"
+    return type(hint).__name__ == "TypeAliasType"
 
 
 def _target_of_alias(hint: Any) -> Any:
