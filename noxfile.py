@@ -74,9 +74,9 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=["3.11", "3.12"])  # NumPy 2.0 has no wheels for later ones
 def oldest(session: nox.Session) -> None:
-    """Run the tests with the oldest version of NumPy."""
+    """Run the tests with the oldest versions of the two dependencies."""
     install(session, "test")
-    session.install("numpy==2.0.*")
+    session.install("numpy==2.0.*", "typing-extensions==4.12.*")
     session.run("pytest", *PARALLEL, *session.posargs)
 
 

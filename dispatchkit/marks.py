@@ -1,4 +1,4 @@
-"""The mark of methods that override another; `typing_extensions` takes longer to load than most of this library."""
+"""The mark of methods that override another, which checkers read; `typing_extensions` takes long to load."""
 
 import typing
 

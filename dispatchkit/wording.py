@@ -20,15 +20,6 @@ def class_name(cls: type) -> str:
     return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
 
 
-def escape(text: str) -> str:
-    """Return a text as HTML has it between tags; to load `html` takes as long as to load many modules of this library.
-
-    >>> escape("a < b")
-    'a &lt; b'
-    """
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def format_bytes(nbytes: int) -> str:
     """Return a number of bytes with a unit.
 
