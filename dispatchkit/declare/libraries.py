@@ -167,10 +167,10 @@ def library_of_call(
 
         return xp, *operation.parameters.replace(args, kwargs, bring)
     arguments = (*args, *kwargs.values()) if kwargs else args
-    arrays = [value for value in arguments if isinstance(value, Storage)]
-    if arrays and all(type(value) in PLAIN or isinstance(value, Storage) for value in arguments):
-        xp = common_library(operation.qualified_name, arrays)
-        if xp is numpy_namespace or not any(type(x._innermost().array) is np.ndarray for x in arrays):
+    arrays = [x._innermost().array for x in arguments if isinstance(x, Storage)]
+    if arrays and PLAIN.issuperset([type(x) for x in arguments if not isinstance(x, Storage)]):
+        xp = same_library(*arrays) or common_library(operation.qualified_name, arrays)
+        if xp is numpy_namespace or not any(type(array) is np.ndarray for array in arrays):
             return xp, args, kwargs
     else:
         # NumPy's arrays are indices of the arrays of any library.

@@ -124,7 +124,7 @@ def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]
         members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
         vertices = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
         edges += vertices
-        tracked.append(any(vertex is not None for vertex in vertices))
+        tracked.append(vertices.count(None) < len(vertices))
     n.edges = tuple(edges)
     n.saved, n.keywords = operation.derivative.save_call(args, kwargs, tracked)
     n.outputs = n.extras = None

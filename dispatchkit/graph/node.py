@@ -220,13 +220,15 @@ def snapshot_versions(node: Node) -> None:
             extras_of(node).versions[id(tensor)] = tensor._memory.count
 
 
-def saved_tensors(saved: Sequence[Any]) -> Iterator[Storage]:
-    """Yield the tensors among saved arguments."""
+def saved_tensors(saved: Sequence[Any]) -> list[Storage]:
+    """Return the tensors among saved arguments."""
+    tensors = []
     for value in saved:
         if isinstance(value, Storage):
-            yield value
+            tensors.append(value)
         elif isinstance(value, (list, tuple)):
-            yield from saved_tensors(value)
+            tensors += saved_tensors(value)
+    return tensors
 
 
 class NodeWrapper:

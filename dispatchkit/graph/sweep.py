@@ -47,8 +47,9 @@ def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known:
     elif is_fixed(g):
         return g
     elif hasattr(g, "untyped_storage"):
-        key = _memory_key(g)
-        free = key not in known and g.is_contiguous() and g.untyped_storage().nbytes() == g.numel() * g.element_size()
+        memory = g.untyped_storage()
+        key = memory._cdata
+        free = key not in known and g.is_contiguous() and memory.nbytes() == g.numel() * g.element_size()
         if free and not (pending and _looked_at(key, pending)):
             return g
     return copy_gradient(g)
@@ -359,16 +360,9 @@ def _add_in_place(before: Storage, g: Any) -> bool:
     if before.is_tracer:
         return False
     array = before.array
-    if array.shape != g.shape or array.dtype != g.dtype:
+    read_only = not array.flags.writeable if type(array) is np.ndarray else is_fixed(array)
+    if read_only or array.shape != g.shape or array.dtype != g.dtype:
         return False
-    if type(array) is np.ndarray:
-        if not array.flags.writeable:
-            return False
-        memory_of(before).version.changes += 1  # first: a graph must not miss a change
-        np.add(array, g, array)
-    elif (xp := namespace_of(array)).mutable:
-        memory_of(before).version.changes += 1
-        xp.setitem(array, ..., array + g)
-    else:
-        return False
+    memory_of(before).version.changes += 1  # first: a graph must not miss a change
+    array += g
     return True

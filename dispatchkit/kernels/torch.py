@@ -28,9 +28,18 @@ def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Functi
     def declare(forward: Function) -> Function:
         @wraps(forward)
         def compute(*args: Any, **kwargs: Any) -> Any:
-            arrays = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)]
-            dtypes = {x.dtype for x in arrays if x.is_floating_point() or x.is_complex()}
-            if len(dtypes) != 1 or not dtypes <= DTYPES or not all(x.numel() for x in arrays):
+            common = None
+            for x in (*args, *kwargs.values()) if kwargs else args:
+                if not isinstance(x, torch.Tensor):
+                    continue
+                if not x.numel():
+                    return NotImplemented
+                dtype = x.dtype
+                if dtype is not common and (dtype.is_floating_point or dtype.is_complex):
+                    if common is not None or dtype not in DTYPES:
+                        return NotImplemented
+                    common = dtype
+            if common is None:
                 return NotImplemented
             try:
                 return forward(*args, **kwargs)
@@ -105,10 +114,23 @@ def scaled_dot_product_attention(
 @kernel(ours.layer_norm)
 def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
     lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    return theirs.layer_norm(x, lengths, weight, bias, eps)
+    return torch.layer_norm(x, lengths, weight, bias, eps)
 
 
-@kernel(ours.rms_norm)
+def rms_norm_gradients(g, x, normalized_shape, weight, eps):
+    axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
+    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    if x.dtype is not torch.float64:
+        g, x = g.float(), x.float()
+    scale = (x * x).mean(axes, keepdim=True).add_(eps).rsqrt_()
+    normal = x * scale
+    of_weight = None if weight is None else (g * normal).reshape(-1, *weight.shape).sum(0)
+    if weight is not None:
+        g = g * weight
+    return g.addcmul(normal, (g * normal).mean(axes, keepdim=True), value=-1).mul_(scale), of_weight
+
+
+@kernel(ours.rms_norm, rms_norm_gradients)
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
     lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
     return theirs.rms_norm(x, lengths, weight, eps)
@@ -133,7 +155,7 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
             return NotImplemented
         if target.dtype is torch.bool:
             return NotImplemented
-        target = target.long()
+        target = target.long() if target.dtype is not torch.int64 else target
     return theirs.cross_entropy(
         x, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )
@@ -191,14 +213,20 @@ def sort_along(x, /, *, axis=-1, descending=False, stable=True):
     return torch.sort(x, dim=axis, descending=descending, stable=stable).values
 
 
-@kernel(topk)
+def topk_gradient(g, y, x, axis):
+    return torch.zeros_like(x).scatter_(axis, y[1], g[0])
+
+
+@kernel(topk, topk_gradient)
 def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's name
     if not k or is_traced(x):
         return NotImplemented
-    values, indices = torch.topk(x, k, axis, largest, sorted=True)
-    least = values.narrow(axis, k - 1, 1)
-    reached = (x >= least) if largest else (x <= least)
+    values, indices = torch.topk(x, k + (k < x.shape[axis]), axis, largest, sorted=True)
+    count = values.shape[axis] - 1
+    ahead, behind = values.narrow(axis, 0, count), values.narrow(axis, 1, count)
     # PyTorch leaves open which of equal elements come, and in which order.
-    if bool((reached.sum(axis) != k).any() | (values.diff(dim=axis) == 0).any()):
+    if not bool((ahead > behind if largest else ahead < behind).all()):
         return NotImplemented
+    if count == k:
+        values, indices = ahead.contiguous(), indices.narrow(axis, 0, k).contiguous()
     return TopKResult(values, indices)

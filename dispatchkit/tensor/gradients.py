@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dispatchkit.backends.arrays import foreign, namespace_of, without_graph
+from dispatchkit.backends.arrays import foreign, is_complex, namespace_of, without_graph
 from dispatchkit.declare.libraries import common_library, in_library
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.typing import Array as Tensor
@@ -509,10 +509,10 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
             raise AutogradError(
                 f"grad can be implicitly created only for scalar outputs; this one has shape {shape}: pass gradient="
             )
-        if namespace_of(array).isdtype(array.dtype, "complex floating"):
+        if is_complex(array.dtype):
             raise AutogradError("grad can be implicitly created only for real scalar outputs; pass gradient=")
-        gradient = wrap_array(tensor_namespace.Tensor, namespace_of(array).ones(shape, dtype=array.dtype))
-    if foreign:
+        gradient = wrap_array(tensor_namespace.Tensor, namespace_of(array).ones_like(array))
+    elif foreign:
         common_library("backward", (output, gradient))
         gradient = in_library(gradient, namespace_of(array)) if isinstance(gradient, Storage) else gradient
     raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)

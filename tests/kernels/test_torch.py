@@ -45,6 +45,8 @@ OF_ROWS: dict[str, Callable[[Any], Any]] = {
     "sort, descending": lambda x: dk.sort(x, descending=True),
     "topk": lambda x: dk.topk(x, 2),
     "topk of the smallest": lambda x: dk.topk(x, 2, largest=False),
+    "topk of one": lambda x: dk.topk(x, 1),
+    "topk of all": lambda x: dk.topk(x, 4),
     "layer_norm": lambda x: F.layer_norm(x, 4),
     "rms_norm": lambda x: F.rms_norm(x, 4),
 }
@@ -84,6 +86,10 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     ),
     "short integers of rows": (F.embedding, [np.array([0, 2, 0], "int8"), Q[0]]),
     "short integers of classes": (F.cross_entropy, [Q[0], np.array([0, 1, 3], "int8")]),
+    "one tensor by two names": (lambda x, w: F.layer_norm(x, 4, weight=w, bias=w), [Q, np.arange(4.0)]),
+    "the mean square with a weight": (lambda x, w: F.rms_norm(x, (3, 4), w, 0.1), [Q, K[0]]),
+    "the mean square of one row": (lambda x, w: F.rms_norm(x, 4, w), [Q[0, 0], np.arange(4.0)]),
+    "magnitudes, also of 0": (lambda x: dk.abs(dk.fft.rfft(x)), [np.stack([Q[0, 0], np.zeros(4)])]),
     "padding": (lambda i, w: F.embedding(i, w, padding_idx=-1), [np.array([0, 2, 0]), Q[0]]),
 }
 
@@ -118,3 +124,23 @@ def test_what_does_not_fit_is_refused_in_the_same_words(name: str) -> None:
             outcome(function, make, arrays)
         said.append((type(info.value), str(info.value).partition("\n")[0]))
     assert said[0] == said[1]
+
+
+def test_gradients_accumulate_in_their_memory() -> None:
+    x: Any = dk.Tensor(torch.ones(2), requires_grad=True)
+    (x * 2.0).sum().backward()
+    g, array = x.grad, x.grad.array
+    (x * 3.0).sum().backward()
+    assert x.grad is g
+    assert g.array is array
+    assert g.tolist() == [5.0, 5.0]
+
+
+def test_an_array_becomes_a_tensor_as_it_is_unless_pytorch_follows_it() -> None:
+    array = torch.ones(2)
+    for _ in range(2):  # also once the library knows the class
+        x = dk.asarray(array)
+        assert type(x) is dk.Tensor
+        assert x.array is array
+    with pytest.raises(dk.AutogradError, match="asarray: the array is part of torch's own graph"):
+        dk.asarray(array.clone().requires_grad_())

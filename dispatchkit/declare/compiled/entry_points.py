@@ -11,8 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from dispatchkit.backends.arrays import in_own_graph, namespace_of
 from dispatchkit.declare.call_errors import NUMBERS, check_numbers
 from dispatchkit.declare.compiled.template import (
+    NAMED,
     STAR,
     Function,
     SpelledOut,
@@ -28,8 +30,11 @@ from dispatchkit.declare.compiled.template import (
     unpack_lines,
 )
 from dispatchkit.declare.declared import AROUND, Declared
+from dispatchkit.declare.kernels import ByKernel, has_own_flow
 from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
+from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.kinds import CreationKind, kinds
 from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
@@ -83,15 +88,26 @@ if <wrong>:
 <?sequence>_type = _type_of_members(<first>)
 {BY_TABLE.strip()}
 """
-# Of several arrays, or of none, with parameters, outside the graph.
+# Of several arrays, or of none, with parameters, outside the graph or by a kernel that says how gradients flow.
 SEVERAL = """
-<?returns_itself>if type(<value>) is _cls and <left_out> and not (_live or _star or _unknown):
-<?returns_itself>    return <value>
+<?returns_itself>if <left_out> and not (_live or _star or _unknown):
+<?returns_itself>    if type(<value>) is _cls:
+<?returns_itself>        return <value>
+<?returns_itself>    if type(<value>) in _foreign and not _in_own_graph(<value>):
+<?returns_itself>        _namespace_of(<value>)
+<?returns_itself>        return _wrap_array(_cls, <value>)
 if _live and _is_asked(_operation):
     return _ask(<given>)
 if <apart>:
     return _rest(<given>)
+<?flows>_tracked = False
 <find>
+<?flows>if _foreign or _tracked:
+<?flows>    if _tracked and _is_grad_enabled():
+<?flows>        _y = _by_kernel(_cls, <leaves>, <args>, <keywords>)
+<?flows>        if _y is not NotImplemented:
+<?flows>            return _y
+<?flows>    return _rest(<given>)
 <compute>
 """
 CHECK = "    _check_numbers(_operation, _r, None)"
@@ -135,9 +151,13 @@ NAMES: Mapping[str, Any] = {
     "_drawer": drawer.get,
     "_passed_arguments": passed_arguments,
     "_is_asked": is_asked,
+    "_is_grad_enabled": is_grad_enabled,
+    "_in_own_graph": in_own_graph,
     "_is_held": is_held,
     "_live": live,
+    "_namespace_of": namespace_of,
     "_type_of_members": _type_of_members,
+    "_wrap_array": wrap_array,
 }
 
 
@@ -205,6 +225,7 @@ def _text(known: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
         **NAMES,
         **spelled.names,
         "_cls": operation.protocol.types.base,
+        "_by_kernel": ByKernel(operation.derivative, operation).record,
         "_compute": operation.implementation.on_numpy,
         "_record": recorder(operation, [True] * len(operation.parameters.arrays)),
         "_table": operation.table,
@@ -297,7 +318,9 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
     rest = f"return _rest({its.given})"
     arrays = [p for p in its.parameters if p.name in its.forms]
-    apart = ["_foreign", "_unknown", *([] if its.spread else ["_star"])]
+    flows = has_own_flow(operation) and set(its.forms.values()) == {Form.ONE} and operation.kind is not kinds.random
+    tracked = "_tracked = True" if flows else ""
+    apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if its.spread else ["_star"])]
     apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
     apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
@@ -314,7 +337,11 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
         left_out=" is ".join([*its.named, "_MISSING"]),
         given=its.given,
         apart=" or ".join(apart),
-        find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest))],
+        find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest, tracked))],
+        flows=flows,
+        leaves=tuple_of([its.leaf(p) for p in arrays]),
+        args=tuple_of([its.leaf(p) for p in its.parameters if p.kind is not NAMED]),
+        keywords=f"{{{', '.join(f'{p.name!r}: {its.leaf(p)}' for p in its.parameters if p.kind is NAMED)}}}",
         compute=compute_lines(
             [f"_r = _compute({its.passed_on()})"],
             f"*_passed_arguments({its.given})",

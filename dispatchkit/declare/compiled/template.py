@@ -282,11 +282,7 @@ class SpelledOut:
     def _argument(self, p: Parameter) -> str:
         if p.kind is STAR:
             return f"*_array_{p.name}" if p.name in self.forms else "*_star"
-        value = self.value_of(p)
-        if p.name in self.forms:
-            passed = f"_array_{p.name}"
-        else:
-            passed = value if p.default is p.empty else f"_default_{p.name} if {value} is _MISSING else {value}"
+        passed = f"_array_{p.name}" if p.name in self.forms else self.leaf(p)
         return f"{p.name}={passed}" if p.kind is NAMED else passed
 
     def either(self, p: Parameter, otherwise: str) -> Iterator[str]:
@@ -296,8 +292,20 @@ class SpelledOut:
             yield f"if {p.name} is not _MISSING is not _place_{p.name}:"
             yield f"    {otherwise}"
 
-    def looked_at(self, p: Parameter, otherwise: str) -> Iterator[str]:
-        """Yield the lines that look at an argument, and take the raw array out of a plain tensor."""
+    def leaf(self, p: Parameter) -> str:
+        """Return the expression for an argument as it came, its default where it is left out."""
+        value = self.value_of(p)
+        return value if p.default is p.empty else f"_default_{p.name} if {value} is _MISSING else {value}"
+
+    def looked_at(self, p: Parameter, otherwise: str, tracked: str = "") -> Iterator[str]:
+        """Yield the lines that look at an argument, and take the raw array out of a plain tensor.
+
+        Parameters
+        ----------
+        p : its parameter
+        otherwise : what is done where it is anything else
+        tracked : what is done where it is in the graph; by default the same
+        """
         value, array = self.value_of(p), f"_array_{p.name}"
         if p.name not in self.forms:
             if p.name not in AROUND:
@@ -315,8 +323,11 @@ class SpelledOut:
         else:
             listed = f" and (_type is not list or _are_numbers(map(type, {value})))"
             yield f"_type = type({value})"
-            yield f"if _type is _cls and {value}._node is None:"
+            yield f"if _type is _cls{'' if tracked else f' and {value}._node is None'}:"
             yield f"    {array} = {value}.array"
+            if tracked:
+                yield f"    if {value}._node is not None:"
+                yield f"        {tracked}"
             yield f"elif _type in _passed_{p.name}{listed if self.forms[p.name] is Form.LOOSE else ''}:"
             yield f"    {array} = {value}"
             if p.default is not p.empty:
