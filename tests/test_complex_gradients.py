@@ -68,7 +68,9 @@ def test_gradients_agree_with_differences(
         # What is real cannot take in complex values, and weights are real; NumPy drops imaginary parts with a warning.
         assert entry.name in ("index_put", "astype", "full_like", "cov", "scatter_add", "masked_fill")
         return
-    assert any(y.requires_grad for y in outputs)
+    if not any(y.requires_grad for y in outputs):
+        assert entry.name == "full_like"  # whose elements do not depend on the array
+        return
     assert dk.autograd.gradcheck(function, inputs)
     if sum(x.size for x in inputs) <= 6 and entry.kind is not dk.kinds.linalg:
         assert dk.autograd.gradgradcheck(function, inputs, atol=1e-4)
