@@ -630,6 +630,8 @@ class ArrayMethods:
         >>> import dispatchkit as dk
         >>> dk.cbrt(dk.asarray([2.0, -3.0]))
         tensor([ 1.2599, -1.4422])
+        >>> dk.cbrt(dk.asarray(1000.0))
+        tensor(10.)
         """
     def rsqrt(self, /) -> Any:
         """Return one divided by the square root of each element.
@@ -2441,6 +2443,8 @@ class TensorMethods(ArrayMethods):
         >>> import dispatchkit as dk
         >>> dk.cbrt(dk.asarray([2.0, -3.0]))
         tensor([ 1.2599, -1.4422])
+        >>> dk.cbrt(dk.asarray(1000.0))
+        tensor(10.)
         """
     def rsqrt(self, /) -> Self:
         """Return one divided by the square root of each element.
