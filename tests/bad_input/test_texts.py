@@ -84,10 +84,14 @@ class Refusing(OnDevice):
     exp = add = concat = reshape = asarray = _refuse
 
 
-@pytest.mark.parametrize("call", [dk.exp, lambda x: x + x, lambda x: dk.concat([x, x]), dk.ravel, dk.asarray])
+def copied(x: Any) -> Any:
+    return dk.asarray(x, copy=True)
+
+
+@pytest.mark.parametrize("call", [dk.exp, lambda x: x + x, lambda x: dk.concat([x, x]), dk.ravel, copied])
 def test_an_error_of_another_library_is_raised_itself_with_a_note(call: Any) -> None:
     raw = Refusing("gpu:0")
-    x = raw if call is dk.asarray else wrap_array(dk.Tensor, raw_array(raw))
+    x = raw if call is copied else wrap_array(dk.Tensor, raw_array(raw))
     with pytest.raises(UnreadableError, match=r"^cannot read an array of shape \(2,\)") as caught:
         call(x)
     assert str(caught.value) == "cannot read an array of shape (2,)"
