@@ -111,7 +111,7 @@ def parts_of(xp: Any, shape: Sequence[int], key: Any) -> list[Any]:
     ------
     IndexError : if there are too many parts, or one is out of bounds or no index at all
     """
-    key_parts = [_converted(xp, part) for part in (key if isinstance(key, tuple) else (key,))]
+    key_parts = [_index_part(xp, part) for part in (key if isinstance(key, tuple) else (key,))]
     used = sum(_axes_of(part) for part in key_parts)
     dots = [place for place, part in enumerate(key_parts) if part is Ellipsis]
     if len(dots) > 1:
@@ -129,7 +129,7 @@ def parts_of(xp: Any, shape: Sequence[int], key: Any) -> list[Any]:
     return parts
 
 
-def _converted(xp: Any, part: Any) -> Any:
+def _index_part(xp: Any, part: Any) -> Any:
     """Return a part of an index, a list or truth value as an array."""
     if isinstance(part, np.generic):
         part = part.item()

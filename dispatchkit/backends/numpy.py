@@ -174,7 +174,7 @@ def _are_rows(x: Any, axis: Any) -> bool:
     )
 
 
-def _picked(x: Any, places: Any, keepdims: bool) -> Any:
+def _pick(x: Any, places: Any, keepdims: bool) -> Any:
     """Return the element of each row at a place."""
     index = places.reshape(-1)
     index += np.arange(0, x.size, x.shape[-1])
@@ -219,14 +219,14 @@ class NumpyNamespace:
     def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Find the largest without the Python layers of `numpy.max`."""
         if _are_rows(x, axis):
-            return _picked(x, x.argmax(-1), keepdims)
+            return _pick(x, x.argmax(-1), keepdims)
         return _max(x, axis, None, None, keepdims)
 
     @staticmethod
     def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Find the smallest without the Python layers of `numpy.min`."""
         if _are_rows(x, axis):
-            return _picked(x, x.argmin(-1), keepdims)
+            return _pick(x, x.argmin(-1), keepdims)
         return _min(x, axis, None, None, keepdims)
 
     @staticmethod
@@ -422,12 +422,12 @@ class NumpyNamespace:
     @staticmethod
     def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate sums, from 0 on if asked to."""
-        return _accumulated(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
+        return _accumulate_from(np.ndarray.cumsum, 0, x, axis, dtype, include_initial)
 
     @staticmethod
     def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False) -> Any:
         """Accumulate products, from 1 on if asked to."""
-        return _accumulated(np.ndarray.cumprod, 1, x, axis, dtype, include_initial)
+        return _accumulate_from(np.ndarray.cumprod, 1, x, axis, dtype, include_initial)
 
     @staticmethod
     def matrix_transpose(x: Any, /) -> Any:
@@ -491,7 +491,7 @@ def _zero_but(x: Any, where: Any) -> Any:
     return y
 
 
-def _accumulated(
+def _accumulate_from(
     accumulate: Callable[..., Any], initial: int, x: Any, axis: Any, dtype: Any, include_initial: bool
 ) -> Any:
     """Return what a method of arrays accumulates, written behind the initial value where that is to be there."""

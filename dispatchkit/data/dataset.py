@@ -270,7 +270,7 @@ class Blocks(IterableDataset[Any]):
     """The blocks of collections, as `blocks` gives them."""
 
     def __init__(self, collections: tuple[Any, ...]) -> None:
-        self._columns = [_delayed(collection) for collection in collections]
+        self._columns = [_delayed_blocks(collection) for collection in collections]
         counts = {len(column) for column in self._columns}
         if len(counts) > 1:
             raise ValueError(f"blocks: the collections have {', '.join(map(str, sorted(counts)))} blocks; rechunk them")
@@ -286,7 +286,7 @@ class Blocks(IterableDataset[Any]):
             yield tensors[0] if len(tensors) == 1 else tensors
 
 
-def _delayed(collection: Any) -> list[Any]:
+def _delayed_blocks(collection: Any) -> list[Any]:
     """Return what computes the blocks along the first axis.
 
     Raises

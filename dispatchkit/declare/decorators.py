@@ -264,7 +264,7 @@ def _parameters(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None
         _read,
         arguments,
         signature=LaterSignature.by(_signature_later, arguments),
-        listed=(*listed, *_added(kind, listed)),
+        listed=(*listed, *_leaf_options(kind, listed)),
         fixed=max(code.co_posonlyargcount - 1, 0),
         spread=bool(star),
         **known,
@@ -284,7 +284,7 @@ def _is_ours(fn: Callable[..., Any]) -> bool:
     return fn.__module__.startswith("dispatchkit.") and "<" not in fn.__qualname__
 
 
-def _added(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any]]:
+def _leaf_options(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any]]:
     """Return the types and defaults of what leaves are asked for, by name.
 
     What is not of the form of an array `x`, and is made on a device, may be like another array.
@@ -305,7 +305,7 @@ def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
         )
     added = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in _added(kind, list(signature.parameters)[1:]).items()
+        for name, (annotation, default) in _leaf_options(kind, list(signature.parameters)[1:]).items()
     ]
     return signature.replace(parameters=[*parameters[1:], *added])
 
@@ -313,7 +313,7 @@ def _public_signature(fn: Callable[..., Any], kind: Kind) -> inspect.Signature:
 def _types(fn: Callable[..., Any], kind: Kind, parameters: Parameters) -> dict[str, str]:
     """Return what docstrings say of each parameter's type and default."""
     code, annotations = fn.__code__, fn.__annotations__
-    places, added = code.co_varnames[: code.co_argcount], _added(kind, parameters.listed)
+    places, added = code.co_varnames[: code.co_argcount], _leaf_options(kind, parameters.listed)
     star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if parameters.spread else None
     defaults = dict(zip(reversed(places), reversed(fn.__defaults__ or ()), strict=False)) | (fn.__kwdefaults__ or {})
     types = {}

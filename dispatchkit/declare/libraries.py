@@ -180,11 +180,11 @@ def library_of_call(
     if xp is None:
         return namespace_of_device(kwargs.get("device")), args, kwargs
     if xp is not numpy_namespace:
-        args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: _taken(xp, value))
+        args, kwargs = operation.parameters.replace(args, kwargs, lambda name, value: _argument_of(xp, value))
     return xp, args, kwargs
 
 
-def _taken(xp: Any, value: Any) -> Any:
+def _argument_of(xp: Any, value: Any) -> Any:
     """Return an argument as functions of a library take it."""
     if isinstance(value, Storage):
         return in_library(value, xp) if xp.takes_numpy else value

@@ -178,7 +178,7 @@ def _fault_of_types(function: FuncDef, target: Target, types: list[TypeInfo | No
     types : that the registering call gives, None for one that is not known; by default the annotations say them
     """
     count = len(target.parameters.arrays)
-    choices = [[cls] for cls in types] or _annotated(function, target.parameters)
+    choices = [[cls] for cls in types] or _annotation_classes(function, target.parameters)
     if types and None in types:
         return None
     if all(cls is None or _is_plain(cls) for choice in choices for cls in choice):
@@ -193,7 +193,7 @@ def _is_plain(info: TypeInfo) -> bool:
     return info.fullname == TENSOR or info.fullname in SCALARS or info.fullname.startswith("numpy.")
 
 
-def _annotated(function: FuncDef, parameters: Parameters) -> list[list[TypeInfo | None]]:
+def _annotation_classes(function: FuncDef, parameters: Parameters) -> list[list[TypeInfo | None]]:
     """Return the classes that a handler's annotations name for each array parameter; None stands for any."""
     typ = function.type
     hints: Sequence[Type | None] = typ.arg_types if isinstance(typ, CallableType) else [None] * len(function.arg_names)

@@ -33,7 +33,7 @@ class Holder(Module):
     def __len__(self) -> int:
         return len(self._names)
 
-    def _checked(self, value: Any) -> Any:
+    def _check_value(self, value: Any) -> Any:
         """Return a value as it is held; raise if it cannot be."""
         if value is not None and not isinstance(value, Members):
             raise TypeError(f"{type(self).__name__}: {type(value).__name__} is not a Module subclass")
@@ -61,7 +61,7 @@ class Listing(Holder):
         return type(self)([value for _, value in named])  # type: ignore[call-arg]  # as the classes below do
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name(index), self._checked(value))
+        setattr(self, self._name(index), self._check_value(value))
 
     def __delitem__(self, index: int | slice) -> None:
         names = list(self._names)
@@ -77,7 +77,7 @@ class Listing(Holder):
 
     def append(self, value: Any) -> Self:
         """Add one at the end."""
-        self._add(str(len(self)), self._checked(value))
+        self._add(str(len(self)), self._check_value(value))
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
@@ -91,7 +91,7 @@ class Listing(Holder):
             raise TypeError(
                 f"{type(self).__name__}.extend should be called with an iterable, but got {type(values).__name__}"
             )
-        for value in [self._checked(value) for value in values]:
+        for value in [self._check_value(value) for value in values]:
             self.append(value)
         return self
 
@@ -105,7 +105,7 @@ class Listing(Holder):
         if not -len(self) <= index <= len(self):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(self)} members")
         named = [(name, self.__dict__[name]) for name in self._names]
-        named.insert(index, ("0", self._checked(value)))
+        named.insert(index, ("0", self._check_value(value)))
         self._renumber(named)
         return self
 
@@ -143,7 +143,7 @@ class Dictionary(Holder):
         return self._table(self._names)[key]
 
     def __setitem__(self, key: str, value: Any) -> None:
-        self._add(key, self._checked(value))
+        self._add(key, self._check_value(value))
 
     def __delitem__(self, key: str) -> None:
         self.pop(key)
@@ -348,7 +348,7 @@ class _OfParameters(Holder):
     holds = "_parameter_names"
 
     @override
-    def _checked(self, value: Any) -> Any:
+    def _check_value(self, value: Any) -> Any:
         if value is None or isinstance(value, Parameter):
             return value
         if not (isinstance(value, Storage) or is_declared(value)):
@@ -364,10 +364,10 @@ class _OfParameters(Holder):
 
     @override
     def extra_repr(self) -> str:
-        return "\n".join(f"  ({name}): {_described(value)}" for name, value in self._parameters.items())
+        return "\n".join(f"  ({name}): {_describe(value)}" for name, value in self._parameters.items())
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if not isinstance(value, Storage):
         return f"Object of type: {type(value).__name__}"
     return f"Parameter containing: [{value.array.dtype} of size {'x'.join(map(str, value.array.shape))}]"

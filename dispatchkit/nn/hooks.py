@@ -42,7 +42,7 @@ class Boundary:
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the positional arguments behind the inner identity."""
         self.inputs = len(args)
-        args, self.tracks_inputs = self._passed(args, self._at_inputs, args)
+        args, self.tracks_inputs = self._pass_through(args, self._at_inputs, args)
         return args
 
     def leave(self, output: Any) -> Any:
@@ -55,10 +55,10 @@ class Boundary:
             )
         several = isinstance(output, tuple)
         values = output if several else (output,)
-        results, _ = self._passed(values, self._at_outputs, [None] * len(values))
+        results, _ = self._pass_through(values, self._at_outputs, [None] * len(values))
         return results if several else results[0]
 
-    def _passed(
+    def _pass_through(
         self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Any]
     ) -> tuple[tuple[Any, ...], bool]:
         """Return values with an identity over the tensors among them, and whether gradients flow through it.
@@ -92,7 +92,7 @@ class Boundary:
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
         for hook in self.pre_hooks:
-            grads = self._replaced("grad_output", hook.call(self.module, grads), grads)
+            grads = self._replacement("grad_output", hook.call(self.module, grads), grads)
         if self.tracks_inputs:
             self.grad_output = grads
             return grads
@@ -112,11 +112,11 @@ class Boundary:
             return grads
         for hook in self.hooks:
             answer = hook.call(self.module, grads, self.grad_output)
-            grads = self._replaced("grad_input", answer, grads)
+            grads = self._replacement("grad_input", answer, grads)
         self.grad_output = None
         return grads
 
-    def _replaced(self, what: str, answer: Any, grads: Gradients) -> Gradients:
+    def _replacement(self, what: str, answer: Any, grads: Gradients) -> Gradients:
         """Return the gradients that a hook has given, the ones before where it gave None.
 
         Raises
@@ -283,7 +283,7 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     except Exception:
         for hook in _of(module, "forward hook"):
             if hook.always_call and hook not in called:
-                output = _silenced(hook, module, args, kwargs, output)
+                output = _run_silently(hook, module, args, kwargs, output)
         raise
 
 
@@ -317,7 +317,7 @@ def _after(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return output if replaced is None else replaced
 
 
-def _silenced(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+def _run_silently(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
     """Run a hook after the call has raised; what the hook raises becomes a warning."""
     try:
         return _after(hook, module, args, kwargs, output)

@@ -310,7 +310,7 @@ def _note_place(module: Module, error: Exception) -> None:
     before = next((note for note in notes if isinstance(note, _Place)), None)
     inner = module if before is None else before.module
     path = next((name for name, part in module.named_modules() if part is inner), "")
-    place = _Place(_described(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
+    place = _Place(_describe(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
     place.module = inner
     if before is None:
         error.add_note(place)
@@ -318,7 +318,7 @@ def _note_place(module: Module, error: Exception) -> None:
         notes[notes.index(before)] = place
 
 
-def _described(module: Module) -> str:
+def _describe(module: Module) -> str:
     """Return the class of a module, with its `extra_repr` where that fits into a line."""
     try:
         extra = module.extra_repr()
@@ -397,7 +397,7 @@ def declared(function: Callable[..., Any] | None) -> Callable[[type[D]], type[D]
         cls.options = tuple(declare_fields(cls, _begin))
         if function is not None:
             cls.function = staticmethod(function)
-            cls.__doc__ = cls.__doc__ and _documented(cls, cls.__doc__)
+            cls.__doc__ = cls.__doc__ and _class_docstring(cls, cls.__doc__)
         return cls
 
     return decorate
@@ -408,7 +408,7 @@ def _begin(self: Declared, values: dict[str, Any]) -> None:
     self._set_options(values)
 
 
-def _documented(cls: type[Declared], text: str) -> str:
+def _class_docstring(cls: type[Declared], text: str) -> str:
     """Return the docstring of a class: what its source says, the standard texts, and where its function is."""
     head, sections = split_sections(text)
     texts = entries(sections.pop("Parameters", ""))

@@ -50,7 +50,7 @@ class ParameterType(type):
         """Make a parameter of what `data` is."""
         if cls is Parameter:
             if is_declared(data):
-                return _declared(data, *args, **kwargs)
+                return _with_parameters(data, *args, **kwargs)
             if isinstance(data, Tensor) and type(data) not in (Tensor, Parameter):
                 return _subclass(data, *args, **kwargs)
         return super().__call__(data, *args, **kwargs)
@@ -171,7 +171,7 @@ def _holds_parameters(value: Any) -> bool:
     return bool(floating) and all(issubclass(type(x), Parameter) for x in floating)
 
 
-def _declared(data: Any, requires_grad: bool = True) -> Any:
+def _with_parameters(data: Any, requires_grad: bool = True) -> Any:
     """Return a copy of an instance of an array type with parameters for its floating-point arrays and numbers."""
 
     def as_parameter(x: Any) -> Any:
@@ -220,13 +220,13 @@ def made_for(cls: Any) -> Any:
     return held if held is not None and held.__dict__.get("__parameter_class__") is cls else None
 
 
-def _reduced(cls: Any) -> Any:
+def _reduce_class(cls: Any) -> Any:
     """Return what pickle makes a class of parameters from: its name, or the class they are made for."""
     held = made_for(cls)
     return cls.__qualname__ if held is None else (_parameter_class, (held,))
 
 
-copyreg.pickle(ParameterType, _reduced)
+copyreg.pickle(ParameterType, _reduce_class)
 
 TABLES = ("_parameter_names", "_buffer_names", "_module_names")
 Named = Iterator[tuple[str, Any]]

@@ -235,7 +235,7 @@ class _Loading:
             key = prefix + name
             if self._has(key):
                 try:
-                    value = _fitted(key, tensor, self.state[key], self.assign)
+                    value = _fit(key, tensor, self.state[key], self.assign)
                 except (TypeError, ValueError) as error:
                     self.messages.append(str(error))
                     continue
@@ -301,7 +301,7 @@ class _Loading:
                 attributes[name] = map_container(lambda x: places.get(id(x), x), attributes[name])
 
 
-def _fitted(key: str, tensor: Any, value: Any, assign: bool) -> Any:
+def _fit(key: str, tensor: Any, value: Any, assign: bool) -> Any:
     """Return a saved value as it is to be copied into a tensor, or assigned in its place.
 
     Raises

@@ -525,7 +525,7 @@ def _replace(module: Module, replacements: Mapping[str, Any]) -> list[tuple[dict
     """Put replacements in the places of their names, and return what puts back those that were there."""
     before: list[tuple[dict[str, Any], str, Any]] = []
     for attributes, name, full, value in _members(module):
-        result = _replaced(replacements, full, value)
+        result = _replacement(replacements, full, value)
         if result is not value:
             before.append((attributes, name, value))
             attributes[name] = result
@@ -533,12 +533,12 @@ def _replace(module: Module, replacements: Mapping[str, Any]) -> list[tuple[dict
     return before[::-1]
 
 
-def _replaced(replacements: Mapping[str, Any], name: str, value: Any) -> Any:
+def _replacement(replacements: Mapping[str, Any], name: str, value: Any) -> Any:
     """Return what takes the place of a parameter or buffer, itself where nothing in it is replaced."""
     if name in replacements:
         return replacements[name]
     items = items_of(value) if is_declared(value) else None
-    parts = [(key, _replaced(replacements, f"{name}.{key}", part)) for key, part in items or ()]
+    parts = [(key, _replacement(replacements, f"{name}.{key}", part)) for key, part in items or ()]
     return rebuilt_if_changed(value, items, parts) if items else value
 
 

@@ -179,7 +179,7 @@ class _Decoder:
             "list": lambda node, depth: [self.value(part, depth) for part in node["list"]],
             "tuple": lambda node, depth: tuple(self.value(part, depth) for part in node["tuple"]),
             "dict": lambda node, depth: self._pairs(node["dict"], depth),
-            "ordered": self._ordered,
+            "ordered": self._write_order,
             "float": lambda node, depth: float(node["float"]),
             "complex": lambda node, depth: complex(node["complex"]),
             "dtype": self._dtype,
@@ -280,7 +280,7 @@ class _Decoder:
             raise self.error("", "its structure has a dictionary with a key twice")
         return members
 
-    def _ordered(self, node: dict[str, Any], depth: int) -> Any:
+    def _write_order(self, node: dict[str, Any], depth: int) -> Any:
         members: Any = OrderedDict(self._pairs(node["ordered"], depth))
         if "_metadata" in node:
             members._metadata = self.value(node["_metadata"], depth)

@@ -261,14 +261,14 @@ class Program:
         self._after: list[int] = []
         self._template: Any = None
         inputs = self._inputs(state, state.arrays(), arrays)
-        read = self._traced(lambda: backend.trace(self._pure, inputs))
+        read = self._trace_outputs(lambda: backend.trace(self._pure, inputs))
         if self.keeps_layout:
             self._reads_gradients = any(read[len(state.tensors) :][: len(self._with_grad)])
             for tensor in (*state.tensors, *(state.tensors[i].grad for i in self._with_grad)):
                 if not isinstance(tensor.array, np.ndarray) or not (self.numpy or tensor.array.ndim):
                     tensor.array = backend.placed(backend.own(tensor.array), state.tensors[0].array)
             inputs = self._inputs(state, state.arrays(), arrays, drawn=[draw.like() for draw in self._draws])
-            self._run = self._traced(lambda: backend.compile(self._pure, inputs))
+            self._run = self._trace_outputs(lambda: backend.compile(self._pure, inputs))
 
     def _inputs(self, state: State, held: list[Any], arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
         """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
@@ -334,7 +334,7 @@ class Program:
         outputs = [*out, *(pairs[i][1] for i in self._changed), *(after.tensors[i].grad.array for i in self._after)]
         return list(map(self._backend.result, outputs))
 
-    def _traced(self, trace: Callable[[], Any]) -> Any:
+    def _trace_outputs(self, trace: Callable[[], Any]) -> Any:
         """Return what a trace gives.
 
         Raises

@@ -203,8 +203,8 @@ def _call_of(
     try:
         arguments = arguments_by_parameter(path, names, targets, args, kwargs)
         first = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_ONLY]
-        positional = tuple(_converted(arguments.pop(name)) for name in first if name in arguments)
-        keywords = {name: _converted(value) for name, value in arguments.items() if value is not None}
+        positional = tuple(_convert_option(arguments.pop(name)) for name in first if name in arguments)
+        keywords = {name: _convert_option(value) for name, value in arguments.items() if value is not None}
         signature.bind(*positional, **keywords)
     except TypeError:
         raise NotTranslated from None
@@ -216,7 +216,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is None or (comparable and value == default)
 
 
-def _converted(value: Any) -> Any:
+def _convert_option(value: Any) -> Any:
     """Return a dtype of PyTorch as NumPy's where it has it, a list of integers as a tuple."""
     if isinstance(value, torch.dtype):
         return getattr(np, dtype_name(value), value)

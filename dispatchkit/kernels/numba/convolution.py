@@ -252,7 +252,7 @@ def _memory(channels: int, rows: Windows, columns: Windows, plan: Plan, dtype: A
     return np.zeros(size + plan.length, dtype), np.append(places, [size] * (-places.size % 3))
 
 
-def _padded(weight: Any, groups: int, count: int) -> Any:
+def _pad_weight(weight: Any, groups: int, count: int) -> Any:
     """Return weights as matrices (groups, filters, count), zeros in the columns behind."""
     matrices = weight.reshape(groups, weight.shape[0] // groups, -1)
     y = np.zeros((*matrices.shape[:2], count), weight.dtype)
@@ -265,7 +265,7 @@ def _write(x: Any, weight: Any, bias: Any, windows: tuple[Windows, Windows], gro
     plan = _plan(len(x), *windows, *at)
     memory, places = _memory(weight.shape[1], *windows, plan, x.dtype)
     bias = np.zeros(len(weight), x.dtype) if bias is None else np.ascontiguousarray(bias)
-    matrices = _padded(weight, groups, len(places))
+    matrices = _pad_weight(weight, groups, len(places))
     _convolve(np.ascontiguousarray(x), matrices, bias, places, plan, memory, weight.shape[1], y)
 
 

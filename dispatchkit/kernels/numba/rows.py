@@ -83,7 +83,7 @@ def _softmax(x: Any, y: Any) -> None:
 
 
 @summing_loop
-def _centred(v: Any, y: Any, d: Any) -> None:
+def _center(v: Any, y: Any, d: Any) -> None:
     for i in range(y.shape[0]):
         total = y.dtype.type(0)
         for j in range(y.shape[1]):
@@ -105,7 +105,7 @@ def _centred_rows(g: Any, y: Any, axis: Any) -> Any:
     if axis not in (-1, y.ndim - 1) or y.dtype not in DTYPES or g.dtype != y.dtype or not y.size:
         return NotImplemented
     d, shape = np.empty(y.shape, y.dtype), (-1, y.shape[-1])
-    _centred(g.reshape(shape), y.reshape(shape), d.reshape(shape))
+    _center(g.reshape(shape), y.reshape(shape), d.reshape(shape))
     return d
 
 

@@ -186,7 +186,7 @@ def _windows(
     """
     axes = 1 if op is conv1d else 2
     text = isinstance(padding, str) and more is None
-    return _planned(
+    return _plan(
         op,
         shape_of(x),
         shape_of(weight),
@@ -200,7 +200,7 @@ def _windows(
 
 
 @lru_cache(maxsize=256)
-def _planned(
+def _plan(
     op: Named,
     of_x: tuple[int, ...],
     of_weight: tuple[int, ...],

@@ -241,12 +241,12 @@ def huber_loss(xp: Any, x: Tensor, target: Tensor, /, *, reduction: Reduction = 
     return reduced(xp, _bounded_square(xp, *alike(xp, huber_loss, x, target, reduction), delta), reduction)
 
 
-def _bounded(xp: Any, x: Any, target: Any, delta: float) -> Any:
+def _bound(xp: Any, x: Any, target: Any, delta: float) -> Any:
     """Return the differences within a bound: the derivatives of `_bounded_square`."""
     return xp.clip(x - target, -delta, delta)
 
 
-declare_slopes(huber_loss, x=_bounded, target=lambda xp, x, target, delta: -_bounded(xp, x, target, delta))
+declare_slopes(huber_loss, x=_bound, target=lambda xp, x, target, delta: -_bound(xp, x, target, delta))
 
 
 def _bounded_square(xp: Any, x: Any, target: Any, bound: float) -> Any:
@@ -299,7 +299,7 @@ def smooth_l1_loss(
 
 
 def _smooth_slope(xp: Any, x: Any, target: Any, beta: float) -> Any:
-    return _bounded(xp, x, target, beta) / beta if beta else xp.sign(x - target)
+    return _bound(xp, x, target, beta) / beta if beta else xp.sign(x - target)
 
 
 declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, beta: -_smooth_slope(xp, x, target, beta))
@@ -412,7 +412,7 @@ def binary_cross_entropy(
         raise ValueError(f"{binary_cross_entropy.__name__}: argument 'x' must be of probabilities, from 0 to 1{first}")
     if weight is not None:
         check_weight(binary_cross_entropy, "weight", weight, x)
-    return reduced(xp, _weighed(_cross_entropies(xp, x, target), weight), reduction)
+    return reduced(xp, _weigh(_cross_entropies(xp, x, target), weight), reduction)
 
 
 def _logarithm(xp: Any, x: Any) -> Any:
@@ -435,14 +435,14 @@ def _cross_entropies(xp: Any, x: Any, target: Any) -> Any:
     return -(target * _logarithm(xp, x) + (1.0 - target) * _logarithm(xp, 1.0 - x))
 
 
-def _weighed(losses: Any, weight: Any) -> Any:
+def _weigh(losses: Any, weight: Any) -> Any:
     return losses if weight is None else losses * weight
 
 
 declare_slopes(
     binary_cross_entropy,
-    x=lambda xp, x, target, weight: _weighed((x - target) / xp.maximum(x * (1.0 - x), 1e-12), weight),
-    target=lambda xp, x, weight: _weighed(_logarithm(xp, 1.0 - x) - _logarithm(xp, x), weight),
+    x=lambda xp, x, target, weight: _weigh((x - target) / xp.maximum(x * (1.0 - x), 1e-12), weight),
+    target=lambda xp, x, weight: _weigh(_logarithm(xp, 1.0 - x) - _logarithm(xp, x), weight),
     weight=_cross_entropies,
 )
 
@@ -499,7 +499,7 @@ def binary_cross_entropy_with_logits(
     for parameter, value in (("weight", weight), ("pos_weight", pos_weight)):
         if value is not None:
             check_weight(op, parameter, value, x)
-    return reduced(xp, _weighed(_loss_of_scores(xp, x, target, pos_weight), weight), reduction)
+    return reduced(xp, _weigh(_loss_of_scores(xp, x, target, pos_weight), weight), reduction)
 
 
 def _loss_of_scores(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
@@ -513,12 +513,12 @@ def _loss_of_scores(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
 
 def _slope_of_scores(xp: Any, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
     right = target if pos_weight is None else pos_weight * target
-    return _weighed((1.0 - target) * logistic(xp, x) - right * logistic(xp, -x), weight)
+    return _weigh((1.0 - target) * logistic(xp, x) - right * logistic(xp, -x), weight)
 
 
 def _slope_of_target(xp: Any, x: Any, weight: Any, pos_weight: Any) -> Any:
     slope = -x if pos_weight is None else pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
-    return _weighed(slope, weight)
+    return _weigh(slope, weight)
 
 
 declare_slopes(
@@ -526,5 +526,5 @@ declare_slopes(
     x=_slope_of_scores,
     target=_slope_of_target,
     weight=_loss_of_scores,
-    pos_weight=lambda xp, x, target, weight: _weighed(target * xp.logaddexp(-x, 0.0), weight),
+    pos_weight=lambda xp, x, target, weight: _weigh(target * xp.logaddexp(-x, 0.0), weight),
 )

@@ -425,7 +425,7 @@ def _target(xp: Any, op: Named, x: Any, target: Any, axis: int, ignore_index: in
 # a place is -sum(T * log(p)), and its derivative by x is p * sum(T) - T.
 
 
-def _checked(xp: Any, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+def _parts_of_call(xp: Any, x: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
     """Return the parts of a call that was checked before: input and target."""
     x, axis = floating(xp, x), min(1, x.ndim - 1)
     if is_inexact(target.dtype):
@@ -439,21 +439,21 @@ def cross_entropy_vjp_x(xp, g, x, target, weight, ignore_index, label_smoothing,
         short = gradient(g, x, target, ignore_index, reduction)
         if short is not None:
             return short
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     centred = classes.centred(x, weight, label_smoothing)
     return classes.spread(g, x, weight, reduction) * centred
 
 
 @cross_entropy.def_jvp("x")
 def cross_entropy_jvp_x(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     centred = classes.centred(x, weight, label_smoothing)
     return classes.reduced(xp.sum(centred * t, axis=classes.axis), x, weight, reduction)
 
 
 @cross_entropy.def_vjp("target")
 def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
     slope = slope if weight is None else slope * classes.along(x, weight)
     return classes.spread(g, x, weight, reduction) * slope
@@ -461,7 +461,7 @@ def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoot
 
 @cross_entropy.def_jvp("target")
 def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
     slope = slope if weight is None else slope * classes.along(x, weight)
     return classes.reduced(xp.sum(slope * t, axis=classes.axis), x, weight, reduction)
@@ -469,7 +469,7 @@ def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoot
 
 @cross_entropy.def_vjp("weight")
 def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = classes.slope_of_weight(x, y, label_smoothing, reduction)
     others = tuple(i for i in range(x.ndim) if i != classes.axis)
     return xp.sum(classes.spread(g, x, weight, reduction) * slope, axis=others)
@@ -477,6 +477,6 @@ def cross_entropy_vjp_weight(xp, g, y, x, target, weight, ignore_index, label_sm
 
 @cross_entropy.def_jvp("weight")
 def cross_entropy_jvp_weight(xp, t, y, x, target, weight, ignore_index, label_smoothing, reduction):
-    x, classes = _checked(xp, x, target, ignore_index)
+    x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = classes.slope_of_weight(x, y, label_smoothing, reduction) * classes.along(x, t)
     return classes.reduced(xp.sum(slope, axis=classes.axis), x, weight, reduction)

@@ -168,7 +168,7 @@ class Rows(NamedTuple):
             scaled *= factor
             if weights is not None:
                 moved, scaled = moved * weights[part], scaled * weights[part]
-            moved, scaled = self._averaged(moved), self._averaged(scaled)
+            moved, scaled = self._mean_of_rows(moved), self._mean_of_rows(scaled)
             slope = factor * factor * scaled
             offset = slope * mean - factor * moved
             if weights is not None:
@@ -219,7 +219,7 @@ class Rows(NamedTuple):
         together = count // self.lead[0] if self.shared else 1
         return _steps(count, BLOCK // prod(self.tail) // together * together or together)
 
-    def _averaged(self, of_row: Any) -> Any:
+    def _mean_of_rows(self, of_row: Any) -> Any:
         """Return the mean of a number of each row over the rows of a part that share it."""
         if not self.shared:
             return of_row
@@ -243,10 +243,10 @@ class Rows(NamedTuple):
     def _estimates(self, x: Any) -> tuple[Any, Any, Any]:
         """Return the means of rows, their squares, and the variances."""
         n = x.shape[1]
-        mean = self._averaged(np.dot(x, np.full(n, 1 / n, x.dtype)))
+        mean = self._mean_of_rows(np.dot(x, np.full(n, 1 / n, x.dtype)))
         with np.errstate(over="ignore", invalid="ignore"):
             square = mean * mean
-            variance = self._averaged(np.vecdot(x, x))
+            variance = self._mean_of_rows(np.vecdot(x, x))
             variance /= n
             variance -= square
         return mean, square, variance

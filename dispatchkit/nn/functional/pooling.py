@@ -237,11 +237,11 @@ def _windows(
     kernels = sizes(op, "kernel_size", kernel_size, 2)
     strides = kernels if stride is None else sizes(op, "stride", stride, 2)
     paddings, dilations = sizes(op, "padding", padding, 2, least=0), sizes(op, "dilation", dilation, 2)
-    return _planned(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
+    return _plan(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
 
 
 @lru_cache(maxsize=256)
-def _planned(
+def _plan(
     op: Named,
     shape: tuple[int, ...],
     kernels: tuple[int, ...],

@@ -148,7 +148,7 @@ def is_depthwise(weight_shape: tuple[int, ...], groups: int, rows: Windows, colu
 
 def _shifted_blocks(x: Any, groups: int, rows: Windows, columns: Windows) -> Iterator[tuple[slice, slice, Any]]:
     """Yield which images are taken at a time, which groups of their channels, and these with what is added to them."""
-    images_of_groups, area = _grouped(x, groups), rows.total * columns.total
+    images_of_groups, area = _split_groups(x, groups), rows.total * columns.total
     images = max(1, min(len(x), SHIFTED_BLOCK // area))
     step = max(1, SHIFTED_BLOCK // (images * area))
     for image in range(0, len(x), images):
@@ -158,7 +158,7 @@ def _shifted_blocks(x: Any, groups: int, rows: Windows, columns: Windows) -> Ite
             yield at, part, np.ascontiguousarray(block)
 
 
-def _grouped(x: Any, groups: int) -> Any:
+def _split_groups(x: Any, groups: int) -> Any:
     """Return a view (groups, C / groups, N, H, W) of images (N, C, H, W)."""
     return np.moveaxis(x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:]), 0, 2)
 
@@ -192,7 +192,7 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, rows: Windows, columns: 
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
     factors = weight.reshape(groups, filters, weight.shape[1], -1)
     y = np.empty((len(x), weight.shape[0], rows.count, columns.count), dtype)
-    results_of_groups = _grouped(y, groups)
+    results_of_groups = _split_groups(y, groups)
     for images, part, block in _shifted_blocks(x, groups, rows, columns):
         wide = np.empty((len(block), filters, *block.shape[2:]), dtype)
         flat = wide.reshape(len(block), filters, -1)
@@ -214,7 +214,7 @@ def gradient_of_weight_by_shifts(
 ) -> Any:
     """Return the cotangent of a weight of this shape; `x` is conjugated already."""
     total = np.zeros((groups, shape[0] // groups, shape[1], shape[2] * shape[3]), np.result_type(g, x))
-    of_g = _grouped(g.conj(), groups)
+    of_g = _split_groups(g.conj(), groups)
     for images, part, block in _shifted_blocks(x, groups, rows, columns):
         wide = np.zeros((len(block), of_g.shape[1], *block.shape[2:]), g.dtype)
         wide[..., : rows.count, : columns.count] = of_g[part, :, images]

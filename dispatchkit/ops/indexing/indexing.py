@@ -88,7 +88,7 @@ class Selection(Indexing):
                         y._node = n = call_node(self, (x, key), {})
                         n.shape, n.dtype = r.shape, r.dtype
                     share_memory(y, x)
-                return y if cls is base else _finalized(self, y, x, key)
+                return y if cls is base else _finalize(self, y, x, key)
             except Exception as error:
                 hide_frames(error)
                 raise
@@ -106,7 +106,7 @@ class Selection(Indexing):
         return getattr(self.table.get((cls, types)), "gives", None) is cls
 
 
-def _finalized(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
+def _finalize(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:
     """Return a result of a subclass with what it takes over from its sources."""
     indices = [part for part in (key if type(key) is tuple else (key,)) if isinstance(part, Storage)]
     type(x).__tensor_finalize__(y, operation.function, (x, *indices))

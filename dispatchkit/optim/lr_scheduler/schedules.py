@@ -101,7 +101,7 @@ class LRScheduler:
     def _current(self) -> list[Any]:
         return [group["lr"] for group in self.optimizer.param_groups]
 
-    def _scaled(self, factor: float) -> list[Any]:
+    def _scale(self, factor: float) -> list[Any]:
         return [lr * factor for lr in self._current()]
 
     def state_dict(self) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class StepLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-        return self._scaled(self.gamma) if due else self._current()
+        return self._scale(self.gamma) if due else self._current()
 
 
 class MultiStepLR(LRScheduler):
@@ -278,7 +278,7 @@ class MultiStepLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         times = self.milestones[self.last_epoch]
-        return self._scaled(self.gamma**times) if times else self._current()
+        return self._scale(self.gamma**times) if times else self._current()
 
 
 class ExponentialLR(LRScheduler):
@@ -307,7 +307,7 @@ class ExponentialLR(LRScheduler):
 
     @override
     def get_lr(self) -> list[Any]:
-        return self._current() if self._is_initial else self._scaled(self.gamma)
+        return self._current() if self._is_initial else self._scale(self.gamma)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -396,7 +396,7 @@ class PolynomialLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         left = self.total_iters - self.last_epoch
-        return self._current() if self._is_initial or left < 0 else self._scaled((left / (left + 1)) ** self.power)
+        return self._current() if self._is_initial or left < 0 else self._scale((left / (left + 1)) ** self.power)
 
 
 class ConstantLR(LRScheduler):
@@ -438,8 +438,8 @@ class ConstantLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
-            return self._scaled(self.factor)
-        return self._scaled(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current()
+            return self._scale(self.factor)
+        return self._scale(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current()
 
 
 class LinearLR(LRScheduler):
@@ -494,9 +494,9 @@ class LinearLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
-            return self._scaled(self.start_factor)
+            return self._scale(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._current()
         rise = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
-        return self._scaled(1.0 + rise / before)
+        return self._scale(1.0 + rise / before)

@@ -115,7 +115,7 @@ class Audit(Reported):
         findings = list(map(asdict, self.findings))
         return json.dumps({"types": self.types, "totals": self.totals, "findings": findings, "pairs": pairs})
 
-    def _coloured(self) -> list[Part]:
+    def _coloured_parts(self) -> list[Part]:
         """Return the parts of the document; how most calls of each pair end is in front, in colours."""
         title, *parts = self.document().parts
         if _is_wide(self):
@@ -124,12 +124,12 @@ class Audit(Reported):
         return [title, Table(("first \\ second", *self.types), shares), *parts]
 
     def _repr_html_(self) -> str:
-        return Document(self._coloured()).html()
+        return Document(self._coloured_parts()).html()
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: the document, and the calls of pairs, which open on request."""
         title = f"Audit of {', '.join(self.types) if len(self.types) < 7 else f'{len(self.types)} types'}"
-        document = Document([*self._coloured(), *_calls_of_pairs(self.pairs)])
+        document = Document([*self._coloured_parts(), *_calls_of_pairs(self.pairs)])
         return filled_page("dispatchkit.report", {"title": escape(title), "document": document.html()}, None, ())
 
     def save(self, path: str | Path) -> None:
