@@ -57,7 +57,7 @@ class Gated(Module):
         weight_ih, weight_hh = (getattr(self, f"weight_{part}{ending}") for part in ("ih", "hh"))
         bias_ih, bias_hh = (getattr(self, f"bias_{part}{ending}") if self.bias else None for part in ("ih", "hh"))
         if state is None:
-            state = (xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype),) * self.states
+            state = (xp.zeros((x.shape[1], self.hidden_size), dtype=weight_hh.dtype, like=x),) * self.states
         return self._go(linear(x, weight_ih, bias_ih), state, weight_hh, bias_hh)
 
 

@@ -243,3 +243,12 @@ def test_dropout_between_layers_is_for_training_alone() -> None:
 def test_what_does_not_fit_is_named(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN, nn.LSTMCell])
+def test_states_begin_in_the_library_of_the_sequences(layer: Any) -> None:
+    torch = pytest.importorskip("torch")
+    with dk.arrays_of("torch"):
+        net = layer(3, 4)
+    output = net(dk.asarray(torch.ones((2, 3) if layer is nn.LSTMCell else (5, 2, 3))))[0]
+    assert isinstance(output.array, torch.Tensor)
