@@ -27,9 +27,9 @@ class DataLoader:
     drop_last : whether to leave out a last batch that is smaller
     timeout : seconds to wait for a batch from a worker, 0 for as long as it takes
     worker_init_fn : called with its number in each worker before its first batch
+    multiprocessing_context : None, for programs that pass it: workers are threads
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
-    multiprocessing_context : None, for programs that pass it: workers are threads
     pin_memory, persistent_workers : False, for programs that pass it
 
     Raises
