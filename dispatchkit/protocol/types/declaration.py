@@ -155,8 +155,7 @@ def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:
 class Fallback:
     """Names of fallback strategies, tried in order; ``a | b`` tries `a`, then `b`.
 
-    >>> from dispatchkit.fields import with_fields
-    from dispatchkit.protocol.fallbacks import fallback
+    >>> from dispatchkit.protocol.fallbacks import fallback
     >>> fallback.decompose | fallback.dense
     fallback.decompose | fallback.dense
     """
