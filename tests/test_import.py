@@ -51,6 +51,12 @@ def test_kinds_have_operations_that_no_program_used_yet() -> None:
     assert run(program) == "True"
 
 
+def test_a_printed_list_of_operations_has_those_that_no_program_used_yet() -> None:
+    printed = run("import dispatchkit as dk; print(dk.tensor_protocol.operations)")
+    assert "dispatchkit.fft.fft(" in printed
+    assert "dispatchkit.nn.functional.linear(" in printed
+
+
 def test_a_function_keeps_its_name_although_a_module_has_it_too() -> None:
     program = (
         "import dispatchkit as dk; print(dk.tensor([1.0]).shape); dk.autograd, dk.func; print(dk.tensor(2.0).ndim)"

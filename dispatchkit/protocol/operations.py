@@ -85,6 +85,7 @@ class Operations(Mapping[str, Overridable]):
 
     @override
     def __repr__(self) -> str:
+        self._journal.load_all()
         lines = (f"{operation.qualified_name}{operation.parameters.signature}" for operation in self.values())
         text = "\n".join(lines) or "no overridable functions"
         return text.replace("typing.", "").replace(f"Annotated[Any, {Form.LOOSE!r}]", "ArrayLike")
