@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -181,6 +181,17 @@ def _pick(x: Any, places: Any, keepdims: bool) -> Any:
     return x.reshape(-1)[index].reshape(x.shape[:-1] + (1,) * keepdims)
 
 
+def _reduction(reduce: Callable[..., Any], place: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Return a reduction without the Python layers of NumPy's functions; of short rows by the place of the element."""
+
+    def reduction(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+        if place is not None and _are_rows(x, axis):
+            return _pick(x, place(x, -1), keepdims)
+        return reduce(x, axis, None, None, keepdims)
+
+    return reduction
+
+
 def _but_integers(rounded: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a rounding function that copies integers and booleans, which it would make floating-point."""
     return lambda x: x.copy() if x.dtype.kind in "biu" else rounded(x)
@@ -209,25 +220,20 @@ class NumpyNamespace:
 
     sum = staticmethod(total)
 
-    # Without the Python layers of NumPy's functions.
-    prod = staticmethod(partial(np.multiply.reduce, axis=None))
-    all = staticmethod(partial(np.logical_and.reduce, axis=None))
-    any = staticmethod(partial(np.logical_or.reduce, axis=None))
-    concat = staticmethod(np.concatenate)
+    max = staticmethod(_reduction(_max, np.ndarray.argmax))
+    min = staticmethod(_reduction(_min, np.ndarray.argmin))
+    all = staticmethod(_reduction(np.logical_and.reduce))
+    any = staticmethod(_reduction(np.logical_or.reduce))
 
     @staticmethod
-    def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Find the largest without the Python layers of `numpy.max`."""
-        if _are_rows(x, axis):
-            return _pick(x, x.argmax(-1), keepdims)
-        return _max(x, axis, None, None, keepdims)
+    def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        """Multiply without the Python layers of `numpy.prod`."""
+        return _prod(x, axis, dtype, None, keepdims)
 
     @staticmethod
-    def min(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Find the smallest without the Python layers of `numpy.min`."""
-        if _are_rows(x, axis):
-            return _pick(x, x.argmin(-1), keepdims)
-        return _min(x, axis, None, None, keepdims)
+    def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
+        """Join arrays along an axis."""
+        return np.concatenate(arrays, axis)
 
     @staticmethod
     def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
