@@ -163,8 +163,7 @@ def _matrix(audit: Audit) -> Iterator[Part]:
         return
     heads = [str(number) for number in code_heads]
     lines = [(row[0].left, *(LETTERS[pair.share] for pair in row)) for row in rows]
-    used = {pair.share for pair in audit.pairs}
-    letters = {LETTERS[share]: share for share in SHARES if share in used}
+    letters = {LETTERS[share]: share for share in SHARES if any(pair.share == share for pair in audit.pairs)}
     yield Table((corner, *heads), lines, code_heads=code_heads, outcomes=letters)
     yield Names([f"{letter}={share}" for letter, share in letters.items()], "How most calls are answered:")
     yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
