@@ -92,8 +92,8 @@ def compare_call(outcome: CallResult, dense: Callable[[Any], Any], *, values: bo
     values : whether elements are compared where the arguments determine them, and not shapes and dtypes alone
     """
     call, operation = outcome.call, outcome.call.operation
-    values_before = [value for _, value in operation.parameters.values(*outcome.arguments)]
-    wrong = result_difference(operation, outcome.result, call.expected, dense, values_before, values=values)
+    operands = [value for _, value in operation.parameters.values(*outcome.arguments)]
+    wrong = result_difference(operation, outcome.result, call.expected, dense, operands, values=values)
     if wrong is not None or not values:
         return wrong
     return member_difference(operation, *outcome.arguments, outcome.result, dense)

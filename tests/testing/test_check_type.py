@@ -25,6 +25,7 @@ from dispatchkit.testing.findings import Subject
 from dispatchkit.testing.lines import own_places
 from dispatchkit.types import ScalarTensor
 from tests.testing.broken import Box, Branches, Forgets, Keeps, Mutates, NumPyInside, Raises, Unpicklable, Value
+from tests.testing.faults.ten import Reversed
 
 pytest_plugins = "pytester"
 
@@ -503,3 +504,11 @@ def test_methods_that_dataclasses_write_do_not_stand_for_those_of_the_library() 
 
     places = own_places(Written, [dk.tensor_protocol.operation(dk.exp)])
     assert {module for file, module in places if file == "<string>"} == {__name__}
+
+
+def test_what_the_dense_forms_of_a_type_refuse_is_refused() -> None:
+    samples = [Reversed([[1.0, 2.0], [3.0, 4.0]])]
+    with pytest.raises(ValueError, match="view: Unable to avoid creating a copy"):
+        dk.view(samples[0].to_dense(), (-1,))  # of reversed rows, which a copy of them allows
+    found = check_type(Reversed, lambda: samples, operations=[dk.view], checks=["raises"])
+    assert found.failures == ()
