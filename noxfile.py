@@ -82,11 +82,29 @@ def oldest(session: nox.Session) -> None:
 
 @nox.session
 def accelerated(session: nox.Session) -> None:
-    """Build the accelerator, and run the tests with its compiled modules; it takes a C compiler."""
-    install(session, "test")
+    """Build the accelerator, and run the tests and the random programs with its compiled modules.
+
+    It takes a C compiler. References of what goes through the entry point are counted over ten million calls.
+    """
+    install(session, "test", "peers")
     session.install("--no-deps", "./accelerator")
     session.run("python", "-m", "dispatchkit", "--version")
     session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
+    session.run("pytest", "tests/test_accelerator.py", "-k", "let_go", env={"DISPATCHKIT_CALLS": "10000000"})
+    session.run("python", "-m", "tests.faults", "--stride", "10")
+    session.run("python", "-m", "tests.fuzz", "--programs", "100000")
+    session.run("python", "-m", "tests.fuzz.array_types", "--programs", "10000")
+
+
+@nox.session
+def sanitized(session: nox.Session) -> None:
+    """Build the accelerator with GCC's address sanitizer, and run the tests that go through it."""
+    install(session, "test")
+    session.install("--no-deps", "./accelerator", env={"CFLAGS": "-fsanitize=address -fno-omit-frame-pointer"})
+    library = session.run("gcc", "-print-file-name=libasan.so", external=True, silent=True)
+    # Python's own allocator would hide what is outside a block, and Python's objects live as long as the process.
+    watched = {"PYTHONMALLOC": "malloc", "ASAN_OPTIONS": "detect_leaks=0", "LD_PRELOAD": str(library).strip()}
+    session.run("pytest", "tests/test_accelerator.py", "tests/graph", "tests/tensor", *session.posargs, env=watched)
 
 
 @nox.session
