@@ -12,7 +12,6 @@ import numpy as np
 from dispatchkit.autograd.functional import grad
 from dispatchkit.autograd.jacobians import Directions, Jacobians, Matrices, Point, array_like, gradients
 from dispatchkit.errors import GradcheckError
-from dispatchkit.progress import Progress
 from dispatchkit.tensor import Tensor
 
 FORWARD = "Jacobian computed with forward mode mismatch for output {o} with respect to input {i},"
@@ -37,13 +36,11 @@ class Check:
 
     Parameters
     ----------
-    name : shown with the progress
     point : the function and where
     options : what is checked, and how closely, as the parameters of `gradcheck`
     """
 
-    def __init__(self, name: str, point: Point, options: SimpleNamespace) -> None:
-        self.name = name
+    def __init__(self, point: Point, options: SimpleNamespace) -> None:
         self.point = point
         self.options = options
         rng = np.random.default_rng(0) if options.fast_mode else None
@@ -58,25 +55,14 @@ class Check:
         GradcheckError : from the first that fails
         """
         options = self.options
-        with Progress(self.name, self._count()) as progress:
-            jacobians = Jacobians(self.point, self.inputs, self.outputs, progress.advance)
-            numerical = jacobians.by_differences(options.eps)
-            if options.check_forward_ad:
-                self.forward(numerical, jacobians)
-            if options.check_backward_ad:
-                self.backward(numerical, jacobians)
-            if options.check_undefined_grad and options.check_backward_ad:
-                self.check_undefined()
-
-    def _count(self) -> int:
-        """Return how many steps the whole check takes."""
-        options = self.options
-        rows, columns = (
-            sum(directions.count for directions in group.values()) for group in (self.inputs, self.outputs)
-        )
-        count: int = rows + rows * options.check_forward_ad + 2 * columns * options.check_backward_ad
-        count += len(self.outputs) * options.check_batched_grad + len(self.inputs) * options.check_batched_forward_grad
-        return count
+        jacobians = Jacobians(self.point, self.inputs, self.outputs)
+        numerical = jacobians.by_differences(options.eps)
+        if options.check_forward_ad:
+            self.forward(numerical, jacobians)
+        if options.check_backward_ad:
+            self.backward(numerical, jacobians)
+        if options.check_undefined_grad and options.check_backward_ad:
+            self.check_undefined()
 
     def forward(self, numerical: Matrices, jacobians: Jacobians) -> None:
         """Compare forward mode."""
@@ -128,7 +114,7 @@ class Check:
     def _whole(self, o: int, i: int, slowly: Callable[..., Matrices]) -> tuple[Any, Any]:
         """Return the numerical and the analytical matrix of a pair in all directions."""
         inputs, outputs = {i: Directions(self.point.leaves[i])}, {o: Directions(self.point.outputs[o])}
-        jacobians = Jacobians(self.point, inputs, outputs, lambda: None)
+        jacobians = Jacobians(self.point, inputs, outputs)
         return jacobians.by_differences(self.options.eps)[o, i], slowly(jacobians)[o, i]
 
     def _worst(self, o: int, i: int, numerical: Any, analytical: Any) -> str:
@@ -249,8 +235,8 @@ def gradcheck(
     -----
     A complex number counts as two real ones; the gradient of a real loss is its derivative by the real part plus
     i times that by the imaginary part. Each input is copied, so elements that share memory, and a tensor that is passed
-    twice, are moved one by one. Random directions are the same in each run. On a terminal, a progress bar appears
-    after a second. Source: PyTorch, `torch.autograd.gradcheck`.
+    twice, are moved one by one. Random directions are the same in each run.
+    Source: PyTorch, `torch.autograd.gradcheck`.
 
     Examples
     --------
@@ -349,7 +335,7 @@ def _passes(name: str, func: Function, inputs: Any, options: SimpleNamespace) ->
         if x.dtype not in (np.float64, np.complex128):
             warnings.warn(PRECISION.format(index=i, dtype=x.dtype), UserWarning, stacklevel=3)
     try:
-        Check(name, point, options).run()
+        Check(point, options).run()
     except GradcheckError:
         if options.raise_exception:
             raise

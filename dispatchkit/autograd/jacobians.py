@@ -170,13 +170,11 @@ class Jacobians:
     ----------
     point : the function and where
     inputs, outputs : directions of the arguments and the outputs that are looked at
-    advance : called after each step
     """
 
     point: Point
     inputs: Mapping[int, Directions]
     outputs: Mapping[int, Directions]
-    advance: Callable[[], None]
 
     def by_differences(self, eps: float) -> Matrices:
         """Return the matrices of central differences, by steps of this length."""
@@ -251,7 +249,6 @@ class Jacobians:
                 arrays = derive(source, step)
                 for target, seen in targets.items():
                     rows[target] += map(seen.components, arrays[target])
-                self.advance()
             for target, seen in targets.items():
                 dtype = np.result_type(float, *rows[target])
                 matrices[source, target] = np.array(rows[target], dtype=dtype).reshape(len(steps), seen.count)

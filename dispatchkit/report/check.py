@@ -237,9 +237,7 @@ def coverage_reports(package: Package, samples: Sequence[Any], protocol: Dispatc
     sampled = [cls for cls in package.types if any(cls is of for _, of in typed)]
     its_samples = [sample for sample, cls in typed if cls in sampled]
     others = [sample for sample, cls in typed if cls not in sampled]
-    measured = (
-        coverage(sampled, samples=its_samples, companions=others, protocol=protocol, progress=True) if sampled else ()
-    )
+    measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol) if sampled else ()
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 

@@ -170,7 +170,7 @@ def _run_coverage(options: argparse.Namespace) -> int:
         for sample in samples_from(options.samples):
             is_own = TypeSample(tensor_protocol, sample).cls in types
             samples["samples" if is_own else "companions"].append(sample)
-    report = coverage(types if len(types) > 1 else types[0], **samples, progress=True)  # type: ignore[call-overload]
+    report = coverage(types if len(types) > 1 else types[0], **samples)  # type: ignore[call-overload]
     reports = [report] if isinstance(report, Coverage) else list(report)
     # Read before anything is written, which may be the same file.
     changes = compare(reports, baseline_from(options.baseline))

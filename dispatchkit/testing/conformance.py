@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
-from dispatchkit.progress import Progress
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
@@ -128,7 +127,6 @@ def check_type(
     refuses: Sequence[type[Exception]] = (),
     closed: Iterable[Callable[..., Any]] = (),
     thorough: bool = False,
-    progress: bool = True,
 ) -> Conformance:
     """Check that a type computes what its dense form computes, by calling every operation in many ways.
 
@@ -154,7 +152,6 @@ def check_type(
     refuses : exceptions by which the type refuses calls, such as an error of units, besides those that it declares
     closed : functions whose results must be instances when all array arguments are
     thorough : whether to look into all calls, and to run twenty times as many programs
-    progress : whether to show the progress on a terminal, after a second
 
     Returns
     -------
@@ -178,7 +175,7 @@ def check_type(
     arguments = locals()
     chosen = _chosen(checks)
     subject = Subject(cls, samples, **{name: arguments[name] for name in (*CONVERSIONS, *PASSED_ON)})
-    result = conformance(subject, chosen, skip, progress=progress)
+    result = conformance(subject, chosen, skip)
     if result.failures:
         raise ConformanceError(result)
     return result
@@ -198,9 +195,7 @@ def _chosen(checks: Iterable[str] | None) -> list[str]:
     return names
 
 
-def conformance(
-    subject: Subject, names: Iterable[str], skip: Iterable[str] = (), *, progress: bool = False
-) -> Conformance:
+def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()) -> Conformance:
     """Make checks on a type, and return what they found."""
     left_out = _left_out(skip)
     chosen = [name for name in names if (name, "") not in left_out]
@@ -211,12 +206,10 @@ def conformance(
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
-        with Progress(subject.name, len(chosen) * len(subject.operations), shown=progress) as bar:
-            for name in chosen:
-                for place, results in _steps(CHECKS[name], subject):
-                    bar.advance(f"{subject.name}: {name} of {place}")
-                    tried[name] += len(results)
-                    failures += [f for f in results if f is not None and not _is_skipped(f, left_out)]
+        for name in chosen:
+            for result in _results(CHECKS[name], subject):
+                tried[name] += 1
+                failures += [] if result is None or _is_skipped(result, left_out) else [result]
         failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
@@ -233,17 +226,17 @@ def conformance(
 
 def _wrong_dense_forms(subject: Subject) -> list[Failure]:
     if subject.wrong_dense is None:
-        subject.wrong_dense = [f for _, part in _steps(CHECKS["dense"], subject) for f in part if f is not None]
+        subject.wrong_dense = [failure for failure in _results(CHECKS["dense"], subject) if failure is not None]
     return subject.wrong_dense
 
 
-def _steps(check: Check, subject: Subject) -> Iterator[tuple[str, list[Failure | None]]]:
+def _results(check: Check, subject: Subject) -> Found:
     """Yield what a check finds, operation by operation."""
     if check.of_type is not None:
-        yield subject.name, list(check.of_type(subject))
+        yield from check.of_type(subject)
     if check.of_operation is not None:
         for operation in subject.operations:
-            yield operation.name, list(check.of_operation(subject, operation))
+            yield from check.of_operation(subject, operation)
 
 
 def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:

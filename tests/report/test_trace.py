@@ -92,6 +92,29 @@ def test_calls_are_recorded_in_the_order_they_begin_with_what_they_are_part_of()
     assert inner.self_time == inner.duration > 0
 
 
+def test_calls_inside_of_others_begin_and_end_inside_of_them() -> None:
+    async def work() -> None:
+        dk.exp(Halved(dk.ones(3)))
+
+    async def main() -> None:
+        await asyncio.gather(asyncio.create_task(work(), name="first"), asyncio.create_task(work(), name="second"))
+
+    with dk.densify(on="allow"), dk.record_calls() as t:
+        dk.softmax(Halved(dk.ones((2, 2))))
+        asyncio.run(main())
+    assert {call.task for call in t.calls} == {"", "first", "second"}
+    for call in t.calls:
+        outer = None if call.parent is None else t.calls[call.parent]
+        if outer is not None:
+            assert (outer.thread_id, outer.task) == (call.thread_id, call.task)
+            assert outer.start <= call.start
+            assert call.start + call.duration <= outer.start + outer.duration
+    outermost = [call for call in t.calls if call.parent is None]
+    assert len(outermost) < len(t.calls)
+    ends = [call.start + call.duration for call in outermost]
+    assert all(end <= call.start for end, call in zip(ends, outermost[1:], strict=False))
+
+
 def test_types_shapes_and_dtypes_of_the_arrays() -> None:
     x = Halved(dk.ones((2, 3), dtype=dk.float32))
     with dk.record_calls() as t:

@@ -47,7 +47,7 @@ ACCEPTED = {
     r"(README|_numpy|_units)\.py.*(call-overload|CallIssue|ArgumentType)": "NumPy's functions, which know no types",
     r"(names|combining)\.py.*\"sum\" of|missing_prices\.py": "names of axes, where a tensor has numbers",
     r"(first_type|auditing_types)\.py.*list\[object\]": "a list of functions and kinds, to mypy one of objects",
-    r"_seeing\.py.*(results|densified|time_ratio)": "columns that only measured coverage has",
+    r"_seeing\.py.*(results|densified)": "columns that only measured coverage has",
     r"_modes\.py.*__tensor_function__": "an override written as a plain method, which the protocol allows",
     r"training_digits\.py.*for class \"tuple": "scikit-learn's own annotations",
 }

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
-from dispatchkit.progress import Progress
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
@@ -186,7 +185,6 @@ class CoverageOptions(TypedDict, total=False):
     closed: Named
     refuses: Iterable[type[Exception]]
     protocol: DispatchProtocol
-    progress: bool
 
 
 @overload
@@ -201,7 +199,6 @@ def coverage(
     closed: Named = (),
     refuses: Iterable[type[Exception]] = (),
     protocol: DispatchProtocol = tensor_protocol,
-    progress: bool = False,
 ) -> Coverage | CoverageSet:
     """Report how a type answers each overridable function.
 
@@ -218,7 +215,6 @@ def coverage(
         type declares: ``array_type(closed=[dk.add])``
     refuses : exceptions by which the type refuses calls, in addition to those that it declares
     protocol : the protocol whose functions are reported
-    progress : whether to show the progress of a long measurement on the terminal
 
     Returns
     -------
@@ -271,29 +267,25 @@ def coverage(
                 advice = f"write a list, [{survey.cls.__name__}(...)]"
                 raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
         instances = [samples] if is_strategy(samples) else list(samples)
-        reports = _measure(protocol, surveys, instances, list(companions), progress)
+        reports = _measure(protocol, surveys, instances, list(companions))
     return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
 
 
 def _measure(
-    protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any], progress: bool
+    protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any]
 ) -> list[Coverage]:
     if protocol.types.base is None:
         raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
     operations = list(protocol.operations.values())
-    bar = Progress("coverage", len(surveys) * len(operations), shown=progress)
     reports: list[Coverage] = []
-    with measuring(), bar:
+    with measuring():
         subjects = [subject for sample in samples for subject in samples_of(protocol, sample)]
         further = [subject for sample in companions for subject in samples_of(protocol, sample)]
         _check_samples([survey.cls for survey in surveys], subjects)
         for survey in surveys:
             of_type = [subject for subject in subjects if subject.cls is survey.cls]
             others = [subject for subject in subjects if subject.cls is not survey.cls] + further
-            rows = []
-            for operation in operations:
-                bar.advance(f"{type_name(survey.cls)}: {operation.name}")
-                rows.append(measured_row(survey, operation, of_type, others))
+            rows = [measured_row(survey, operation, of_type, others) for operation in operations]
             texts = (tuple(subject.text for subject in group) for group in (of_type, others))
             reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))
     return reports

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from time import perf_counter
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
@@ -35,9 +34,6 @@ BUCKET_OF = {
     "value": "wrong value",
     "dtype": "wrong dtype",
 }
-
-
-REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,6 @@ def measured_row(
         certain=sum(outcome.bucket in STRUCTURED for outcome in outcomes),
         results=dict(Counter(_result_name(outcome.call_result.result) for outcome in outcomes if outcome.step)),
         takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
-        time_ratio=_time_ratio(survey.protocol, deciding),
         densified=sum(outcome.densified for outcome in outcomes),
         problem="" if bad is None else f"{bad.call.text.removeprefix(f'{operation.namespace}.')}: {bad.problem}",
     )
@@ -240,26 +235,3 @@ def _broken_promise(step: Step, result: Any) -> str:
     if not promised or isinstance(result, promised):
         return ""
     return f"a {type_name(type(result))} where {' or '.join(map(type_name, promised))} is promised"
-
-
-def _time_ratio(protocol: DispatchProtocol, counted: _Counted) -> float | None:
-    """Return how long a call takes by how long the same takes on plain tensors."""
-    if counted.step is None:
-        return None
-    seconds = _seconds(counted.call, lambda operand: operand.make())
-    plain = _seconds(counted.call, lambda operand: operand.plain())
-    return None if seconds is None or not plain else seconds / plain
-
-
-def _seconds(call: Call, make: Callable[[Operand], Any]) -> float | None:
-    """Return the shortest time of a few calls; None where one raises."""
-    best = float("inf")
-    for _ in range(REPEATS):
-        args, kwargs = call.arguments(make)
-        start = perf_counter()
-        try:
-            call.operation.function(*args, **kwargs)
-        except Exception:  # noqa: BLE001  # what it raises has been reported
-            return None
-        best = min(best, perf_counter() - start)
-    return best

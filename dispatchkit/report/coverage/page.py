@@ -109,7 +109,7 @@ def details(row: Row) -> list[str]:
     """Return what is said of a function in addition to its bucket."""
     parts = [row.note, f"of {row.calls} calls {counts_text(row.outcomes)}" if len(row.outcomes) > 1 else ""]
     if isinstance(row, MeasuredRow):
-        parts += ["not every keyword" if row.takes_keywords is False else "", *_costs(row), row.problem]
+        parts += ["not every keyword" if row.takes_keywords is False else "", _cost(row), row.problem]
     by_place: dict[str, list[str]] = {}
     for rule in row.rules:
         by_place.setdefault(rule.location, []).append(f"({rule.types})")
@@ -117,10 +117,9 @@ def details(row: Row) -> list[str]:
     return [part for part in parts if part]
 
 
-def _costs(row: MeasuredRow) -> list[str]:
-    """Return in words how long the calls take, and what they make dense."""
-    times = [] if row.time_ratio is None else [f"{row.time_ratio:.2g}x dense time"]
-    return [*times, f"{format_bytes(row.densified)} densified"] if row.densified else times
+def _cost(row: MeasuredRow) -> str:
+    """Return in words what the calls make dense."""
+    return f"{format_bytes(row.densified)} densified" if row.densified else ""
 
 
 def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
@@ -286,6 +285,6 @@ def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     if isinstance(row, MeasuredRow):
         facts["results"] = counts_text(row.results)
         facts["keywords"] = {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords]
-        facts["cost"] = ", ".join(_costs(row))
+        facts["cost"] = _cost(row)
         facts["problem"] = row.problem
     yield from ((heading, text) for heading, text in facts.items() if text)

@@ -92,14 +92,12 @@ class MeasuredRow(Row):
     bucket : one of `MEASURED`
     results : number of calls by the type of their result
     takes_keywords : whether the type's rules take every argument of the operation; None where it has no rule
-    time_ratio : seconds of the deciding call by those of the same call on plain tensors; None where neither was timed
     densified : bytes of all dense copies that the calls made
     problem : the first call that went wrong or was refused, and why
     """
 
     results: Mapping[str, int] = field(default_factory=dict)
     takes_keywords: bool | None = None
-    time_ratio: float | None = None
     densified: int = 0
     problem: str = ""
 

@@ -282,11 +282,6 @@ class TracedCall:
         """The line that led to it, as text."""
         return f"{self.file}:{self.line}"
 
-    @property
-    def lane(self) -> tuple[int, str, str]:
-        """Thread and task: calls of one lane follow each other or stand inside each other."""
-        return self.thread_id, self.thread, self.task
-
     def arrays(self) -> list[str]:
         """Return type, shape and dtype of each array as text."""
         parts = zip(self.types, self.shapes, self.dtypes, strict=True)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from threading import Lock
 from time import perf_counter_ns
 from types import TracebackType
@@ -167,22 +164,6 @@ class Trace(Observer):
         """
         return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
-    def to_chrome(self, path: str | Path | None = None) -> str:
-        """Return the calls in the Trace Event Format, which Perfetto and ``chrome://tracing`` open.
-
-        Parameters
-        ----------
-        path : of a file to write it to
-
-        Returns
-        -------
-        a JSON object with a complete event (``"ph": "X"``) for each call, times in microseconds
-        """
-        text = chrome_trace(self.calls, self.dropped)
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
-
     def _repr_html_(self) -> str:
         calls = self.calls
         causes = causes_of(calls)
@@ -207,49 +188,6 @@ class _Recorded(NodeWrapper):
         return observe(CallEvent(None, node=self.node_name), pull, (node, g))
 
 
-def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
-    """Return calls as a JSON object; each thread, and each task in it, is a track of its own."""
-    process = os.getpid()
-    tracks: dict[tuple[int, str, str], int] = {}
-    events = [_event(call, process, tracks.setdefault(call.lane, len(tracks) + 1)) for call in calls]
-    names = [_metadata("process_name", process, 0, name="dispatchkit")]
-    for (_, thread, task), track in tracks.items():
-        names.append(_metadata("thread_name", process, track, name=f"{thread}, task {task}" if task else thread))
-        names.append(_metadata("thread_sort_index", process, track, sort_index=track))
-    data = {"traceEvents": [*names, *events], "displayTimeUnit": "ns", "otherData": {"calls not kept": str(dropped)}}
-    return json.dumps(data)
-
-
-def _metadata(event: str, process: int, track: int, **args: Any) -> dict[str, Any]:
-    return {"name": event, "ph": "M", "ts": 0, "pid": process, "tid": track, "args": args}
-
-
-def _event(call: TracedCall, process: int, track: int) -> dict[str, Any]:
-    facts = {
-        "arrays": call.arrays(),
-        "how": call.how,
-        "who": call.who,
-        "what": call.what,
-        "handler": call.location,
-        "result": call.result,
-        "error": call.error,
-        "line": call.place,
-        "self time (us)": call.self_time / 1000,
-        "bytes densified": call.densified,
-        "why dense": call.reason,
-    }
-    return {
-        "name": call.name,
-        "cat": call.how or "under way",
-        "ph": "X",
-        "ts": call.start / 1000,
-        "dur": call.duration / 1000,
-        "pid": process,
-        "tid": track,
-        "args": {name: value for name, value in facts.items() if value},
-    }
-
-
 def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     """Record every call made inside a `with` block: ``with dk.record_calls() as t:``.
 
@@ -260,7 +198,7 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     Returns
     -------
     Trace
-        A context manager that has ``calls``, ``summary()`` and ``to_chrome()``.
+        A context manager that has ``calls`` and ``summary()``.
 
     Raises
     ------
