@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
 from dispatchkit.declare.inplace import check_may_change
 from dispatchkit.errors import AutogradError, InplaceError
 from dispatchkit.graph.node import CallNode, Node, Output
@@ -250,7 +251,8 @@ class Saved:
             tensors = [tensor for value in values for tensor in tensors_in(value)]
         self.counts = [0 if t is None or t._memory is None else t._memory.count for t in tensors]
         self.outputs = {i: outputs[id(t)] for i, t in enumerate(tensors) if id(t) in outputs}
-        self.tensors: list[Any] = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
+        kept = [twin(t) if i in self.outputs else t for i, t in enumerate(tensors)]
+        self.tensors: list[Any] = pack_for_backward(node.name, kept)
         self.node = weakref.ref(node)
 
     def restore(self, name: str) -> tuple[Any, ...]:
@@ -269,10 +271,12 @@ class Saved:
         if node is None or node.saved is None:
             raise AutogradError(FREED.format(name=name))
         tensors = []
-        for i, tensor in enumerate(self.tensors):
+        for i, kept in enumerate(self.tensors):
+            tensor = unpack_saved(kept)
             if i in self.outputs:
-                tensor = _output(node, self.outputs[i], tensor)
-            elif tensor is not None and tensor._memory is not None:
+                tensors.append(_output(node, self.outputs[i], tensor))
+                continue
+            if tensor is not None and tensor is kept and tensor._memory is not None:
                 _check_count(node, tensor, self.counts[i], tensor._memory.count)
             tensors.append(tensor)
         if self.layout is None:

@@ -402,9 +402,11 @@ class Derivative:
         base = self.protocol.types.base
         assert base is not None
         if isinstance(y, tuple):
-            ys = [wrap_array(base, array, Output(node, i, array.shape, array.dtype)) for i, array in enumerate(y)]
+            ys = [
+                wrap_array(base, array, Output(node.original, i, array.shape, array.dtype)) for i, array in enumerate(y)
+            ]
             return with_members(y, ys)
-        return wrap_array(base, y, node)
+        return wrap_array(base, y, node.original)
 
     def push(
         self,

@@ -350,6 +350,7 @@ class ByKernel(NodeWrapper):
                 g = all_cotangents(xp, node, g)
             by_itself: list[Any] = pull(g if type(g) is list else [g])
             return by_itself
+        node.saved = tuple(node.saved)  # values that were packed come without the kernel's own
         if self.inner.rules:
             return self.inner.pull_raw(node, g)
         by_rules = self.inner.kernel_cotangents(node, g)

@@ -76,6 +76,11 @@ class Node(Vertex):
         """The vertices of the inputs, each with the index of its output, as in PyTorch."""
         return tuple((edge.main, edge.index) if isinstance(edge, Output) else (edge, 0) for edge in self.edges)
 
+    @property
+    def original(self) -> Node:
+        """The vertex of the graph that this is, or stands in for while its operation runs backwards."""
+        return self
+
     def hooks_of_operation(self) -> Hooked:
         """Return the wrapper that has the hooks, made if needed."""
         hooks = wrapper_of(Hooked, self)
@@ -364,8 +369,40 @@ def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequ
     return values
 
 
-def _nodes(records: Any, value: Any) -> Iterator[Vertex | None]:
-    """Yield the nodes of the tensors in a value: its own, its members', and those in the fields of array types."""
+def nodes_of_call(
+    operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
+) -> dict[Node, dict[int, Storage]]:
+    """Return the nodes of a call's result that are not those of its arguments.
+
+    Parameters
+    ----------
+    operation, args, kwargs, result : the call
+
+    Returns
+    -------
+    each node with the tensors of the result that are its outputs, by their index
+    """
+    fields = operation.protocol.types
+    before = {
+        _main(tensor)
+        for _, value in operation.parameters.values(args, kwargs)
+        for tensor in _tensors(fields, value)
+        if tensor._node is not None
+    }
+    nodes: dict[Node, dict[int, Storage]] = {}
+    for tensor in _tensors(fields, result):
+        node = _main(tensor)
+        if isinstance(node, Node) and node not in before:
+            nodes.setdefault(node, {})[getattr(tensor._node, "index", 0)] = tensor
+    return nodes
+
+
+def _main(tensor: Storage) -> Any:
+    return tensor._node.main if isinstance(tensor._node, Output) else tensor._node
+
+
+def _tensors(records: Any, value: Any) -> Iterator[Storage]:
+    """Yield the tensors of a result: its own, its members', and those in the fields of array types."""
 
     def items(part: Any) -> Sequence[Item] | None:
         if isinstance(part, Storage):
@@ -374,7 +411,7 @@ def _nodes(records: Any, value: Any) -> Iterator[Vertex | None]:
 
     for leaf in leaves(items, value):
         if isinstance(leaf, Storage) and not leaf.is_tracer:
-            yield leaf._node.main if isinstance(leaf._node, Output) else leaf._node
+            yield leaf
 
 
 class Anomaly(Observer):
@@ -391,11 +428,10 @@ class Anomaly(Observer):
         self.is_on = bool(is_on)
 
     def on_result(self, operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any) -> None:
-        """Record the calling lines on the nodes of a call's result that are not those of its arguments."""
-        types, lines = operation.protocol.types, list[tuple[CodeType, int]]()
-        before = set(_nodes(types, [value for _, value in operation.parameters.values(args, kwargs)]))
-        for node in dict.fromkeys(_nodes(types, result)):
-            if isinstance(node, Node) and node not in before and not is_wrapped_by(Traced, node):
+        """Record the calling lines on the nodes of a call."""
+        lines: list[tuple[CodeType, int]] = []
+        for node in nodes_of_call(operation, args, kwargs, result):
+            if not is_wrapped_by(Traced, node):
                 lines = lines or stack()
                 node.operation = Traced(node.operation, lines, _running.get())
 

@@ -185,6 +185,18 @@ def test_jax_differentiates_a_kernel_itself_in_a_trace() -> None:
         assert computed == ["kernel"]
 
 
+def test_hooks_of_saved_tensors_have_the_rules_compute() -> None:
+    torch = pytest.importorskip("torch")
+    grown, computed = declare()
+    add_kernel(grown, computed, library="torch")
+    leaves = [dk.Tensor(torch.tensor(x), requires_grad=True) for x in (A, B)]
+    with dk.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        y = grown(*leaves, by=3.0)
+    grads = dk.autograd.grad(y.sum(), leaves)
+    np.testing.assert_allclose([g.numpy() for g in grads], FIRST, rtol=1e-14)
+    assert computed == ["kernel", "rule"]
+
+
 def test_what_cannot_be_a_kernel_is_refused() -> None:
     grown, computed = declare()
     with pytest.raises(RegistrationError) as info:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
 from dispatchkit.protocol.densify import separate_ledger, without_bounds, without_warnings
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import ATTRIBUTE
@@ -22,6 +23,10 @@ from dispatchkit.types import DiagonalTensor, SparseTensor, TriangularTensor
 __all__ = ["CONTEXTS", "MODES", "SCENARIOS", "SETTINGS", "Context", "Passing", "Scene"]
 
 Context = Callable[[], AbstractContextManager[Any]]
+
+
+def plain_hooks() -> AbstractContextManager[Any]:
+    return saved_tensors_hooks(dk.clone, dk.clone)
 
 
 class Passing(dk.TensorFunctionMode):
@@ -45,6 +50,8 @@ SETTINGS: dict[str, Context] = {
     "separate_ledger": separate_ledger,
     "detect_anomaly": dk.autograd.detect_anomaly,
     "set_detect_anomaly": lambda: dk.autograd.set_detect_anomaly(True),
+    "saved_tensors_hooks": plain_hooks,
+    "disable_saved_tensors_hooks": lambda: disable_saved_tensors_hooks("none here"),
     "drawing_from": lambda: dk.random.drawing_from(dk.Generator(0)),
     "arrays_of": lambda: dk.arrays_of("numpy"),
     "local_registrations": dk.local_registrations,
@@ -200,7 +207,9 @@ def function_of_users() -> Scene:
     w = dk.tensor([1.0, 3.0], requires_grad=True)
 
     def run() -> None:
-        Cube.apply(w * 1).sum().backward()
+        with plain_hooks():
+            y = Cube.apply(w * 1)
+        y.sum().backward()
 
     return Scene(run, lambda: {"gradient": numbers(w.grad)})
 

@@ -17,6 +17,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import detect_anomaly, grad
+from dispatchkit.autograd.graph import saved_tensors_hooks
 from tests.graph.test_leaves import leaf
 
 DEEP = 100_000
@@ -107,6 +108,7 @@ def test_deep_graphs_are_thrown_away_without_recursion(name: str) -> None:
 
 CONTEXTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "as it is": nullcontext,
+    "hooks": lambda: saved_tensors_hooks(lambda x: x, lambda x: x),
     "anomaly": detect_anomaly,
 }
 
