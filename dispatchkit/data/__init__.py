@@ -7,7 +7,6 @@ from dispatchkit.data.dataset import Dataset as Dataset
 from dispatchkit.data.dataset import IterableDataset as IterableDataset
 from dispatchkit.data.dataset import Subset as Subset
 from dispatchkit.data.dataset import TensorDataset as TensorDataset
-from dispatchkit.data.dataset import blocks as blocks
 from dispatchkit.data.dataset import random_split as random_split
 from dispatchkit.data.dataset import to_tensor as to_tensor
 from dispatchkit.data.loader import DataLoader as DataLoader

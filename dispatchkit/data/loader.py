@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dispatchkit.data.sources import Items, Progress, Source, Stream, check_state, prefetched
+from dispatchkit.data.sources import Items, Source, Stream, drawn_tasks, prefetched, up_to_end
 from dispatchkit.ops.random.generator import Generator
 
 
@@ -48,9 +48,6 @@ class DataLoader:
     Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
     batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
     that the data set keeps itself, NumPy's and Python's, depend on which thread comes first.
-
-    `state_dict` tells where an iteration stands, and `load_state_dict` goes on from there. A sampler that draws from
-    the default generator after the first batch, too, needs a generator of its own for that.
 
     Source: PyTorch, `torch.utils.data.DataLoader`.
 
@@ -127,8 +124,6 @@ class DataLoader:
         self.worker_init_fn = worker_init_fn
         self.generator = generator
         self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
-        self._progress: Progress | None = None
-        self._loaded: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of batches, where data set and sampler have a length."""
@@ -136,70 +131,15 @@ class DataLoader:
         return len(self.dataset if source is None else source)
 
     def __iter__(self) -> Iterator[Any]:
-        progress = self._progress = Progress(self, self._loaded)
-        self._loaded = None
         stream = isinstance(self.dataset, IterableDataset)
         source: Source = (Stream if stream else Items)(self)
-        tasks = progress.tasks(None if stream else self.sampler if self.batch_sampler is None else self.batch_sampler)
+        indices = self.sampler if self.batch_sampler is None else self.batch_sampler
+        tasks = drawn_tasks(self, None if stream else indices)
         batches: Iterator[Any] = map(source.batch, tasks)
         if self.num_workers:
             workers, ahead = 1 if stream else self.num_workers, self.num_workers * (self.prefetch_factor or 1)
             batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
-        return progress.count_batches(batches, skipped=progress.count if stream else 0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_progress": None}
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return where the latest iteration stands, in a form that `save` takes.
-
-        Returns
-        -------
-        dict
-            The number of batches so far, ``"batches"``; the states that the generators of the loader, of its samplers
-            and of dispatchkit had when the iteration began, ``"generators"``; what a loader that goes on must have in
-            common, ``"loader"``.
-
-        Notes
-        -----
-        Where no iteration is under way, the next one begins at the first batch. Source: torchdata,
-        `torchdata.stateful_dataloader.StatefulDataLoader`.
-
-        Examples
-        --------
-        >>> import dispatchkit as dk
-        >>> loader = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
-        >>> batches = iter(loader)
-        >>> _ = next(batches)
-        >>> state = loader.state_dict()
-        >>> rest = [batch.tolist() for batch in batches]
-        >>> again = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
-        >>> again.load_state_dict(state)
-        >>> [batch.tolist() for batch in again] == rest
-        True
-        """
-        if self._loaded is not None:
-            return dict(self._loaded)
-        return (self._progress or Progress(self)).state()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state: the next iteration gives the batches that were left, the same items in them.
-
-        Parameters
-        ----------
-        state_dict : as `state_dict` gave it, of a loader of the same data, with any number of workers
-
-        Raises
-        ------
-        ValueError : if it is no such state, or of a loader of another length, size or sampler; the loader is then as
-            before
-
-        Notes
-        -----
-        The random numbers of samplers and batches go on as well. The default generator is not changed: save its state
-        where the loop itself draws from it. Of a stream the items before are read again.
-        """
-        self._loaded = check_state(self, state_dict)
+        return up_to_end(batches)
 
 
 def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> None:

@@ -1,4 +1,4 @@
-"""How the batches of one iteration are made, in threads where wanted, and what a state holds of how far it is."""
+"""How the batches of one iteration are made, in threads where wanted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
@@ -133,113 +133,34 @@ class BatchGenerator(Generator):
         return self.__dict__[name]
 
 
-State = dict[str, Any]
-KEYS = ("batches", "generators", "loader")
-
-
-class Progress:
-    """How far an iteration over a loader is.
+def drawn_tasks(loader: Any, indices: Any) -> Iterator[tuple[Any, Generator]]:
+    """Yield each task with a generator of its own, so that no worker takes numbers from another.
 
     Parameters
     ----------
     loader : that is gone through
-    state : to go on from, as `check_state` gives it; None to begin
-
-    Attributes
-    ----------
-    count : of the batches so far, those before the iteration went on among them
-    starts : states of the generators that the loader keeps, and of the default one, when the first index was drawn
+    indices : what its samplers give; None for a stream, which is read from its beginning
     """
-
-    def __init__(self, loader: Any, state: State | None = None) -> None:
-        self.loader = loader
-        self.count: int = 0 if state is None else state["batches"]
-        self.starts: list[State] = [] if state is None else state["generators"]
-
-    def tasks(self, indices: Any) -> Iterator[tuple[Any, Generator]]:
-        """Yield each task with a generator of its own, so that no worker takes numbers from another.
-
-        Parameters
-        ----------
-        indices : what the samplers give; None for a stream, which is read from its beginning
-        """
-        kept, default = _generators_of(self.loader), current_generator()
-        for generator, start in zip(kept, self.starts, strict=False):
-            generator.set_state(start)
-        if len(self.starts) > len(kept):
-            default = Generator(0).set_state(self.starts[-1])
-        self.starts = [generator.get_state() for generator in (*kept, default)]
-        [parent] = (self.loader.generator or default).spawn(1)
-        drawn = itertools.repeat(None) if indices is None else iter(indices)
-        skipped = 0 if indices is None else self.count
-        for number in itertools.count():
-            with drawing_from(default):
-                task = next(drawn, END)
-            if task is END:
-                return
-            if number >= skipped:
-                yield task, BatchGenerator(parent, number)
-
-    def count_batches(self, batches: Any, *, skipped: int) -> Iterator[Any]:
-        """Yield batches after the skipped ones, up to the end, and count them."""
-        try:
-            for batch in itertools.islice(batches, skipped, None):
-                if batch is END:
-                    break
-                self.count += 1
-                yield batch
-            self.count, self.starts = 0, []
-        finally:
-            getattr(batches, "close", bool)()
-
-    def state(self) -> State:
-        """Return the state of the loader."""
-        starts = self.starts or [generator.get_state() for generator in _generators_of(self.loader)]
-        return {"batches": self.count, "generators": starts, "loader": layout(self.loader)}
+    default = current_generator()
+    [parent] = (loader.generator or default).spawn(1)
+    drawn = itertools.repeat(None) if indices is None else iter(indices)
+    for number in itertools.count():
+        with drawing_from(default):
+            task = next(drawn, END)
+        if task is END:
+            return
+        yield task, BatchGenerator(parent, number)
 
 
-def _generators_of(loader: Any) -> list[Generator]:
-    """Return the generators that a loader and its samplers keep."""
-    holders = (loader, loader.sampler, loader.batch_sampler, getattr(loader.batch_sampler, "sampler", None))
-    generators = [getattr(holder, "generator", None) for holder in holders]
-    return list({id(generator): generator for generator in generators if isinstance(generator, Generator)}.values())
-
-
-def layout(loader: Any) -> State:
-    """Return what has to be the same in a loader that goes on from a state."""
-    return {
-        "length of the data set": len(loader.dataset) if hasattr(loader.dataset, "__len__") else None,
-        "batch_size": loader.batch_size,
-        "drop_last": loader.drop_last,
-        "sampler": type(loader.sampler).__name__,
-        "batch_sampler": type(loader.batch_sampler).__name__,
-    }
-
-
-def check_state(loader: Any, state: Any) -> State:
-    """Return a copy of a state that a loader can go on from.
-
-    Raises
-    ------
-    ValueError : if it is none, or of a loader that is another
-    """
-    missing = [key for key in KEYS if not isinstance(state, Mapping) or key not in state]
-    if missing:
-        raise ValueError(f"loaded state dict has no {' and no '.join(map(repr, missing))} (DataLoader)")
-    batches, generators, other = (state[key] for key in KEYS)
-    for name, value in layout(loader).items():
-        was = other.get(name) if isinstance(other, Mapping) else None
-        if was != value:
-            raise ValueError(f"the loaded state is of a DataLoader with {name}: {was!r}, this one has {value!r}")
-    most = len(loader) if hasattr(loader.dataset, "__len__") else float("inf")
-    if not isinstance(batches, int) or not 0 <= batches <= most:
-        raise ValueError(f"the loaded state counts {batches!r} batches, this DataLoader has {most}")
-    least = len(_generators_of(loader))
-    if not isinstance(generators, list) or len(generators) - least not in ((1,) if batches else (0, 1)):
-        raise ValueError(f"the loaded state does not have the {least} generators of this DataLoader and its samplers")
-    for generator_state in generators:
-        Generator(0).set_state(generator_state)
-    return {"batches": batches, "generators": generators, "loader": other}
+def up_to_end(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield batches, up to the end of a stream."""
+    try:
+        for batch in batches:
+            if batch is END:
+                break
+            yield batch
+    finally:
+        getattr(batches, "close", bool)()
 
 
 PREFIX = "dispatchkit.data"

@@ -63,11 +63,12 @@ def test_a_logistic_regression_survives_a_killed_worker_and_agrees_with_the_one_
     x, y = logistic_data()
     assert x.nbytes + y.nbytes > 2 * LIMIT
     options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": LIMIT, "dashboard_address": None}
+    blocks = list(zip(x.to_delayed().ravel(), y.to_delayed().ravel(), strict=True))
     found = np.zeros(COLUMNS)
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         first = set(client.run(os.getpid).values())
         for step in range(STEPS):
-            tasks = [dask.delayed(sums)(*part, dk.asarray(found)) for part in dk.data.blocks(x, y).delayed]
+            tasks = [dask.delayed(sums)(*part, dk.asarray(found)) for part in blocks]
             futures = client.compute(tasks, retries=3)
             if step == 1:
                 next(iter(distributed.as_completed(futures)))

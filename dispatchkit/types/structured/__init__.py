@@ -1,6 +1,7 @@
 """Matrices with structure: one algebra, so all of them load together and every pair finds its rules."""
 
 from dispatchkit.declare.namespace import make_home, starred_names
+from dispatchkit.types.structured import products as products  # which has rules alone
 from dispatchkit.types.structured.banded import BandedTensor as BandedTensor
 from dispatchkit.types.structured.base import StructuredTensor as StructuredTensor
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor as BlockDiagonalTensor
@@ -14,8 +15,6 @@ from dispatchkit.types.structured.lazy import SumTensor as SumTensor
 from dispatchkit.types.structured.low_rank import LowRankTensor as LowRankTensor
 from dispatchkit.types.structured.low_rank import LowRankUpdateTensor as LowRankUpdateTensor
 from dispatchkit.types.structured.permutation import PermutationTensor as PermutationTensor
-from dispatchkit.types.structured.products import LogdetEstimate as LogdetEstimate
-from dispatchkit.types.structured.products import estimate_logdet as estimate_logdet
 from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor as ShiftedKroneckerTensor
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor as ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor as TriangularTensor

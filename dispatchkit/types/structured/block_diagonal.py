@@ -16,7 +16,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import check_product, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
-from dispatchkit.types.structured.permutation import PermutationTensor
+from dispatchkit.types.structured.permutation import in_order
 
 
 @tensor_protocol.array_type(fields=("blocks",))
@@ -204,10 +204,8 @@ def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
     values, vectors = zip(*(linalg.eigh(block) for block in x.blocks), strict=True)
-    joined = _along(x, values)
-    order = ops.argsort(joined, axis=-1)
-    vectors_in_order: Any = BlockDiagonalTensor(vectors) @ ops.matrix_transpose(PermutationTensor(order, dtype=x.dtype))
-    return linalg.EighResult(ops.take_along_axis(joined, order, axis=-1), vectors_in_order)
+    ordered, moved = in_order(_along(x, values), x.dtype)
+    return linalg.EighResult(ordered, BlockDiagonalTensor(vectors) @ moved)
 
 
 def _along(x: BlockDiagonalTensor, parts: Sequence[Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -17,8 +17,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
-from dispatchkit.types.structured.diagonal import DiagonalTensor
-from dispatchkit.types.structured.permutation import PermutationTensor
+from dispatchkit.types.structured.permutation import in_order
 
 
 @tensor_protocol.array_type(fields=("factors",))
@@ -321,25 +320,17 @@ def eigh_kronecker(x: KroneckerTensor, /) -> Any:
     if not is_hermitian(x) or not is_finite(x) or not x.shape[-1]:
         return decline("some factor is not Hermitian and finite")
     values, vectors = zip(*(linalg.eigh(plain(f)) for f in x.factors), strict=True)
-    products = products_of(list(values))
-    order = ops.argsort(products, axis=-1)
-    moved: Any = ops.matrix_transpose(PermutationTensor(order, dtype=x.dtype))
-    return linalg.EighResult(ops.take_along_axis(products, order, axis=-1), KroneckerTensor(*vectors) @ moved)
+    ordered, moved = in_order(products_of(list(values)), x.dtype)
+    return linalg.EighResult(ordered, KroneckerTensor(*vectors) @ moved)
 
 
 @implements(linalg.svd)
 def svd_kronecker(x: KroneckerTensor, /, *, full_matrices: bool = True) -> Any:
-    if not is_finite(x) or 0 in x.shape[-2:] or not (full_matrices or _one_sided(x)):
-        return decline(
-            "some factor is not finite, or a tall and a wide factor have a singular value 0 more than vectors"
-        )
-    left, values, right = zip(*(linalg.svd(plain(f), full_matrices=full_matrices) for f in x.factors), strict=True)
-    products = products_of(list(values))
-    order = ops.argsort(products, axis=-1, descending=True)
-    counts = [s.shape[-1] for s in values]
-    u = _in_order(left, order, counts)
-    vh = ops.matrix_transpose(_in_order([ops.matrix_transpose(f) for f in right], order, counts))
-    return linalg.SVDResult(u, _with_zeros(ops.take_along_axis(products, order, axis=-1), x), vh)
+    if not is_finite(x) or 0 in x.shape[-2:] or not (_square(x) if full_matrices else _one_sided(x)):
+        return decline("some factor is not finite, or some singular vectors are no products of those of the factors")
+    left, values, right = zip(*(linalg.svd(plain(f), full_matrices=False) for f in x.factors), strict=True)
+    ordered, moved = in_order(products_of(list(values)), x.dtype, descending=True)
+    return linalg.SVDResult(KroneckerTensor(*left) @ moved, ordered, moved.mT @ KroneckerTensor(*right))
 
 
 @implements(linalg.svdvals)
@@ -347,38 +338,14 @@ def svdvals_kronecker(x: KroneckerTensor, /) -> Any:
     if not is_finite(x):
         return decline("some factor is not finite")
     products = products_of([linalg.svdvals(plain(f)) for f in x.factors])
-    return _with_zeros(ops.sort(products, axis=-1, descending=True), x)
+    # Where some factor is tall and another wide, further ones are 0.
+    ends = *((0, 0) for _ in products.shape[:-1]), (0, min(x.shape[-2:]) - products.shape[-1])
+    return ops.pad(ops.sort(products, axis=-1, descending=True), ends)
 
 
 def _one_sided(x: KroneckerTensor) -> bool:
     """Return whether no factor is tall, or none is wide."""
     return len({f.shape[-2] > f.shape[-1] for f in x.factors if f.shape[-2] != f.shape[-1]}) < 2
-
-
-def _with_zeros(values: Tensor, x: KroneckerTensor) -> Any:
-    """Return the products of singular values, and those that are 0 where some factor is tall and another wide."""
-    missing = min(x.shape[-2:]) - values.shape[-1]
-    return ops.pad(values, ((0, 0),) * (values.ndim - 1) + ((0, missing),)) if missing else values
-
-
-def _in_order(vectors: Sequence[Tensor], order: Tensor, counts: list[int]) -> Any:
-    """Return the product of matrices of columns, with the products of the first `counts` of each in front, in an order.
-
-    The columns behind belong to no singular value and have no gradient, as those of a dense matrix.
-    """
-    sizes = [v.shape[-1] for v in vectors]
-    places = np.arange(math.prod(sizes)).reshape(sizes)
-    valued = places[tuple(map(slice, counts))].ravel()
-    rest = ops.asarray(np.setdiff1d(places, valued)).to(like=order)
-    first = ops.take(ops.asarray(valued).to(like=order), order)
-    columns = ops.concat([first, ops.broadcast_to(rest, (*order.shape[:-1], *rest.shape))], axis=-1)
-    product = KroneckerTensor(*vectors)
-    moved: Any = ops.matrix_transpose(PermutationTensor(columns, dtype=product.dtype))
-    if not rest.size or not any(v.requires_grad or v.is_tracer for v in vectors):
-        return product @ moved
-    front = ops.astype(ops.arange(columns.shape[-1], device=order.device) < valued.size, product.dtype)
-    fixed: Any = KroneckerTensor(*(v.detach() for v in vectors))
-    return product @ moved @ DiagonalTensor(front) + fixed @ moved @ DiagonalTensor(1 - front)
 
 
 @implements(linalg.matrix_norm)

@@ -227,13 +227,17 @@ def svd_permutation(x: PermutationTensor, /, *, full_matrices: bool = True) -> A
     return linalg.SVDResult(left, linalg.svdvals(x), right)
 
 
+def in_order(values: Tensor, dtype: Any, *, descending: bool = False) -> tuple[Tensor, Any]:
+    """Return values in order, and the matrix whose product with the vectors of the values brings these into it."""
+    order = ops.argsort(values, axis=-1, descending=descending)
+    return ops.take_along_axis(values, order, axis=-1), ops.matrix_transpose(_permutation(order, dtype))
+
+
 @implements(linalg.eigh)
 def eigh_diagonal(x: DiagonalTensor, /) -> Any:
     require_finite("eigh", x, x.values)
-    values = ops.real(floating(x.values))
-    order = ops.argsort(values, axis=-1)
-    vectors: Any = ops.matrix_transpose(_permutation(order, floating(x.values).dtype))
-    return linalg.EighResult(ops.take_along_axis(values, order, axis=-1), vectors)
+    values = floating(x.values)
+    return linalg.EighResult(*in_order(ops.real(values), values.dtype))
 
 
 @implements(linalg.svd)
@@ -241,7 +245,6 @@ def svd_diagonal(x: DiagonalTensor, /, *, full_matrices: bool = True) -> Any:
     require_finite("svd", x, x.values)
     values = floating(x.values)
     sizes = ops.abs(values)
-    order = ops.argsort(sizes, axis=-1, descending=True)
-    right: Any = _permutation(order, values.dtype)
+    ordered, moved = in_order(sizes, values.dtype, descending=True)
     signs: Any = DiagonalTensor(ops.where(sizes == 0, ops.ones((), dtype=values.dtype), ops.sign(values)))
-    return linalg.SVDResult(signs @ right.mT, ops.take_along_axis(sizes, order, axis=-1), right)
+    return linalg.SVDResult(signs @ moved, ordered, moved.mT)

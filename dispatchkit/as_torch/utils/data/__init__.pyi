@@ -18,7 +18,6 @@ from dispatchkit.data import Subset as Subset
 from dispatchkit.data import SubsetRandomSampler as SubsetRandomSampler
 from dispatchkit.data import TensorDataset as TensorDataset
 from dispatchkit.data import WeightedRandomSampler as WeightedRandomSampler
-from dispatchkit.data import blocks as blocks
 from dispatchkit.data import default_collate as default_collate
 from dispatchkit.data import default_convert as default_convert
 from dispatchkit.data import random_split as random_split
