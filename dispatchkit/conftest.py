@@ -19,6 +19,7 @@ NEEDS = {
     "kernels/numba": "numba",
     "kernels/torch.py": "torch",
 }
+NEED_SCIPY = ("dispatchkit.ops.special.", "dispatchkit.types.structured.positive_definite.sqrt_inv_matmul")
 collect_ignore = [path for path, library in NEEDS.items() if find_spec(library) is None]
 
 _is_defined_in: Any = vars(doctest.DocTestFinder)["_from_module"]
@@ -38,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             item.runtest = alone(item.runtest)  # type: ignore[method-assign]  # without the fixtures of tests
-            if item.name.startswith("dispatchkit.ops.special.") and find_spec("scipy") is None:
+            if item.name.startswith(NEED_SCIPY) and find_spec("scipy") is None:
                 item.add_marker(pytest.mark.skip(reason="SciPy is not installed"))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from linear_operator.test import base_test_case as checks
 from linear_operator.test import linear_operator_test_case as base
+from torch import Size
 
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
@@ -18,9 +19,11 @@ from dispatchkit.types import (
     BlockDiagonalTensor,
     DiagonalTensor,
     KroneckerTensor,
+    LowRankTensor,
     LowRankUpdateTensor,
     StructuredTensor,
     ToeplitzTensor,
+    structured,
 )
 
 torch: Any = spelled
@@ -48,11 +51,39 @@ def rebuilt(x: Any, change: Any) -> Any:
     return tree.with_attributes(x, list(parts))
 
 
+def product_of_root(root: Any) -> Any:
+    """Return the matrix of a root, which linear_operator's decompositions are."""
+    return root @ root.mT
+
+
+def sqrt_inv_matmul(x: Any, right: Any, left: Any = None) -> Any:
+    """Return the product with the inverse of the root, multiplied from the left beside the quadratic form."""
+    result = structured.sqrt_inv_matmul(x, right)
+    return result if left is None else (left @ result, structured.inv_quad(x, left.mT, reduce=False))
+
+
+# linear_operator's functions of a matrix; those that are methods, too.
+FUNCTIONS: dict[str, Any] = {
+    "add_diagonal": structured.add_diagonal,
+    "add_jitter": lambda x, value=1e-3: structured.add_diagonal(x, value),
+    "root_decomposition": lambda x: product_of_root(structured.root_decomposition(x)),
+    "root_inv_decomposition": lambda x: product_of_root(structured.root_inv_decomposition(x)),
+    "solve": lambda x, right, left: left @ torch.linalg.solve(x, right),
+    "sqrt_inv_matmul": sqrt_inv_matmul,
+    "to_dense": dense,
+}
 # What linear_operator's matrices and PyTorch's tensors have; the types of dispatchkit have other names for it, or none.
 MEMBERS: dict[str, Any] = {
     "ndimension": lambda x: x.ndim,
     "dim": lambda x: x.ndim,
     "size": lambda x, axis=None: tuple(x.shape) if axis is None else x.shape[axis],
+    "add_diagonal": FUNCTIONS["add_diagonal"],
+    "add_jitter": FUNCTIONS["add_jitter"],
+    "add_low_rank": lambda x, rows: x + LowRankTensor(rows, rows.mT),
+    "diagonalization": torch.linalg.eigh,
+    "inv_quad_logdet": lambda x, inv_quad_rhs, logdet, reduce_inv_quad: structured.inv_quad_logdet(
+        x, inv_quad_rhs, reduce=reduce_inv_quad
+    ),
     "representation": fields,
     "detach": lambda x: rebuilt(x, lambda t: t.detach().clone()),
     "requires_grad_": lambda x, value=True: rebuilt(x, lambda t: t.requires_grad_(value)),
@@ -60,14 +91,15 @@ MEMBERS: dict[str, Any] = {
     "float": lambda x: rebuilt(x, lambda t: t.to(torch.float)),
     "numpy": lambda x: x.to_dense().numpy(),
     "_t_matmul": lambda x, rhs: x.mT @ rhs,
-    "batch_shape": property(lambda x: tuple(x.shape[:-2])),
+    "batch_shape": property(lambda x: Size(x.shape[:-2])),
     "matrix_shape": property(lambda x: tuple(x.shape[-2:])),
 }
 for _name, _member in MEMBERS.items():
     setattr(StructuredTensor, _name, _member)
 torch.Tensor.to_dense = lambda x: x
 base.torch, base.to_dense, base.DiagLinearOperator = torch, dense, DiagonalTensor
-base.linear_operator.to_dense = dense
+for _name, _function in FUNCTIONS.items():
+    setattr(base.linear_operator, _name, _function)
 checks.torch = torch
 
 

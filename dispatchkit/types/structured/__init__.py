@@ -15,6 +15,13 @@ from dispatchkit.types.structured.lazy import SumTensor as SumTensor
 from dispatchkit.types.structured.low_rank import LowRankTensor as LowRankTensor
 from dispatchkit.types.structured.low_rank import LowRankUpdateTensor as LowRankUpdateTensor
 from dispatchkit.types.structured.permutation import PermutationTensor as PermutationTensor
+from dispatchkit.types.structured.positive_definite import InvQuadLogdet as InvQuadLogdet
+from dispatchkit.types.structured.positive_definite import add_diagonal as add_diagonal
+from dispatchkit.types.structured.positive_definite import inv_quad as inv_quad
+from dispatchkit.types.structured.positive_definite import inv_quad_logdet as inv_quad_logdet
+from dispatchkit.types.structured.positive_definite import root_decomposition as root_decomposition
+from dispatchkit.types.structured.positive_definite import root_inv_decomposition as root_inv_decomposition
+from dispatchkit.types.structured.positive_definite import sqrt_inv_matmul as sqrt_inv_matmul
 from dispatchkit.types.structured.shifted_kronecker import ShiftedKroneckerTensor as ShiftedKroneckerTensor
 from dispatchkit.types.structured.toeplitz import ToeplitzTensor as ToeplitzTensor
 from dispatchkit.types.structured.triangular import TriangularTensor as TriangularTensor

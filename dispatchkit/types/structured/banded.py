@@ -23,7 +23,7 @@ from dispatchkit.types.structured.base import (
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
-from dispatchkit.types.structured.systems import log_determinant, scipy_linalg, solution
+from dispatchkit.types.structured.systems import log_determinant, scipy_module, solution
 
 
 @tensor_protocol.array_type(fields=("bands", "lower", "upper"))
@@ -190,7 +190,7 @@ class Bands:
     axes = (2,)
 
     def solve(self, columns: np.ndarray, bands: np.ndarray) -> Any:
-        solve_banded = scipy_linalg("solve").solve_banded
+        solve_banded = scipy_module("linalg", "solve").solve_banded
         if bands.shape[-1] == 1 and not bands[self.upper, 0]:
             raise np.linalg.LinAlgError("singular matrix")  # SciPy divides by the one element
         return solve_banded((self.lower, self.upper), bands, columns, check_finite=False)
@@ -198,7 +198,7 @@ class Bands:
     def log_determinant(self, bands: np.ndarray) -> tuple[Any, Any]:
         """Return sign and logarithm of the determinant, from LAPACK's factors."""
         padded = np.concatenate([np.zeros((self.lower, bands.shape[-1]), bands.dtype), bands])
-        (factor,) = scipy_linalg("slogdet").get_lapack_funcs(("gbtrf",), (padded,))
+        (factor,) = scipy_module("linalg", "slogdet").get_lapack_funcs(("gbtrf",), (padded,))
         factors, swaps, _ = factor(padded, self.lower, self.upper)
         diagonal = factors[self.lower + self.upper]
         sizes = np.abs(diagonal)
@@ -285,7 +285,9 @@ def eigvalsh_banded(x: BandedTensor, /) -> Any:
     for index in np.ndindex(array.shape[:-2]):
         # Diagonals that lie outside the matrix altogether are refused.
         kept = array[index][x.upper : x.upper + array.shape[-1]]
-        values[index] = scipy_linalg("eigvalsh").eig_banded(kept, lower=True, check_finite=False, eigvals_only=True)
+        values[index] = scipy_module("linalg", "eigvalsh").eig_banded(
+            kept, lower=True, check_finite=False, eigvals_only=True
+        )
     return ops.asarray(values).to(like=elements)
 
 

@@ -23,7 +23,7 @@ def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x2 = promote(x2, x1.dtype)
     x1 = with_dtype(x1, x2.dtype)
-    return x1 if x1 is NotImplemented else _with_vectors(x1.times, x2, -1)
+    return x1 if x1 is NotImplemented else with_vectors(x1.times, x2, -1)
 
 
 @implements(ops.matmul)
@@ -31,7 +31,7 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x1 = promote(x1, x2.dtype)
     x2 = with_dtype(x2, x1.dtype)
-    return x2 if x2 is NotImplemented else _with_vectors(x2.times_from_left, x1, -2)
+    return x2 if x2 is NotImplemented else with_vectors(x2.times_from_left, x1, -2)
 
 
 @implements(linalg.solve)
@@ -43,10 +43,10 @@ def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
         return x1
     if 0 in (*x1.shape[:-1], *x2.shape[:-2]):  # no system, whatever numbers parts without the batch hold
         return ops.broadcast_to(x2, (*np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]), *x2.shape[-2:]))
-    return _with_vectors(x1.solve_columns, x2, -1)
+    return with_vectors(x1.solve_columns, x2, -1)
 
 
-def _with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
+def with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
     """Return a function of columns or rows; a vector has an axis more while it is computed."""
     if x.ndim > 1:
         return function(x)

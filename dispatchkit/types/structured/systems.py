@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,20 +45,24 @@ class DeterminedForm(Form, Protocol):
         """Return for each part the sums of the elements of the inverse's conjugate transpose, as `outer` does."""
 
 
-def scipy_linalg(operation: str) -> Any:
-    """Return SciPy's module for linear algebra.
+def scipy_module(name: str, operation: str) -> Any:
+    """Return a module of SciPy.
+
+    Parameters
+    ----------
+    name : of the module, such as "linalg"
+    operation : that asks for it
 
     Raises
     ------
     ImportError : if SciPy is not installed, naming the operation
     """
     try:
-        from scipy import linalg  # noqa: PLC0415  # optional dependency
+        return import_module(f"scipy.{name}")
     except ImportError as error:
         raise ImportError(
             f'{operation}: this structure computes with SciPy, which is not installed: pip install "dispatchkit[scipy]"'
         ) from error
-    return linalg
 
 
 def solution(form: Form, columns: Tensor, *parts: Tensor) -> Any:

@@ -23,7 +23,7 @@ from dispatchkit.types.structured.base import (
     slogdet_of_diagonal,
 )
 from dispatchkit.types.structured.diagonal import DiagonalTensor, require_regular
-from dispatchkit.types.structured.systems import scipy_linalg, solution
+from dispatchkit.types.structured.systems import scipy_module, solution
 
 
 @tensor_protocol.array_type(fields=("data", "upper"))
@@ -147,7 +147,7 @@ class _Triangle:
     axes = (2,)
 
     def solve(self, columns: np.ndarray, triangle: np.ndarray) -> Any:
-        solve_triangular = scipy_linalg("solve").solve_triangular
+        solve_triangular = scipy_module("linalg", "solve").solve_triangular
         return solve_triangular(triangle, columns, lower=not self.upper, check_finite=False)
 
     def adjoint(self, triangle: Any) -> tuple[_Triangle, tuple[Any]]:
