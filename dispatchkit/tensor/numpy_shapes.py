@@ -40,7 +40,7 @@ def _path(function: Callable[..., Any]) -> str:
 # Whose code in NumPy is of functions alone that tensors and array types answer.
 COMPOSED_BY_NUMPY = """
 array_split common_type diag_indices_from dsplit dstack extract flatnonzero hsplit hstack iscomplexobj isneginf isposinf
-isrealobj resize split tril_indices_from triu_indices_from union1d vsplit vstack
+isrealobj resize rollaxis split tril_indices_from triu_indices_from union1d vsplit vstack
 """
 
 

@@ -45,6 +45,11 @@ CALLS: dict[str, list[tuple[Any, Callable[[Any], Any]]]] = {
     "hsplit": [(A, lambda x: np_.hsplit(x, 3)), (V, lambda x: np_.hsplit(x, 2))],
     "vsplit": [(A, lambda x: np_.vsplit(x, [1]))],
     "dsplit": [(A.reshape(1, 3, 3), lambda x: np_.dsplit(x, 3))],
+    "rollaxis": [
+        (A.reshape(1, 3, 3), lambda x: np_.rollaxis(x, 2)),
+        (A.reshape(1, 3, 3), lambda x: np_.rollaxis(x, 0, 3)),
+        (A.reshape(1, 3, 3), lambda x: np_.rollaxis(x, -1, 1)),
+    ],
     "fliplr": [(A, np_.fliplr)],
     "flipud": [(A, np_.flipud)],
     "rot90": [(A[:2], lambda x, k=k: np_.rot90(x, k)) for k in range(4)]

@@ -60,10 +60,51 @@ def of_lists(function: Any) -> Any:
     return lambda x, *args, **kwargs: function(array(x) if type(x) in (list, tuple) else x, *args, **kwargs)
 
 
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Return two arrays one after the other, lists of tensors as well."""
+    return np.append(array(arr), array(values), axis)
+
+
+class Joined:
+    """What joins what it is indexed with as NumPy's object does, of tensors element by element."""
+
+    def __init__(self, joined: Any) -> None:
+        self.joined = joined
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = tuple(self.elements(part) for part in key) if isinstance(key, tuple) else self.elements(key)
+        result = self.joined[keys]
+        return array(result.tolist()) if result.dtype == object else result
+
+    @staticmethod
+    def elements(part: Any) -> Any:
+        """Return a tensor as an array of its elements, anything else as it is."""
+        if not isinstance(part, dk.Tensor):
+            return part
+        elements = np.empty(part.shape, object)
+        for index in np.ndindex(*part.shape):
+            elements[index] = part[index]
+        return elements
+
+
+def make_diagonal(x: Any, axis1: int, axis2: int) -> Any:
+    """Return the matrices that have an array on their diagonals."""
+    if (axis1, axis2) != (-1, -2):
+        raise NotImplementedError("make_diagonal: the last axes are those of the matrices")
+    matrix = dk.types.DiagonalTensor(x).to_dense()
+    return matrix if isinstance(x, dk.Tensor) else np.asarray(matrix)
+
+
 OWN = {
+    "T": lambda x: np.swapaxes(x, -1, -2),
+    "_dot": np.matmul,
+    "append": append,
     "array": array,
+    "c_": Joined(np.c_),
+    "make_diagonal": make_diagonal,
+    "r_": Joined(np.r_),
     "stack": stack,
-    **{function.__name__: of_lists(function) for function in (np.mean, np.std, np.var)},
+    **{function.__name__: of_lists(function) for function in (np.mean, np.std, np.var, np.linalg.norm)},
 }
 
 
@@ -83,48 +124,61 @@ def make_jvp(function: Any, x: Any) -> Any:
     return lambda v: func.jvp(function, (x,), (v,))
 
 
+FIRST = 4  # the place of the first leaf among the arguments of `Applied`
+
+
+def with_leaves(like: Any, leaves: Any) -> Any:
+    """Return containers with other leaves, in their order."""
+    remaining = iter(leaves)
+    return tree.map_leaves(tree.container_items, lambda _: next(remaining), like)
+
+
 class Applied(dk.autograd.Function):
     """A call of a function whose derivatives are what autograd's `defvjp` and `defjvp` say of it."""
 
     @staticmethod
-    def forward(function: Any, kwargs: Any, *args: Any) -> Any:
-        plain = [np.asarray(arg)[()] if isinstance(arg, dk.Tensor) else arg for arg in args]
-        return tree.map_leaves(tree.container_items, dk.asarray, function.raw(*plain, **kwargs))
+    def forward(function: Any, kwargs: Any, owners: Any, like: Any, *leaves: Any) -> Any:
+        plain = [np.asarray(leaf)[()] if isinstance(leaf, dk.Tensor) else leaf for leaf in leaves]
+        return tree.map_leaves(tree.container_items, dk.asarray, function.raw(*with_leaves(like, plain), **kwargs))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.function, ctx.kwargs, *args = inputs
-        ctx.tensors = [i for i, arg in enumerate(args) if isinstance(arg, dk.Tensor)]
-        ctx.others = [None if i in ctx.tensors else arg for i, arg in enumerate(args)]
-        ctx.save_for_backward(output, *(args[i] for i in ctx.tensors))
-        ctx.save_for_forward(output, *(args[i] for i in ctx.tensors))
+        ctx.function, ctx.kwargs, ctx.owners, ctx.like, *leaves = inputs
+        ctx.tensors = [i for i, leaf in enumerate(leaves) if isinstance(leaf, dk.Tensor)]
+        ctx.others = [None if i in ctx.tensors else leaf for i, leaf in enumerate(leaves)]
+        ctx.save_for_backward(output, *(leaves[i] for i in ctx.tensors))
+        ctx.save_for_forward(output, *(leaves[i] for i in ctx.tensors))
 
     @staticmethod
     def call_of(ctx: Any) -> tuple[Any, Any, list[Any]]:
         y, *tensors = ctx.saved_tensors
-        args = list(ctx.others)
+        leaves = list(ctx.others)
         for i, tensor in zip(ctx.tensors, tensors, strict=True):
-            args[i] = tensor
-        return ctx.function, y, args
+            leaves[i] = tensor
+        return ctx.function, y, with_leaves(ctx.like, leaves)
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         function, y, args = Applied.call_of(ctx)
         if function not in function.core.primitive_vjps:
             raise NotImplementedError(f"VJP of {function.__name__} not defined")
-        argnums = [i for i in ctx.tensors if ctx.needs_input_grad[i + 2]]
+        argnums = sorted({ctx.owners[i] for i in ctx.tensors if ctx.needs_input_grad[i + FIRST]})
         pulled = function.core.primitive_vjps[function](argnums, y, args, ctx.kwargs)(np.conj(g))
-        gradients = dict(zip(argnums, (dk.conj(dk.asarray(gradient)) for gradient in pulled), strict=True))
-        return None, None, *(gradients.get(i) for i in range(len(args)))
+        leaves = tree.leaves(tree.container_items, list(pulled))
+        places = [i for i, owner in enumerate(ctx.owners) if owner in argnums]
+        gradients = dict(zip(places, (dk.conj(dk.asarray(leaf)) for leaf in leaves), strict=True))
+        return *[None] * FIRST, *(
+            gradients[i] if i in ctx.tensors and i in gradients else None for i in range(len(ctx.owners))
+        )
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         function, y, args = Applied.call_of(ctx)
         if function not in function.core.primitive_jvps:
             raise NotImplementedError(f"JVP of {function.__name__} not defined")
-        argnums = [i for i, t in enumerate(tangents[2:]) if t is not None]
-        given = [tangents[i + 2] for i in argnums]
-        return function.core.primitive_jvps[function](argnums, given, y, args, ctx.kwargs)
+        argnums = [ctx.owners[i] for i, t in enumerate(tangents[FIRST:]) if t is not None]
+        pushed = [t for t in tangents[FIRST:] if t is not None]
+        return function.core.primitive_jvps[function](argnums, pushed, y, args, ctx.kwargs)
 
 
 class Primitive:
@@ -135,10 +189,16 @@ class Primitive:
     def __init__(self, function: Any) -> None:
         functools.update_wrapper(self, function)
         self.raw = function
+        self.defgrad = self.core.deprecated_defgrad(self)
+        self.defvjp = self.core.deprecated_defvjp(self)
+        self.defvjp_is_zero = self.core.deprecated_defvjp_is_zero(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if any(isinstance(arg, dk.Tensor) for arg in args):
-            return Applied.apply(self, kwargs, *args)
+        leaves = [list(tree.leaves(tree.container_items, arg)) for arg in args]
+        if any(isinstance(leaf, dk.Tensor) for of_one in leaves for leaf in of_one):
+            owners = [i for i, of_one in enumerate(leaves) for _ in of_one]
+            like = with_leaves(list(args), owners)
+            return Applied.apply(self, kwargs, owners, like, *(leaf for of_one in leaves for leaf in of_one))
         return self.raw(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any) -> Any:
@@ -171,6 +231,9 @@ def pytest_configure(config: Any) -> None:
     for module in (operators, package):
         module.make_vjp, module.make_jvp = nary(make_vjp), nary(make_jvp)
     Primitive.core = core
+    # Of it the code stays, with NumPy's function in the place of the one that it wraps.
+    sys.modules["autograd.numpy"].__dict__["_original_where"] = np.where
+    OWN["where"] = sys.modules["autograd.numpy"].__dict__["custom_where"]
     for module in (
         core,
         package,
