@@ -16,11 +16,7 @@ from dispatchkit.autograd.functional import grad
 from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.errors import GradcheckError
-from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import vertex_of
-from dispatchkit.graph.sweep import sweep
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import plain
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.dual import tangent_at
@@ -205,16 +201,18 @@ class Jacobians:
 
     def by_batched_backward(self) -> Matrices:
         """Return the matrices computed by one backward pass for each output, on a batch of all its directions."""
-        point = self.point
 
         def pull(o: int, steps: Any) -> dict[int, Any]:
-            grads: Mapping[Any, Any] = {}
-            if (vertex := vertex_of(point.outputs[o])) is not None:
-                roots = [(vertex, Batched(Tensor(array_like(point.outputs[o], steps)), new_level()))]
-                targets = [x._node for x in point.leaves.values()]
-                with no_grad():
-                    grads = sweep(roots, plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
-            return {i: _members(grads.get(x._node), len(steps), x) for i, x in point.leaves.items()}
+            y, leaves = self.point.outputs[o], self.point.leaves
+            grads: Sequence[Any] = [None] * len(leaves)
+            if y.requires_grad:
+                cotangents = Tensor(array_like(y, steps))
+                grads = grad(y, list(leaves.values()), cotangents, allow_unused=True, is_grads_batched=True)
+            zeros = [np.zeros(x.shape, x.dtype) for x in leaves.values()]
+            return {
+                i: [zero] * len(steps) if g is None else list(values_of(g))
+                for i, g, zero in zip(leaves, grads, zeros, strict=True)
+            }
 
         return self._by_outputs(pull, batched=True)
 

@@ -207,6 +207,30 @@ class Parameters:
         count = len(args)
         return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
 
+    def shortest_call(self, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the shortest call that gives some parameters a value.
+
+        Parameters
+        ----------
+        given : values by parameter, a tuple for one that takes any number; required ones that are missing get their
+            name
+        """
+        args: list[Any] = []
+        kwargs: dict[str, Any] = {}
+        left_out = False
+        for p in self.signature.parameters.values():
+            if p.kind is p.VAR_POSITIONAL:
+                args += given.get(p.name, ())
+            elif p.kind is p.VAR_KEYWORD:
+                continue
+            elif p.name not in given and p.default is not p.empty:
+                left_out = True
+            elif p.kind is p.KEYWORD_ONLY or (left_out and p.kind is not p.POSITIONAL_ONLY):
+                kwargs[p.name] = given.get(p.name, p.name)
+            else:
+                args.append(given.get(p.name, p.name))
+        return tuple(args), kwargs
+
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
         """Return the types that decide who answers a call."""
         count = self.positional

@@ -167,9 +167,6 @@ class Check(Reported):
             parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)] if texts else []
         return Document(parts)
 
-    def _repr_html_(self) -> str:
-        return self.document().html()
-
     def to_html(self) -> str:
         """Return a page that needs nothing else: how much each check found, and all of it."""
         parts = {"title": f"Check of {escape(self.package)}", "document": self.document().html(unfolded=True)}

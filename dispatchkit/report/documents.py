@@ -242,6 +242,9 @@ class Reported:
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        return self.document().html()
+
     def to_markdown(self) -> str:
         """Return it as Markdown: the same tables."""
         return self.document().markdown()

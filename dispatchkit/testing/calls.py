@@ -92,21 +92,15 @@ def generic_samples(
     Of what is no array nothing is known: there is no call, or where it is to be guessed, one with None.
     """
     x = Draw(shape, content=content_of(dtype))
-    by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: x, Form.SEQUENCE: [x], Form.INDEX: ...}
-    forms = {p.name: p.form for p in operation.parameters.arrays}
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for p in operation.parameters.signature.parameters.values():
-        if p.default is not p.empty or p.kind is p.VAR_KEYWORD:
-            continue
-        if p.name not in forms and not guessed:
-            return []
-        value = by_form[forms[p.name]] if p.name in forms else None
-        if p.kind is p.KEYWORD_ONLY:
-            kwargs[p.name] = value
-        else:
-            args.append(value)
-    return [Sample(tuple(args), kwargs)]
+    by_form = {Form.ONE: x, Form.LOOSE: x, Form.STAR: (x,), Form.SEQUENCE: [x], Form.INDEX: ...}
+    arrays = {p.name: by_form[p.form] for p in operation.parameters.arrays}
+    listed = operation.parameters.signature.parameters.values()
+    required = [p for p in listed if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    unknown = {p.name: (None,) if p.kind is p.VAR_POSITIONAL else None for p in required if p.name not in arrays}
+    if unknown and not guessed:
+        return []
+    given = unknown | {p.name: arrays[p.name] for p in required if p.name in arrays}
+    return [Sample(*operation.parameters.shortest_call(given))]
 
 
 def content_of(dtype: Any) -> Any:

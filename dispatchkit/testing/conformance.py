@@ -114,7 +114,7 @@ CHECKS = {
 
 def check_type(
     cls: type,
-    samples: Samples = None,
+    samples: Samples = (),
     *,
     to_dense: Callable[[Any], Any] | None = None,
     from_dense: Callable[[Any], Any] | None = None,
@@ -136,7 +136,7 @@ def check_type(
     ----------
     cls : the type
     samples : instances of it; a function that returns new ones; or a Hypothesis strategy, from which one instance of
-        each shape and dtype is taken. By default they are drawn from the fields
+        each shape and dtype is taken
     to_dense : returns a plain tensor for an instance; the type's own by default
     from_dense : returns an instance with the elements of any plain tensor. If the type cannot hold arbitrary elements,
         leave it out: the calls are then adapted to the shapes of the samples

@@ -21,7 +21,7 @@ from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import RELATIONS, Relation
 from dispatchkit.tensor import Tensor
-from dispatchkit.tree import with_members
+from dispatchkit.tree import leaves, sequence_items, with_members
 
 Function = Callable[..., Any]
 Transformed = Callable[[Function, "list[Any]"], "list[Any]"]
@@ -297,11 +297,7 @@ def _furthest(found: Any, expected: Any) -> str:
 
 def members(result: Any) -> Iterator[Any]:
     """Yield the arrays of a result."""
-    if isinstance(result, (tuple, list)):
-        for member in result:
-            yield from members(member)
-    else:
-        yield result
+    return leaves(sequence_items, result)
 
 
 def elements_of(value: Any) -> Any:

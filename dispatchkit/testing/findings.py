@@ -16,7 +16,7 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
-from dispatchkit.testing.instances import Samples, anew, drawn, from_fields, is_strategy
+from dispatchkit.testing.instances import Samples, anew, drawn, is_strategy
 from dispatchkit.testing.lines import Lines, own_places
 from dispatchkit.tree import with_members
 
@@ -30,8 +30,7 @@ class Subject:
     Parameters
     ----------
     cls : the type
-    samples : its instances, a function that makes them anew, or a strategy of Hypothesis for one; by default they are
-        drawn from the fields
+    samples : its instances, a function that makes them anew, or a strategy of Hypothesis for one
     to_dense : makes a plain tensor of an instance; the type's declared one, of a `Tensor` subclass a plain copy, by
         default
     from_dense : makes an instance with the elements of a plain tensor; None where the type cannot hold any elements
@@ -67,7 +66,7 @@ class Subject:
     def __init__(
         self,
         cls: type,
-        samples: Samples = None,
+        samples: Samples = (),
         *,
         to_dense: Callable[[Any], Any] | None = None,
         from_dense: Callable[[Any], Any] | None = None,
@@ -84,9 +83,7 @@ class Subject:
         self.name = type_name(cls)
         self.cls = cls
         self._to_dense = to_dense or self._declared_dense()
-        self._samples: Any = samples
-        if samples is None or is_strategy(samples):
-            self._samples = drawn(from_fields(cls) if samples is None else samples, self._to_dense)
+        self._samples: Any = drawn(samples, self._to_dense) if is_strategy(samples) else samples
         self.from_dense = from_dense
         self.plain = frozenset(plain)
         self.depth = None if thorough else depth

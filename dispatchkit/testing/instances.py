@@ -1,9 +1,8 @@
-"""Instances of the type under test: copied anew, varied, drawn from a Hypothesis strategy or from the fields."""
+"""Instances of the type under test: copied anew, varied, drawn from a Hypothesis strategy."""
 
 from __future__ import annotations
 
 import copy
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -14,9 +13,7 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.types.declaration import FieldRule
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.strategies import shapes, tensors
 from dispatchkit.tree import with_attributes
 
 Samples: TypeAlias = "Sequence[Any] | Callable[[], Sequence[Any]] | Any"
@@ -176,53 +173,3 @@ def _novelty(value: Any, to_dense: Callable[[Any], Any]) -> tuple[int, str, int]
         return (2, str(dense.dtype), len(dense.shape))
     lengths = "".join(str(min(n, 2)) for n in dense.shape)
     return (1, lengths, 0) if dense.dtype == np.float64 else None
-
-
-def from_fields(cls: type) -> Any:
-    """Return a strategy for instances of a type, made from the parameters of its constructor.
-
-    Raises
-    ------
-    TypeError : if a parameter is none that a value can be drawn for
-    """
-    from hypothesis import strategies as st  # noqa: PLC0415  # an optional dependency
-
-    known: dict[str, Any] = {
-        "int": st.integers(1, 4),
-        "float": st.floats(-2, 2),
-        "bool": st.booleans(),
-        "str": st.sampled_from(["a", "b"]),
-    }
-    arguments: dict[str, Any] = {}
-    rules = tensor_protocol.types.field_rules(cls)
-    for name, p in inspect.signature(cls).parameters.items():
-        hint = p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "")
-        rule = rules.get(name, FieldRule())
-        if p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or rule.dependent:
-            continue
-        if p.kind is p.POSITIONAL_ONLY:
-            raise TypeError(
-                f"check_type: no values can be drawn for '{name}' of {cls.__name__}, which has no name; give samples"
-            )
-        arguments[name] = known.get(hint.partition(" ")[0])
-        if arguments[name] is None:
-            dtypes = st.sampled_from(["float64", "float32", "int64", "complex128"])
-            discrete = None if isinstance(rule.discrete, bool) else st.sampled_from(rule.discrete)
-            arguments[name] = tensors(
-                shape=shapes(min_dims=0, max_dims=2, max_side=3),
-                dtype="int64" if rule.discrete is True else dtypes if discrete is None else "float64",
-                elements=discrete,
-            )
-
-    @st.composite
-    def draw_instance(draw: Any) -> Any:
-        fields = {name: draw(strategy) for name, strategy in arguments.items()}
-        try:
-            instance: Any = cls(**fields)
-            dense = tensor_protocol.types.to_dense(cls)
-            assert dense is None or dense(instance) is not None
-        except Exception:  # noqa: BLE001  # values that the type refuses are no instance
-            return None
-        return instance
-
-    return draw_instance().filter(lambda value: value is not None)

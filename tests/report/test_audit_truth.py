@@ -15,7 +15,7 @@ from dispatchkit.protocol.outcome import DEFAULT
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
-from dispatchkit.report.audit.pairs import Call, Chains, arguments, calls_of_two
+from dispatchkit.report.audit.pairs import Call, Chains, calls_of_two
 from dispatchkit.report.outcomes import SHOWN
 from tests.report.audited import REWRAP, make, never
 
@@ -70,7 +70,7 @@ def call_of(call: Call, left: type, right: type, content: Any) -> tuple[tuple[An
     """Return a call with instances of two types, in the places that the audit gave them."""
     given = call.values(*(made(cls, content) for cls in (left, right, dk.Tensor)))
     index = {p.name: 0 for p in call.operation.parameters.arrays if p.form is Form.INDEX}
-    return arguments(call.operation.parameters, {**NOT_ARRAYS, **given, **index})
+    return call.operation.parameters.shortest_call({**NOT_ARRAYS, **given, **index})
 
 
 def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -17,7 +17,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
-from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, arguments, key_of
+from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, key_of
 from dispatchkit.report.outcomes import SHOWN
 
 Names: TypeAlias = Mapping[type, str]
@@ -394,7 +394,7 @@ def _forms(
     rule: Rule, operation: Overridable, given: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Yield the shortest call that gives some arrays, and one with everything else that the handler takes."""
-    args, kwargs = arguments(operation.parameters, given)
+    args, kwargs = operation.parameters.shortest_call(given)
     yield args, kwargs
     takes = rule.takes.parameters
     open_ended = any(p.kind is p.VAR_KEYWORD for p in takes.values())

@@ -60,7 +60,7 @@ def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
         if isinstance(entry, type) and entry is not type(None)
     }
     required = {p.name for p in operation.parameters.signature.parameters.values() if p.default is p.empty}
-    return [arguments(operation.parameters, matrices)] if required <= matrices.keys() else []
+    return [operation.parameters.shortest_call(matrices)] if required <= matrices.keys() else []
 
 
 SEVERAL = (Form.SEQUENCE, Form.STAR)
@@ -184,7 +184,7 @@ class Call:
                 values[p.name] = p.name
             elif p.form is Form.SEQUENCE and isinstance(values.get(p.name), tuple):
                 values[p.name] = f"[{', '.join(values[p.name])}]"
-        args, kwargs = arguments(self.operation.parameters, values)
+        args, kwargs = self.operation.parameters.shortest_call(values)
         words = [*map(str, args), *(f"{name}={value}" for name, value in kwargs.items())]
         return f"{self.operation.name}({', '.join(words)})"
 
@@ -198,31 +198,6 @@ def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
             entry = tuple(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
         entries.append(entry)
     return tuple(entries)
-
-
-def arguments(parameters: Parameters, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shortest call that gives some parameters a value.
-
-    Parameters
-    ----------
-    parameters : of an operation
-    given : values by parameter, a tuple for one that takes any number; required ones that are missing get their name
-    """
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    left_out = False
-    for p in parameters.signature.parameters.values():
-        if p.kind is p.VAR_POSITIONAL:
-            args += given.get(p.name, ())
-        elif p.kind is p.VAR_KEYWORD:
-            continue
-        elif p.name not in given and p.default is not p.empty:
-            left_out = True
-        elif p.kind is p.KEYWORD_ONLY or (left_out and p.kind is not p.POSITIONAL_ONLY):
-            kwargs[p.name] = given.get(p.name, p.name)
-        else:
-            args.append(given.get(p.name, p.name))
-    return tuple(args), kwargs
 
 
 def calls_of_two(operation: Overridable) -> list[Call]:
@@ -354,7 +329,7 @@ def decide(
     chains: Chains, operation: Overridable, types: tuple[type, ...], given: Mapping[str, Any], call: str
 ) -> Decision:
     """Return who answers the shortest call that gives some parameters arrays of some types; nothing is called."""
-    args, kwargs = arguments(operation.parameters, given)
+    args, kwargs = operation.parameters.shortest_call(given)
     key = key_of(operation.parameters, given)
     declined: list[str] = []
     steps = list(islice(_answers(chains, operation, key, args, kwargs, declined), 2))

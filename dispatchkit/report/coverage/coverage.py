@@ -52,9 +52,6 @@ class Coverage(Report):
         """Return totals, shares by namespace and kind, and the functions of each bucket."""
         return report_document(self)
 
-    def _repr_html_(self) -> str:
-        return self.document().html()
-
     def to_json(self) -> str:
         """Return the coverage as JSON text.
 
