@@ -301,8 +301,7 @@ class ModuleList(Listing):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.extend(modules)
+        self.extend(() if modules is None else modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
@@ -338,8 +337,7 @@ class ModuleDict(Dictionary):
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.update(modules)
+        self.update({} if modules is None else modules)
 
 
 class _OfParameters(Holder):
@@ -394,8 +392,7 @@ class ParameterList(_OfParameters, Listing):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        if values is not None:
-            self.extend(values)
+        self.extend(() if values is None else values)
 
 
 class ParameterDict(_OfParameters, Dictionary):
@@ -420,5 +417,4 @@ class ParameterDict(_OfParameters, Dictionary):
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
-        if parameters is not None:
-            self.update(parameters)
+        self.update({} if parameters is None else parameters)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dispatchkit.backends.arrays import namespace_of
@@ -32,7 +31,7 @@ class Boundary:
     hooks : called with the gradients of the inputs and outputs
     """
 
-    def __init__(self, module: object, pre_hooks: Sequence[Hook], hooks: Sequence[Hook]) -> None:
+    def __init__(self, module: object, pre_hooks: Sequence[Function], hooks: Sequence[Function]) -> None:
         self.module = module
         self.pre_hooks, self.hooks = pre_hooks, hooks
         self.inputs = 0
@@ -92,13 +91,13 @@ class Boundary:
     def _at_outputs(self, grads: Gradients) -> Gradients:
         """Run the pre-hooks on the gradients of the outputs, and keep them for the hooks."""
         for hook in self.pre_hooks:
-            grads = self._replacement("grad_output", hook.call(self.module, grads), grads)
+            grads = self._replacement("grad_output", hook(self.module, grads), grads)
         if self.tracks_inputs:
             self.grad_output = grads
             return grads
         nothing = (None,) * self.inputs
         for hook in self.hooks:
-            answer = hook.call(self.module, nothing, grads)
+            answer = hook(self.module, nothing, grads)
             if answer is not None and not (isinstance(answer, tuple) and all(g is None for g in answer)):
                 raise RuntimeError(
                     f"{type(self.module).__name__}: a full backward hook of a module where no input requires a "
@@ -111,7 +110,7 @@ class Boundary:
         if self.grad_output is None:
             return grads
         for hook in self.hooks:
-            answer = hook.call(self.module, grads, self.grad_output)
+            answer = hook(self.module, grads, self.grad_output)
             grads = self._replacement("grad_input", answer, grads)
         self.grad_output = None
         return grads
@@ -176,22 +175,6 @@ def _zeros_like(value: Any) -> Callable[[], Any]:
 Function = Callable[..., Any]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Hook:
-    """A function and how it is called.
-
-    Attributes
-    ----------
-    call : the function
-    with_kwargs : whether it takes the keywords of the call, too
-    always_call : whether it runs even where the call raises
-    """
-
-    call: Function
-    with_kwargs: bool = False
-    always_call: bool = False
-
-
 class HookMethods:
     """How hooks are registered for one module.
 
@@ -203,7 +186,7 @@ class HookMethods:
     def __init__(self) -> None:
         self.__dict__["_call_hooks"] = {}
 
-    def _register_hook(self, kind: str, hook: Hook, prepend: bool) -> RemovableHandle:
+    def _register_hook(self, kind: str, hook: Any, prepend: bool) -> RemovableHandle:
         hooks = self._call_hooks.setdefault(kind, OrderedDict())
         handle = RemovableHandle(hooks, hook)
         if prepend:
@@ -222,10 +205,10 @@ class HookMethods:
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
         """
-        return self._register_hook("forward pre-hook", Hook(hook, with_kwargs), prepend)
+        return self._register_hook("forward pre-hook", (hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+        self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Have a function called after each `forward`.
 
@@ -235,9 +218,8 @@ class HookMethods:
             gives takes the place of the output
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
-        always_call : whether it runs even where the call raises; what it raises itself is then a warning
         """
-        return self._register_hook("forward hook", Hook(hook, with_kwargs, always_call), prepend)
+        return self._register_hook("forward hook", (hook, with_kwargs), prepend)
 
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's outputs, before they go on through it.
@@ -247,7 +229,7 @@ class HookMethods:
         hook : ``hook(module, grad_output)``; the tuple that it gives takes the place of the gradients
         prepend : whether it runs before the module's other hooks of this kind
         """
-        return self._register_hook("full backward pre-hook", Hook(hook), prepend)
+        return self._register_hook("full backward pre-hook", hook, prepend)
 
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's inputs and outputs, once they are known.
@@ -262,40 +244,32 @@ class HookMethods:
         -----
         Where no input requires a gradient, it is called with the gradients of the outputs, and must give None.
         """
-        return self._register_hook("full backward hook", Hook(hook), prepend)
+        return self._register_hook("full backward hook", hook, prepend)
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
-    called: list[Hook] = []
-    output = None
-    try:
-        args, kwargs = _before(module, args, kwargs)
-        pre_hooks, backward_hooks = _of(module, "full backward pre-hook"), _of(module, "full backward hook")
-        boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
-        if boundary is not None:
-            args = boundary.enter(args)
-        output = module.forward(*args, **kwargs)
-        for hook in _of(module, "forward hook"):
-            called.append(hook)
-            output = _after(hook, module, args, kwargs, output)
-        return output if boundary is None else boundary.leave(output)
-    except Exception:
-        for hook in _of(module, "forward hook"):
-            if hook.always_call and hook not in called:
-                output = _run_silently(hook, module, args, kwargs, output)
-        raise
+    args, kwargs = _before(module, args, kwargs)
+    pre_hooks, backward_hooks = _of(module, "full backward pre-hook"), _of(module, "full backward hook")
+    boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
+    if boundary is not None:
+        args = boundary.enter(args)
+    output = module.forward(*args, **kwargs)
+    for hook, with_kwargs in _of(module, "forward hook"):
+        replaced = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
+        output = output if replaced is None else replaced
+    return output if boundary is None else boundary.leave(output)
 
 
-def _of(module: Any, kind: str) -> list[Hook]:
+def _of(module: Any, kind: str) -> list[Any]:
     return list(module._call_hooks.get(kind, {}).values())
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
-    for hook in _of(module, "forward pre-hook"):
-        if hook.with_kwargs:
-            both = hook.call(module, args, kwargs)
+    for hook, with_kwargs in _of(module, "forward pre-hook"):
+        if with_kwargs:
+            both = hook(module, args, kwargs)
             if both is None:
                 continue
             if not (isinstance(both, tuple) and len(both) == 2):
@@ -305,26 +279,7 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
                 )
             args, kwargs = both
         else:
-            replaced = hook.call(module, args)
+            replaced = hook(module, args)
             if replaced is not None:
                 args = replaced if isinstance(replaced, tuple) else (replaced,)
     return args, kwargs
-
-
-def _after(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
-    """Return the output as a forward hook leaves it."""
-    replaced = hook.call(module, args, kwargs, output) if hook.with_kwargs else hook.call(module, args, output)
-    return output if replaced is None else replaced
-
-
-def _run_silently(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
-    """Run a hook after the call has raised; what the hook raises becomes a warning."""
-    try:
-        return _after(hook, module, args, kwargs, output)
-    except Exception as error:  # noqa: BLE001  # the error of the call is the one to be seen
-        warnings.warn(
-            f"{type(module).__name__}: a forward hook with always_call=True raised an exception that was silenced, "
-            f"as another error was raised before: {error!r}",
-            stacklevel=2,
-        )
-        return output

@@ -25,6 +25,7 @@ __all__ = [
     "vector_to_parameters",
 ]
 
+
 def clip_grad_norm_(
     parameters: Iterable[Any] | Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:

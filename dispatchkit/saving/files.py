@@ -405,8 +405,8 @@ def load(
         file, or 1 GiB where that is more
     names : of the entries to load, such as ``["layers.0.weight"]``; all by default. The others are not read
     dtype : floating-point dtype that floating-point arrays are converted to
-    mmap : whether arrays stay in the file until they are used; what is written to them does not reach the file.
-        Compressed arrays and those of file objects are read at once, and checksums of the others not compared
+    mmap : whether arrays of a safetensors file stay in it until they are used; what is written to them does not reach
+        the file. Those of ``.npz`` files and file objects are read at once
 
     Returns
     -------

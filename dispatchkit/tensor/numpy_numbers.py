@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -36,30 +37,13 @@ compositions |= {
 
 @composition
 def linalg_multi_dot(arrays: Sequence[Array]) -> Any:
-    if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):
+    matrices = all(x.ndim == 2 for x in arrays[1:-1]) and {arrays[0].ndim, arrays[-1].ndim} <= {1, 2}
+    fit = all(x.shape[-1:] == y.shape[:1] for x, y in pairwise(arrays))
+    if not matrices or not fit or not 2 <= len(arrays) <= 50:
         return NotImplemented
-    if arrays[0].ndim == 1:  # a vector makes every product one with a vector
-        return functools.reduce(xp.matmul, arrays)
-    if arrays[-1].ndim == 1:
-        return functools.reduce(lambda y, x: xp.matmul(x, y), reversed(arrays))
-    sizes = [*(x.shape[0] for x in arrays), arrays[-1].shape[1]]
-
-    @functools.cache
-    def cost(start: int, stop: int) -> tuple[int, int]:
-        """Return the fewest multiplications of the matrices from `start` to `stop`, and where to part them."""
-        parts = [
-            (cost(start, k)[0] + cost(k, stop)[0] + sizes[start] * sizes[k] * sizes[stop], k)
-            for k in range(start + 1, stop)
-        ]
-        return min(parts, default=(0, start))
-
-    def product(start: int, stop: int) -> Any:
-        if stop == start + 1:
-            return arrays[start]
-        middle = cost(start, stop)[1]
-        return xp.matmul(product(start, middle), product(middle, stop))
-
-    return product(0, len(arrays))
+    terms = [ascii_letters[place : place + 2] for place in range(len(arrays))]
+    terms[0], terms[-1] = terms[0][-arrays[0].ndim :], terms[-1][: arrays[-1].ndim]
+    return xp.einsum(f"{','.join(terms)}->{terms[0][:-1]}{terms[-1][1:]}", *arrays)
 
 
 @composition

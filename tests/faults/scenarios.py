@@ -446,12 +446,12 @@ def saved_file(suffix: str, *, overwrite: bool) -> Callable[[], Scene]:
     return scene
 
 
-def loaded_file(**options: Any) -> Callable[[], Scene]:
+def loaded_file() -> Callable[[], Scene]:
     def scene() -> Scene:
         folder = tempfile.TemporaryDirectory()
         path = Path(folder.name, "state.npz")
         dk.save(NEW, path)
-        return Scene(lambda: dk.load(path, **options), lambda: {"file": repr(dk.load(path))}, folder.cleanup)
+        return Scene(lambda: dk.load(path), lambda: {"file": repr(dk.load(path))}, folder.cleanup)
 
     return scene
 
@@ -508,7 +508,6 @@ SCENARIOS: dict[str, Callable[[], Scene]] = {
     "a file that is overwritten": saved_file("npz", overwrite=True),
     "a safetensors file that is overwritten": saved_file("safetensors", overwrite=True),
     "a file that is loaded": loaded_file(),
-    "a file that is mapped": loaded_file(mmap=True),
     "a state that is loaded into a module": loaded_state,
     "a pickle and a copy": travelling,
 }

@@ -19,9 +19,8 @@ from dispatchkit.types.structured.base import (
     as_tensor,
     floating,
     implement_pairs,
-    slogdet_of_diagonal,
 )
-from dispatchkit.types.structured.diagonal import DiagonalTensor
+from dispatchkit.types.structured.diagonal import DiagonalTensor, det_by_diagonal, slogdet_by_diagonal
 from dispatchkit.types.structured.lazy import implement_lazy_inverse
 from dispatchkit.types.structured.systems import log_determinant, scipy_module, solution
 
@@ -262,14 +261,14 @@ def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
 @implements(linalg.slogdet)
 def slogdet_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
-        return slogdet_of_diagonal(linalg.diagonal(x))
+        return slogdet_by_diagonal(x)
     return linalg.SlogdetResult(*log_determinant(Bands(x.lower, x.upper), floating(x.elements)))
 
 
 @implements(linalg.det)
 def det_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
-        return ops.prod(floating(linalg.diagonal(x)), axis=-1)
+        return det_by_diagonal(x)
     sign, logarithm = linalg.slogdet(x)
     return sign * ops.exp(logarithm)
 

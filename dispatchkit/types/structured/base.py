@@ -344,14 +344,9 @@ for _pair in ((StructuredTensor, StructuredTensor), (Tensor, StructuredTensor), 
     enter(ops.subtract, *_pair)(subtract_structured)
 
 
-@implements(ops.negative)
-def negative_structured(x: StructuredTensor, /) -> Any:
-    return x.map_linear(ops.negative)
-
-
-@implements(ops.positive)
-def positive_structured(x: StructuredTensor, /) -> Any:
-    return x.map_linear(ops.positive)
+@implements_each((ops.negative, ops.positive), StructuredTensor)
+def sign_structured(function: Any, x: StructuredTensor, /) -> Any:
+    return x.map_linear(function)
 
 
 @in_either_order(ops.multiply)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,16 +168,9 @@ def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalT
     return x.map_elements(ops.matrix_transpose)
 
 
-@implements(linalg.inv)
-def inv_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
-    return decline(NO_MATRIX) if 0 in x.shape[:-2] else x.map_elements(linalg.inv)
-
-
-@implements(linalg.cholesky)
-def cholesky_block_diagonal(x: BlockDiagonalTensor, /, *, upper: bool = False) -> Any:
-    if 0 in x.shape[:-2]:
-        return decline(NO_MATRIX)
-    return x.map_elements(lambda block: linalg.cholesky(block, upper=upper))
+@implements_each((linalg.inv, linalg.cholesky), BlockDiagonalTensor)
+def map_blocks(function: Any, x: BlockDiagonalTensor, /, **options: Any) -> Any:
+    return decline(NO_MATRIX) if 0 in x.shape[:-2] else x.map_elements(partial(function, **options))
 
 
 @implements(linalg.det)

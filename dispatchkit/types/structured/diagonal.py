@@ -152,14 +152,14 @@ def inv_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
     return DiagonalTensor(1 / x.values)
 
 
-@implements(linalg.det)
-def det_diagonal(x: DiagonalTensor, /) -> Tensor:
-    return ops.prod(floating(x.values), axis=-1)
+@implements(linalg.det, DiagonalTensor)
+def det_by_diagonal(x: StructuredTensor, /) -> Tensor:
+    return ops.prod(floating(linalg.diagonal(x)), axis=-1)
 
 
-@implements(linalg.slogdet)
-def slogdet_diagonal(x: DiagonalTensor, /) -> Any:
-    return slogdet_of_diagonal(x.values)
+@implements(linalg.slogdet, DiagonalTensor)
+def slogdet_by_diagonal(x: StructuredTensor, /) -> Any:
+    return slogdet_of_diagonal(linalg.diagonal(x))
 
 
 # Factors.

@@ -20,9 +20,8 @@ from dispatchkit.types.structured.base import (
     implement_pairs,
     product_of_elements,
     same_size,
-    slogdet_of_diagonal,
 )
-from dispatchkit.types.structured.diagonal import DiagonalTensor, require_regular
+from dispatchkit.types.structured.diagonal import DiagonalTensor, det_by_diagonal, require_regular, slogdet_by_diagonal
 from dispatchkit.types.structured.systems import scipy_module, solution
 
 
@@ -203,11 +202,5 @@ def inv_triangular(x: TriangularTensor, /) -> TriangularTensor:
     return TriangularTensor(x.solve_columns(unit), x.upper)
 
 
-@implements(linalg.det)
-def det_triangular(x: TriangularTensor, /) -> Tensor:
-    return ops.prod(floating(linalg.diagonal(x.data)), axis=-1)
-
-
-@implements(linalg.slogdet)
-def slogdet_triangular(x: TriangularTensor, /) -> Any:
-    return slogdet_of_diagonal(linalg.diagonal(x.data))
+implements(linalg.det, TriangularTensor)(det_by_diagonal)
+implements(linalg.slogdet, TriangularTensor)(slogdet_by_diagonal)
