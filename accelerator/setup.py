@@ -8,6 +8,10 @@ import zlib
 from contextlib import chdir
 from pathlib import Path
 
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    raise SystemExit("dispatchkit-accelerator is not for free-threaded builds of Python: dispatchkit runs without it")
+
+import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -79,14 +83,17 @@ class WithSources(sdist):
             shutil.copy2(ROOT / source, Path(base_dir, source))
 
 
-if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    raise SystemExit("dispatchkit-accelerator is not for free-threaded builds of Python: dispatchkit runs without it")
 setup(
     version=VERSION,
     install_requires=[f"dispatchkit=={VERSION}"],
     ext_modules=[
         *(Extension(module, [str(source_of(module))], extra_compile_args=FLAGS) for module in MODULES),
-        Extension("dispatchkit_accelerator._entry", ["dispatchkit_accelerator/_entry.c"], extra_compile_args=FLAGS),
+        Extension(
+            "dispatchkit_accelerator._entry",
+            ["dispatchkit_accelerator/_entry.c"],
+            include_dirs=[np.get_include()],
+            extra_compile_args=FLAGS,
+        ),
     ],
     cmdclass={"build_ext": BuildModules, "sdist": WithSources},
 )

@@ -23,8 +23,8 @@ def _start(version: str) -> tuple[str, Any]:
     refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
     if refusal:
         warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
-    return (f"refused: {refusal}", None) if refusal else (version, accelerator.attach)
+    return (f"refused: {refusal}", None) if refusal else (version, accelerator)
 
 
-# The version that is in use, or why there is none; and what gives a function a compiled entry point.
-state, attach = _start(sys.modules["dispatchkit"].__version__)
+# The version that is in use, or why there is none; and the module that gives functions compiled entry points.
+state, core = _start(sys.modules["dispatchkit"].__version__)

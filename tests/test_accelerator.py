@@ -6,6 +6,7 @@ import gc
 import inspect
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import accelerator
+from dispatchkit.declare.declared import Declared
 
 ROOT = Path(__file__).parents[1]
 MODULE = "dispatchkit.graph.sweep"
@@ -94,6 +96,28 @@ def test_what_was_built_for_another_python_is_refused(monkeypatch: pytest.Monkey
     )
 
 
+@installed
+def test_one_without_a_module_for_this_python_is_refused(tmp_path: Path) -> None:
+    source = Path(import_module(accelerator.NAME).__file__ or "").parent
+    shutil.copytree(source, tmp_path / accelerator.NAME, ignore=shutil.ignore_patterns("_entry.*", "__pycache__"))
+    shown, warned = run(tmp_path)
+    assert shown.startswith("refused: it was built for another Python than 3.")
+    assert "runs without its accelerator" in warned
+
+
+def test_builds_of_python_without_the_global_lock_have_none() -> None:
+    program = (
+        "import runpy, sysconfig; known = sysconfig.get_config_var; "
+        "sysconfig.get_config_var = lambda name: name == 'Py_GIL_DISABLED' or known(name); "
+        "runpy.run_path('accelerator/setup.py')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "dispatchkit-accelerator is not for free-threaded builds of Python: dispatchkit runs without it\n"
+    )
+
+
 def test_the_configuration_names_what_runs(capsys: pytest.CaptureFixture[str]) -> None:
     shown = dk.show_config("dicts")
     assert shown["dispatchkit"] == dk.__version__
@@ -146,7 +170,7 @@ def test_functions_stay_what_they_are(tensors: tuple[Any, Any, Any]) -> None:
     for call in calls(*tensors) * 2:
         call()
     add: Any = dk.Tensor.__add__
-    assert ("_plan" in add.__globals__) is (accelerator.attach is not None)
+    assert ("_plan" in add.__globals__) is (accelerator.core is not None)
     assert all(map(inspect.isfunction, (add, dk.add, dk.exp)))
     assert pickle.loads(pickle.dumps(dk.add)) is dk.add
     assert list(inspect.signature(dk.add).parameters) == ["x1", "x2"]
@@ -215,3 +239,114 @@ def test_modes_subclasses_and_kernels_that_come_later_are_asked(tensors: tuple[A
         operation.rules_changed()
     assert (a * b).tolist() == [3.0, 8.0]
     assert (a * 2.0).tolist() == [2.0, 4.0]
+
+
+def values(size: int, dtype: Any) -> np.ndarray[Any, Any]:
+    """Return numbers of which some are not ordinary, where there is room for them."""
+    numbers = np.random.default_rng(size).normal(scale=3.0, size=size).astype(dtype)
+    odd = [0.0, -0.0, np.inf, -np.inf, np.nan, np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max]
+    if size > 20:
+        numbers[: len(odd)] = odd
+    return numbers
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
+    """Return dtype, shape and bytes of what a call gives, or what NumPy says of its values."""
+    try:
+        with np.errstate(all="raise"):
+            result = call()
+    except FloatingPointError as error:
+        return tuple(word for word in ("divide", "overflow", "underflow", "invalid") if word in str(error))
+    array = np.asarray(result.array if isinstance(result, dk.Tensor) else result)
+    return array.dtype, array.shape, array.tobytes()
+
+
+ARITHMETIC = [
+    operation
+    for operation in dk.tensor_protocol.operations.values()
+    if isinstance(operation, Declared)
+    and operation.implementation.arrays_only
+    and type(operation.implementation.kernel) is np.ufunc
+    and operation.implementation.kernel.signature is None
+]
+
+
+@pytest.mark.parametrize("operation", ARITHMETIC, ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_results_have_the_bits_of_numpys(operation: Any, dtype: Any) -> None:
+    kernel = operation.implementation.kernel
+    for shape in [(), (0,), (1,), (7,), (30,), (4, 3), (30, 30)]:
+        if dtype is np.int64:
+            arrays = [np.arange(2, 2 + np.prod(shape, dtype=int)).reshape(shape), np.full(shape, 3)]
+        else:
+            arrays = [values(int(np.prod(shape)), dtype).reshape(shape) for _ in range(2)]
+            arrays[1] = np.array(arrays[1][..., ::-1] if shape else arrays[1])
+        arrays = arrays[: kernel.nin]
+        try:
+            outcome(lambda arrays=arrays: kernel(*arrays))  # type: ignore[misc]
+        except TypeError:
+            return  # as of bits of floats
+        for given in (arrays, [array.T for array in arrays]):
+            tensors = [dk.asarray(array) for array in given]
+            for _ in range(2):  # the first call compiles the function
+                wanted = outcome(lambda given=given: kernel(*given))  # type: ignore[misc]
+                assert outcome(lambda tensors=tensors: operation.function(*tensors)) == wanted  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("number", [2.0, 0.1, 3, -1, 2**60 + 1, float("inf"), float("nan"), 1e-300, True])
+def test_numbers_beside_tensors_have_the_bits_of_numpys(dtype: Any, number: Any) -> None:
+    for array in (values(5, dtype), values(30, dtype), values(30, dtype)[::2], np.array(2.0, dtype)):
+        a = dk.asarray(array)
+        for call in (
+            lambda x: x + number,
+            lambda x: number - x,
+            lambda x: x / number,
+            lambda x: x == number,
+            lambda x: x < number,
+            lambda x: x % number,
+        ):
+            for _ in range(2):
+                assert outcome(lambda a=a, call=call: call(a)) == outcome(  # type: ignore[misc]
+                    lambda array=array, call=call: call(array)  # type: ignore[misc]
+                )
+
+
+def test_metadata_of_dtypes_comes_out_as_of_numpys_function() -> None:
+    array = np.ones(3, np.dtype(float, metadata={"unit": "m"}))
+    a = dk.asarray(array)
+    for _ in range(2):
+        assert (a + a).array.dtype.metadata == (array + array).dtype.metadata
+        assert dk.exp(a).array.dtype.metadata == np.exp(array).dtype.metadata
+
+
+def test_numbers_that_no_float_holds_are_refused_as_by_numpy() -> None:
+    a = dk.asarray([1.0, 2.0])
+    for _ in range(2):
+        with pytest.raises(OverflowError, match="too large"):
+            a + 10**400
+
+
+def test_the_graph_is_as_python_records_it() -> None:
+    x: Any = dk.tensor([1.0, 2.0], requires_grad=True)
+    y: Any = dk.tensor([3.0, 4.0], requires_grad=True)
+    c: Any = dk.ones(2)
+    for _ in range(2):
+        node = (x * c)._node
+        assert (node.saved, node.edges, node.output) == ((None, c), (x._node, None), None)
+        assert (node.shape, node.dtype, node.extras) == ((2,), np.dtype(float), None)
+        assert (x * y)._node.saved == (x, y)
+        assert (2.0 * x)._node.edges == (None, x._node)
+        z = dk.exp(x)
+        assert z._node.output is z.array
+        assert (x + y)._node.saved == (None, None)
+        with dk.no_grad():
+            assert (x * y)._node is None
+            with dk.enable_grad():
+                assert (x * y)._node is not None
+    view = x[:]
+    spoilt = view * y
+    with dk.no_grad():
+        view += 1.0
+    with pytest.raises(dk.InplaceError, match="Multiply"):
+        spoilt.sum().backward()

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import zlib
 from collections.abc import Sequence
+from functools import cache
+from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 
-from dispatchkit_accelerator import _entry
 from dispatchkit_accelerator.built import FOLLOWED, MODULES, VERSION
 
-__all__ = ["MODULES", "__version__", "attach", "install"]
+__all__ = ["MODULES", "__version__", "asking", "attach", "install"]
 __version__ = VERSION
 
 FOLDER = os.path.dirname(__file__)
+ENTRY = "_entry"
+# Python 3.11 runs a function that another one calls by its code alone, whatever pointer calls of it go through.
+INLINED = sys.version_info < (3, 12)
+# Where a public function has seen that its arguments are plain tensors, and nobody else is asked.
+PLAIN = re.compile(r"^( *)if _type is _cls\b.* and not _foreign:\n", re.MULTILINE)
 
 
 def install(package: str, version: str) -> str:
@@ -34,7 +42,7 @@ def install(package: str, version: str) -> str:
     """
     if version != VERSION:
         return f"it is of version {VERSION}; run pip install dispatchkit-accelerator=={version}"
-    if any(_file_of(module) is None for module in MODULES):
+    if any(_file_of(module) is None for module in (ENTRY, *MODULES)):
         python = ".".join(map(str, sys.version_info[:2]))
         return f"it was built for another Python than {python} of this machine; install it again, by this Python's pip"
     for module, checksum in FOLLOWED.items():
@@ -49,25 +57,50 @@ def install(package: str, version: str) -> str:
     return ""
 
 
+def asking(text: str, names: dict[str, Any]) -> str:
+    """Return the text of a function as it is to be compiled.
+
+    Where Python would not go through the compiled entry point, a public function asks what computes there, once it has
+    seen that its arguments are plain tensors.
+
+    Parameters
+    ----------
+    text : that `dispatchkit.declare.compiled` compiles a function from
+    names : of the function
+    """
+    members = _members(names) if INLINED and "_live" in names and "_reflected" not in names else None
+    if members is None:
+        return text
+    names["_computer"] = _started().computer((None, *members))
+    call = f"_computer({text[len('def call(') : text.index(', /)')]})"
+    return PLAIN.sub(rf"\g<0>\1    if (_y := {call}) is not None:\n\1        return _y\n", text)
+
+
 def attach(function: FunctionType) -> None:
     """Let calls of a function go through the compiled entry point, if it computes arrays alone by a function of NumPy.
 
     Parameters
     ----------
-    function : compiled by `dispatchkit.declare.compiled`; its names say what it computes
+    function : compiled by `dispatchkit.declare.compiled`; its names say what it computes, or notes
     """
     names = function.__globals__
+    if "_tensors" in names:
+        _say_what_is_noted(function, names["_operation"].plan, names["_tensors"])
+        return
+    members = _members(names)
+    if members is not None:
+        _started().attach(function, (function.__code__, *members))
+
+
+def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what the entry point is to know of a function, None of one that it does not compute."""
     operation, kernel, record = (names.get(name) for name in ("_operation", "_kernel", "_record"))
     # Only texts of calls record them; those of subclasses finalize their results.
     if type(kernel) is not np.ufunc or kernel.nout != 1 or record is None or names.get("_finalize") is not None:
-        return
+        return None
     if not operation.implementation.arrays_only or operation.composite or operation.several:
-        return
-    if not _started:
-        _entry.start(sys.modules["dispatchkit.graph.storage"].Storage, np.ndarray, np.ufunc, function)
-        _started.append(True)
-    plan = (
-        function.__code__,
+        return None
+    return (
         names["_cls"],
         kernel,
         names.get("_table", _NO_TABLE),
@@ -77,10 +110,29 @@ def attach(function: FunctionType) -> None:
         names["_raw_array"],
         kernel.nin,
     )
-    _entry.attach(function, plan)
 
 
-_started: list[bool] = []
+def _say_what_is_noted(recorder: FunctionType, rules: Any, tensors: Sequence[bool]) -> None:
+    """Leave a plan with a function that makes nodes: which arguments are tensors, and which rules read each of them."""
+    code, names = recorder.__code__, recorder.__globals__
+    if "_rest" in code.co_varnames or rules.saves_specs:
+        return
+    places = [i for i, tensor in enumerate(tensors) if tensor]
+    readers = tuple(sum(1 << j for j in places if rules.reads[j][i]) for i in range(len(tensors)))
+    mask = sum(1 << i for i in places)
+    noted = (names["_Node"], names["_operation"], names["_is_grad_enabled"], rules.keeps_output, mask, readers)
+    names["_plan"] = (code, *noted)
+
+
+@cache
+def _started() -> Any:
+    """Return the entry point, which knows what it needs of the library."""
+    entry = import_module(f"{__name__}.{ENTRY}")
+    storage, node = (sys.modules[f"dispatchkit.graph.{name}"] for name in ("storage", "node"))
+    entry.start(storage.Storage, node.Node, np.ndarray, np.ufunc, _file_of)  # any function of Python
+    return entry
+
+
 _NO_TABLE: dict[type, object] = {}
 _NEVER_LIVE: set[object] = set()
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
-from dispatchkit.accelerator import attach
+from dispatchkit.accelerator import core
 from dispatchkit.protocol.handlers import written
 
 PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 # What the files of the library begin with: compiled modules have names that begin at the root of the sources.
-OWN = (PACKAGE,) if attach is None else (PACKAGE, f"dispatchkit{os.sep}")
+OWN = (PACKAGE,) if core is None else (PACKAGE, f"dispatchkit{os.sep}")
 # Where calls are passed on, rather than computed.
 ENGINE = tuple(f"{root}{folder}{os.sep}" for root in OWN for folder in ("protocol", "declare"))
 # Whether tracebacks show the library's frames, too.

@@ -161,6 +161,7 @@ def pictures(root: Path) -> dict[str, Callable[[], str]]:
         "coverage": coverage,
         "growth": lambda: growth(root),
         "overrides": lambda: plots.overrides(root),
+        "cores": lambda: plots.cores(root),
         "steps": lambda: plots.steps(root),
         "structure": lambda: plots.structure(root),
     }

@@ -1,9 +1,10 @@
-"""Plots of docs/measured.json, which `python -m tests.benchmarks.measured` writes: overrides, steps, matrices."""
+"""Plots of docs/measured.json, which programs of `tests.benchmarks` write: overrides, steps, matrices, both cores."""
 
 from __future__ import annotations
 
 import json
 import math
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from figures import EDGE, FILL, WIDTH, bar, label, svg
 
 COLOURS = ("#2f80c2", "#c2682f", "#3f9a5f", "#9a5fc2")  # of lines, on light and on dark pages
 LEFT, LINE = 420, 28
+# Colour and radius of a dot: the second is seen on the first.
+CORES = {"pure": (COLOURS[1], 6.5), "compiled": (COLOURS[0], 4.5)}
 
 
 def recorded(root: Path) -> dict[str, Any]:
@@ -21,8 +24,12 @@ def recorded(root: Path) -> dict[str, Any]:
 
 def noted(record: dict[str, Any], height: int, parts: list[str], title: str) -> str:
     """Return a picture with the date and the versions of the measurement below."""
-    note = f'<text x="2" y="{height + 24}" fill="{EDGE}" font-size="12">{record["date"]}: {record["versions"]}</text>'
-    return svg(height + 34, [*parts, note], title)
+    lines = textwrap.wrap(f"{record['date']}: {record['versions']}", 120)
+    notes = [
+        f'<text x="2" y="{height + 24 + 16 * i}" fill="{EDGE}" font-size="12">{line}</text>'
+        for i, line in enumerate(lines)
+    ]
+    return svg(height + 18 + 16 * len(lines), [*parts, *notes], title)
 
 
 def bars(record: dict[str, Any], topic: str, title: str) -> str:
@@ -54,6 +61,41 @@ def overrides(root: Path) -> str:
 def steps(root: Path) -> str:
     """Return the time of a training step by that of the same step elsewhere, for each size."""
     return bars(recorded(root), "mlp", "time of a training step in dispatchkit by its time in the other program")
+
+
+def dot(x: float, y: float, core: str) -> str:
+    """Return the dot of a core."""
+    colour, radius = CORES[core]
+    return f'<circle cx="{x:g}" cy="{y:g}" r="{radius}" fill="{colour}"/>'
+
+
+def cores(root: Path) -> str:
+    """Return the ratio of each row without the compiled core and with it, on a logarithmic axis."""
+    record = recorded(root)["cores"]
+    rows = record["rows"]
+    left, right, top = 372, WIDTH - 20, 66
+    ratios = [row[core] for row in rows for core in CORES]
+    low, high = math.floor(math.log10(min(ratios))), math.ceil(math.log10(max(ratios)))
+
+    def across(ratio: float) -> float:
+        return left + (right - left) * (math.log10(ratio) - low) / (high - low)
+
+    height = top + len(rows) * 22
+    parts = []
+    for i, core in enumerate(CORES):
+        parts += [dot(left + 6 + 130 * i, 13, core), label(left + 17 + 130 * i, 18, core)]
+    for power in range(low, high + 1):
+        x = across(10.0**power)
+        parts.append(label(x, 46, "as fast" if power == 0 else f"{10.0**power:g}", "middle"))
+        dashes = "" if power else ' stroke-dasharray="4 3"'
+        parts.append(f'<path d="M{x:g} 54V{height}" stroke="{EDGE}" stroke-opacity="{0.3 if power else 1}"{dashes}/>')
+    for i, row in enumerate(rows):
+        y = top + 22 * i + 6
+        parts.append(label(left - 8, y + 5, f"{row['work']} / {row['reference']}".replace("`", ""), "end"))
+        ends = {core: across(row[core]) for core in CORES}
+        parts.append(f'<path d="M{ends["pure"]:g} {y}H{ends["compiled"]:g}" stroke="{EDGE}" stroke-width="2"/>')
+        parts += [dot(x, y, core) for core, x in ends.items()]
+    return noted(record, height, parts, "dispatchkit's time by that of others, as Python and with the compiled core")
 
 
 def structure(root: Path) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.accelerator import attach
+from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import UNTRACKED, foreign, is_inexact, raw_array
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
@@ -173,13 +173,13 @@ def _install(function: FunctionType) -> FunctionType:
     text, names_of_function = names["_build"](names)
     names.update(NAMES)
     names.update(names_of_function)
-    exec(_code_of(text), names)  # noqa: S102  # of this library
+    exec(_code_of(text if core is None else core.asking(text, names)), names)  # noqa: S102  # of this library
     call = names["call"]
     function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
     # A copy, since what the interpreter notes in it belongs to the names of one function.
     function.__code__ = call.__code__.replace()
-    if attach is not None:
-        attach(function)
+    if core is not None:
+        core.attach(function)
     return function
 
 
@@ -411,9 +411,8 @@ def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
     function of the raw result and the arrays; where the operation has parameters, also of the other arguments, by place
     and by name
     """
-    return compiled_later(
-        lambda _: (_source(operation, tensors), {**RECORDER_NAMES, "_operation": operation.derivative})
-    )
+    names = {**RECORDER_NAMES, "_operation": operation.derivative, "_tensors": tensors}
+    return compiled_later(lambda _: (_source(operation, tensors), names))
 
 
 def _source(operation: Declared, tensors: Sequence[bool]) -> str:
