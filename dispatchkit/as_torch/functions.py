@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
+from dispatchkit.as_torch.shared import NO_DEFAULT, index_along, times, with_parameters
 from dispatchkit.as_torch.table import TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
-NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": ("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
@@ -49,25 +49,11 @@ OF_LAYERS = {
 }
 
 
-def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function:
-    """Return a function that calls another by position; of its parameters the defaults are given, or `NO_DEFAULT`."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in parameters.items()])
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        arguments = signature.bind(*args, **kwargs)
-        arguments.apply_defaults()
-        return function(*arguments.args)
-
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
-
-
 def _of_numpy(path: str, names: list[str]) -> Function:
     function: Any = functools.reduce(getattr, path.split("."), np)
     signature = signature_in_numpy(function)
     defaults = [NO_DEFAULT] * len(names) if signature is None else [p.default for p in signature.parameters.values()]
-    return _with_parameters(function, dict(zip(names, defaults, strict=False)))
+    return with_parameters(function, dict(zip(names, defaults, strict=False)))
 
 
 def _of_layer(layer: type[nn.Module]) -> Function:
@@ -75,32 +61,12 @@ def _of_layer(layer: type[nn.Module]) -> Function:
         return layer(*options)(input)
 
     options = {p.name: p.default for p in inspect.signature(layer).parameters.values()}
-    return _with_parameters(of_layer, {"input": NO_DEFAULT, **options})
+    return with_parameters(of_layer, {"input": NO_DEFAULT, **options})
 
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
 TRANSLATIONS["trapz"] = TRANSLATIONS["trapezoid"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
-
-
-def _times(x: Any, alpha: Any) -> Any:
-    """Return an array times a factor, itself where that is 1, which may be of another dtype."""
-    return x if alpha == 1 else x * alpha
-
-
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.add(input, _times(other, alpha))
-
-
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.subtract(input, _times(other, alpha))
-
-
-subtract = sub
-
-
-def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    return xp.subtract(other, _times(input, alpha))
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
@@ -158,7 +124,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
 
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     place = slice(k - 1, k) if keepdim else k - 1
-    return Values(*(select(sequence, dim, place) for sequence in sort(input, dim)))
+    return Values(*(sequence[index_along(dim, place, input.ndim)] for sequence in sort(input, dim)))
 
 
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -190,19 +156,6 @@ def where(condition: Any, input: Any = None, other: Any = None) -> Any:
     return xp.nonzero(condition) if input is None else xp.where(condition, input, other)
 
 
-def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
-    return xp.nonzero(input) if as_tuple else xp.argwhere(input)
-
-
-def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    return xp.where(mask, value, input)
-
-
-def masked_select(input: Any, mask: Any) -> Any:
-    input, mask = xp.broadcast_arrays(input, mask)
-    return input[mask]
-
-
 def _softmax(name: str) -> Function:
     def softmax(input: Any, dim: int | None = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
         if dim is None:
@@ -217,32 +170,9 @@ for _name in ("softmax", "log_softmax"):
         TRANSLATIONS[f"{_place}{_name}"] = _softmax(_name)
 
 
-def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _times(input, beta) + _times(mat1 @ mat2, alpha)
-
-
-addmv = baddbmm = addmm
-
-
-def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    return input + _times(tensor1 * tensor2, value)
-
-
-def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
-    return input + _times(tensor1 / tensor2, value)
-
-
-def lerp(input: Any, end: Any, weight: Any) -> Any:
-    return input + weight * (end - input)
-
-
-def select(input: Any, dim: int, index: Any) -> Any:
-    return input[_index_along(dim, index, input.ndim)]
-
-
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     start = int(start) % input.shape[dim] if start < 0 else int(start)
-    return select(input, dim, slice(start, start + length))
+    return input[index_along(dim, slice(start, start + length), input.ndim)]
 
 
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
@@ -256,25 +186,13 @@ def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
     return xp.reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
-def _index_along(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
-    """Return the index that takes elements along one axis, and all of the others."""
-    return (*(slice(None),) * (dim % ndim), index)
-
-
-def index_select(input: Any, dim: int, index: Any) -> Any:
-    return xp.take(input, index, axis=dim)
-
-
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    return xp.index_put(input, _index_along(dim, index, input.ndim), _times(source, alpha), accumulate=True)
-
-
-def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
-    return xp.index_put(input, _index_along(dim, index, input.ndim), source)
+    return xp.index_put(input, index_along(dim, index, input.ndim), times(source, alpha), accumulate=True)
 
 
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    return index_copy(input, dim, index, xp.asarray(value, dtype=input.dtype))
+    values = xp.asarray(value, dtype=input.dtype)
+    return xp.index_put(input, index_along(dim, index, input.ndim), values)
 
 
 def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Any:
@@ -290,19 +208,6 @@ def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = N
 def squeeze(input: Any, dim: Any = None) -> Any:
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     return xp.squeeze(input, axis=tuple(axis for axis in axes if input.shape[axis] == 1))
-
-
-def _several(tensors: Any) -> Any:
-    """Return tensors, which may be given as one sequence."""
-    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
-
-
-def broadcast_tensors(*tensors: Any) -> Any:
-    return xp.broadcast_arrays(*tensors)
-
-
-def meshgrid(*tensors: Any, indexing: str = "ij") -> Any:
-    return xp.meshgrid(*_several(tensors), indexing=indexing)
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
@@ -338,10 +243,6 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     return xp.take_along_axis(input, indices, axis=dim)
 
 
-def einsum(*args: Any) -> Any:
-    return np.einsum(args[0], *_several(args[1:]))
-
-
 def unique(
     input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
 ) -> Any:
@@ -357,22 +258,6 @@ def searchsorted(
     return xp.astype(places, xp.int32) if out_int32 else places
 
 
-def equal(input: Any, other: Any) -> bool:
-    return input.shape == other.shape and bool(xp.all(input == other))
-
-
-def numel(input: Any) -> int:
-    return int(input.size)
-
-
-def is_floating_point(input: Any) -> bool:
-    return bool(xp.isdtype(input.dtype, "real floating"))
-
-
-def is_complex(input: Any) -> bool:
-    return bool(xp.isdtype(input.dtype, "complex floating"))
-
-
 def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple(last)
@@ -382,18 +267,6 @@ def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", va
 
 
 # Of NumPy, with other arguments.
-
-
-def atleast_1d(*tensors: Any) -> Any:
-    return np.atleast_1d(*_several(tensors))
-
-
-def atleast_2d(*tensors: Any) -> Any:
-    return np.atleast_2d(*_several(tensors))
-
-
-def atleast_3d(*tensors: Any) -> Any:
-    return np.atleast_3d(*_several(tensors))
 
 
 def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
@@ -406,19 +279,7 @@ def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: in
     return slopes if isinstance(slopes, tuple) else (slopes,)
 
 
-def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
-    return tuple(np.array_split(input, sections, dim))
-
-
 # More of several operations.
-
-
-def ldexp(input: Any, other: Any) -> Any:
-    return input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0)))
-
-
-def polar(abs: Any, angle: Any) -> Any:
-    return abs * xp.exp(1j * angle)
 
 
 def logspace(start: Any, end: Any, steps: int, base: Any = 10.0, *, dtype: Any = None, device: Any = None) -> Any:
@@ -443,12 +304,8 @@ def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = None) -> Any:
     return xp.linalg.vector_norm(apart, ord=p, axis=-1)
 
 
-def dist(input: Any, other: Any, p: Any = 2) -> Any:
-    return xp.linalg.vector_norm(input - other, ord=p)
-
-
 def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    return index_copy(input, dim, slice(start, end, step), src)
+    return xp.index_put(input, index_along(dim, slice(start, end, step), input.ndim), src)
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
@@ -471,7 +328,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     if reduce == "mean":
         pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
         total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
-        return div(total, counts, rounding_mode=None if is_floating_point(input) else "floor")
+        return div(total, counts, rounding_mode=None if xp.isdtype(input.dtype, "real floating") else "floor")
     # Elements stand behind what their place has, along a last axis.
     region = tuple(slice(None if axis == dim % input.ndim else length) for axis, length in enumerate(index.shape))
     index, elements = (xp.moveaxis(x, dim, -1) for x in (index, src[tuple(map(slice, index.shape))]))
@@ -523,14 +380,6 @@ def nn_functional_dropout2d(input: Any, p: float = 0.5, training: bool = True, i
 
 def nn_functional_softmin(input: Any, dim: Any = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
     return TRANSLATIONS["softmax"](-input, dim, dtype)
-
-
-def nn_functional_hardshrink(input: Any, lambd: float = 0.5) -> Any:
-    return xp.where(xp.abs(input) > lambd, input, xp.zeros_like(input))
-
-
-def nn_functional_softshrink(input: Any, lambd: float = 0.5) -> Any:
-    return input - xp.clip(input, -lambd, lambd)
 
 
 def nn_functional_cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:

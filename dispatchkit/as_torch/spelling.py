@@ -11,8 +11,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
-from dispatchkit.as_torch import functions as _translations  # noqa: F401  # it enters them in the table
-from dispatchkit.as_torch import table
+from dispatchkit.as_torch import formulas, functions, table  # noqa: F401  # the two enter functions in the table
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -280,7 +279,7 @@ def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operatio
     return call  # type: ignore[no-any-return]
 
 
-def functions() -> dict[str, Call]:
+def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
     entered = {path: by_translation(path, f) for path, f in table.TRANSLATIONS.items() if not path.startswith("__")}
     paths = dict(vars(xp))
@@ -298,7 +297,7 @@ def functions() -> dict[str, Call]:
     return entered
 
 
-FUNCTIONS = functions()
+FUNCTIONS = every_function()
 
 
 def in_place(function: Call, plain: Call | None) -> Call:

@@ -1,0 +1,39 @@
+"""What functions of PyTorch that are no operation have in common."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from dispatchkit.as_torch.table import Function
+
+NO_DEFAULT = inspect.Parameter.empty
+
+
+def with_parameters(function: Function, parameters: dict[str, Any]) -> Function:
+    """Return a function that calls another by position; of its parameters the defaults are given, or `NO_DEFAULT`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in parameters.items()])
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        arguments = signature.bind(*args, **kwargs)
+        arguments.apply_defaults()
+        return function(*arguments.args)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
+def times(x: Any, alpha: Any) -> Any:
+    """Return an array times a factor, itself where that is 1, which may be of another dtype."""
+    return x if alpha == 1 else x * alpha
+
+
+def index_along(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
+    """Return the index that takes elements along one axis, and all of the others."""
+    return (*(slice(None),) * (dim % ndim), index)
+
+
+def several(tensors: Any) -> Any:
+    """Return tensors, which may be given as one sequence."""
+    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
