@@ -129,16 +129,17 @@ def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     f = xp.moveaxis(f, axis, -1)
     if not isinstance(spacing, (int, float, complex)) and spacing.dtype.kind not in "fc":
         spacing = as_array(spacing, np.float64)  # small and unsigned integers would wrap around
+    before, here, after = f[..., :-2], f[..., 1:-1], f[..., 2:]
     if np.ndim(spacing) == 0:
-        h0 = h1 = first0 = first1 = last0 = last1 = spacing
+        first0 = first1 = last0 = last1 = spacing
+        middle = (after - before) / (2 * spacing)
     else:
         steps = spacing[1:] - spacing[:-1]
         h0, h1 = steps[:-1], steps[1:]
         first0, first1, last0, last1 = steps[0], steps[min(1, steps.size - 1)], steps[-1], steps[max(-2, -steps.size)]
-    before, here, after = f[..., :-2], f[..., 1:-1], f[..., 2:]
-    middle = -h1 / (h0 * (h0 + h1)) * before + (h1 - h0) / (h0 * h1) * here + h0 / (h1 * (h0 + h1)) * after
-    # Between equal steps the element in the middle has no part, which may be infinite.
-    middle = xp.where((h0 == h1) & ~xp.isfinite(middle), (after - before) / (h0 + h1), middle)
+        middle = -h1 / (h0 * (h0 + h1)) * before + (h1 - h0) / (h0 * h1) * here + h0 / (h1 * (h0 + h1)) * after
+        # Between equal steps the element in the middle has no part, which may be infinite.
+        middle = xp.where((h0 == h1) & ~xp.isfinite(middle), (after - before) / (h0 + h1), middle)
     if edge_order == 1:
         start, end = (f[..., 1:2] - f[..., :1]) / first0, (f[..., -1:] - f[..., -2:-1]) / last0
     else:

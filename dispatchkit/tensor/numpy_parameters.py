@@ -217,6 +217,12 @@ def where(condition: Array, x: Array | complex | None = None, y: Array | complex
     return NotImplemented if x is None or y is None else compose(xp.where, condition, x, y, fitting=False)
 
 
+@extension
+def broadcast_arrays(*args: Array, subok: bool) -> Any:  # which keeps classes in any case
+    return xp.broadcast_arrays(*args)
+
+
+extensions["broadcast_to"] = lambda array, shape, subok=False: xp.broadcast_to(array, shape)
 extensions |= {  # which are stable
     "sort": lambda a, /, axis=-1, kind=None, *, stable=None: np.sort(a, axis=axis),
     "argsort": lambda a, /, axis=-1, kind=None, *, stable=None: np.argsort(a, axis=axis),

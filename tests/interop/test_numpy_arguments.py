@@ -177,6 +177,8 @@ PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "concatenate(dtype)": lambda x: np_.concatenate([x, [V]], dtype=np.float64),
     "stack(dtype)": lambda x: np_.stack([x, M], dtype=np.float64),
     "diff(prepend)": lambda x: np_.diff(x, prepend=0.0, append=[[1.0], [2.0], [3.0]]),
+    "broadcast_to(subok)": lambda x: np_.broadcast_to(x, (2, 3, 3), subok=True),
+    "broadcast_arrays(subok)": lambda x: np_.broadcast_arrays(x, V[:, None], subok=True)[0],
     "sort(kind)": lambda x: np_.sort(x, kind="stable"),
     "linspace(axis, retstep)": lambda x: np_.linspace(x, V, 3, axis=1, retstep=True)[0],
     "svd(compute_uv)": lambda x: np_.linalg.svd(x, compute_uv=False),

@@ -91,6 +91,10 @@ def compared(check: Any) -> Any:
     """Return a check of two quantities, by the magnitudes in the unit of the first."""
 
     def check_quantities(first: Any, second: Any, *args: Any, **kwargs: Any) -> None:
+        first, second = (
+            np.stack(q) if isinstance(q, (list, tuple)) and any(isinstance(x, QuantityTensor) for x in q) else q
+            for q in (first, second)
+        )
         unit = next((q.unit for q in (first, second) if isinstance(q, QuantityTensor)), Unit(""))
         # A number without a unit has the one of none; anything else is of another type.
         one, other = ((q if isinstance(q, QuantityTensor) else QuantityTensor(q, "")).to(unit) for q in (first, second))
@@ -100,6 +104,44 @@ def compared(check: Any) -> Any:
     return check_quantities
 
 
+def of_numpy(name: str) -> Any:
+    """Return the method that is NumPy's function of that name; a unit in the place of a quantity is one of it."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args = tuple(quantity(1, arg) if isinstance(arg, Units) else arg for arg in args)
+        return getattr(np, name)(self, *args, **kwargs)
+
+    return call
+
+
+def fill(self: Any, value: Any) -> None:
+    """Write a value everywhere."""
+    self[...] = value
+
+
+def sort(self: Any) -> None:
+    """Write the elements in their order."""
+    self[...] = np.sort(self)
+
+
+def tolist(self: Any) -> list[Any]:
+    """Return nested lists of quantities."""
+    if not self.ndim:
+        raise AttributeError("tolist")
+    return [tolist(part) if part.ndim else part for part in self]
+
+
+# Methods of NumPy's arrays, by what quantities have instead: NumPy's functions, and assignment to elements.
+METHODS: dict[str, Any] = {
+    **{name: of_numpy(name) for name in ("clip", "cumprod", "cumsum", "put", "repeat", "round", "take")},
+    "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
+    "fill": fill,
+    "flat": property(np.ravel),
+    "item": lambda self: np.reshape(self, ()),
+    "searchsorted": of_numpy("searchsorted"),
+    "sort": sort,
+    "tolist": tolist,
+}
 REGISTRY = Registry()
 
 
@@ -121,4 +163,6 @@ def pytest_configure(config: Any) -> None:
     helpers.assert_quantity_almost_equal = compared(np.testing.assert_allclose)
     for name, of in {"m": "magnitude", "units": "unit", "u": "unit"}.items():
         setattr(QuantityTensor, name, property(operator.attrgetter(of)))
+    for name, method in METHODS.items():
+        setattr(QuantityTensor, name, method)
     config.pluginmanager.register(Replacing(replaced))

@@ -249,6 +249,8 @@ def test_points_on_a_scale_have_differences_and_means() -> None:
     agree(QuantityTensor(1.0, "delta_degC") + celsius, "degC", [21.0, 26.0])
     agree(celsius - QuantityTensor(1.0, "K"), "degC", [19.0, 24.0])
     agree(dk.diff(celsius), "delta_degC", [5.0])
+    slopes: Any = np.gradient(QuantityTensor([20.0, 25.0, 24.0], "degC"), time)
+    agree(slopes, "delta_degC / h", [2.5, 1.0, -0.5])
     agree(dk.std(celsius), "delta_degC", 2.5)
     agree(celsius.to("K"), "K", [293.15, 298.15])
     agree(celsius.to("degF"), "degF", [68.0, 77.0])
