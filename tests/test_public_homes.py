@@ -20,7 +20,7 @@ HOMES = [
         f"dispatchkit.{name}"
         for name in (
             *("autograd", "data", "fft", "func", "linalg", "nn", "nn.functional", "nn.init", "nn.utils", "optim"),
-            *("optim.lr_scheduler", "random", "report", "special", "testing", "types"),
+            *("optim.lr_scheduler", "random", "report", "special", "testing", "types", "types.structured"),
         )
     ),
 ]

@@ -31,6 +31,7 @@ TITLES = {
     "optim.lr_scheduler": "Schedules",
     "data": "Data sets and loaders",
     "types": "Array types",
+    "types.structured": "Structured matrices",
     "testing": "Tests of array types",
     "overrides": "Overrides",
     "errors": "Errors and warnings",

@@ -20,7 +20,20 @@ from dispatchkit.types.structured.triangular import TriangularTensor
 
 
 class InvQuadLogdet(NamedTuple):
-    """What `inv_quad_logdet` gives: a quadratic form of the inverse, and the logarithm of the determinant."""
+    """What `inv_quad_logdet` gives.
+
+    Parameters
+    ----------
+    inv_quad : the quadratic form of the inverse, of shape (...) or (..., k)
+    logdet : the logarithm of the determinant, of shape (...)
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> from dispatchkit.types.structured import inv_quad_logdet
+    >>> inv_quad_logdet(dk.types.ScalarTensor(2, 1.0), dk.ones(2)).inv_quad
+    tensor(2.)
+    """
 
     inv_quad: Tensor
     logdet: Tensor
@@ -36,7 +49,8 @@ def add_diagonal(matrix: Any, diagonal: Any) -> Any:
 
     Returns
     -------
-    StructuredTensor or Tensor : the sum with a `ScalarTensor` where there is one number, else with a `DiagonalTensor`
+    StructuredTensor : the sum with a `ScalarTensor` where there is one number, else with a `DiagonalTensor`; of a tensor
+        it is one
 
     Raises
     ------
@@ -190,6 +204,10 @@ def sqrt_inv_matmul(matrix: Any, right: Tensor) -> Tensor:
     ----------
     matrix : Hermitian positive definite structured matrix, or tensor, of shape (..., n, n)
     right : tensor of shape (n,) or (..., n, k)
+
+    Returns
+    -------
+    Tensor : of the shape of the solution of a system
 
     Raises
     ------
