@@ -6,14 +6,15 @@ domain, a reduction from its signature; other operations state theirs in the dec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.tree import container_items, map_leaves
 
 Content = Literal["real", "complex", "integer", "boolean", "definite", "distinct"]
 
@@ -118,7 +119,8 @@ class Sample:
         >>> args[0].shape, kwargs
         ((3,), {'axis': 0})
         """
-        return tuple(_make(arg, rng) for arg in self.args), {k: _make(v, rng) for k, v in self.kwargs.items()}
+        drawn = with_arrays(self, lambda draw: draw.make(rng))
+        return drawn.args, drawn.kwargs
 
     @cached_property
     def drawn(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -196,12 +198,11 @@ def sample(*args: Any, differentiable: bool = True, **kwargs: Any) -> Sample:
     return Sample(args, kwargs, differentiable)
 
 
-def _make(value: Any, rng: np.random.Generator) -> Any:
-    if isinstance(value, Draw):
-        return value.make(rng)
-    if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
-        return type(value)(_make(member, rng) for member in value)
-    return value
+def with_arrays(sample: Sample, change: Callable[[Draw], Any]) -> Sample:
+    """Return a sample with other arrays in the place of those that are drawn."""
+    arguments = sample.args, sample.kwargs
+    args, kwargs = map_leaves(container_items, lambda leaf: change(leaf) if isinstance(leaf, Draw) else leaf, arguments)
+    return replace(sample, args=args, kwargs=kwargs)
 
 
 def elementwise_samples(parameters: Parameters, domain: tuple[float, float], content: Content) -> list[Sample]:

@@ -15,9 +15,9 @@ from dispatchkit.protocol.handlers import RuleList, location_of, misfit, type_na
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Overridable, of
-from dispatchkit.protocol.parameters import Form, Key
+from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.report.audit.pairs import SEVERAL, Chains, key_of
+from dispatchkit.report.audit.pairs import SEVERAL, Chains, decide
 from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
 from dispatchkit.report.record.summary import Cause, calls_html, causes_of, headline, tree_of
@@ -210,24 +210,18 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     """
     protocol = _protocol_of(function)
     operation = protocol.operation(function)
-    key = _key(operation, types)
-    chains = Chains(protocol)
-    chain = chains(operation, key)
+    by_name = _types_by_parameter(operation, types)
     call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
-    reasons = [text for _, text in chain.skipped]
-    for step in chain.steps:
-        reason = chains.declines(operation, key, step)
-        if reason:
-            reasons.append(f"{step.text} declines: {reason}")
-            continue
-        rule = step.rule
-        location, handler = ("", None) if rule is None else (rule.location, rule.handler)
-        return WhichAnswer(call, type_name(step.cls), step.text, location, handler)
-    return WhichAnswer(call, "", f"nobody answers: {'; '.join(reasons)}")
+    decision = decide(Chains(protocol), operation, types, by_name, call)
+    step = decision.step
+    if step is None:
+        return WhichAnswer(call, "", f"nobody answers: {decision.reason}")
+    location, handler = ("", None) if step.rule is None else (step.rule.location, step.rule.handler)
+    return WhichAnswer(call, type_name(step.cls), step.text, location, handler)
 
 
-def _key(operation: Overridable, types: Sequence[type]) -> Key:
-    """Return the key of a call with arrays of some types.
+def _types_by_parameter(operation: Overridable, types: Sequence[type]) -> dict[str, Any]:
+    """Return the types of a call's arrays by their parameters, a tuple of them for several.
 
     Raises
     ------
@@ -241,8 +235,7 @@ def _key(operation: Overridable, types: Sequence[type]) -> Key:
     several = [p.name for p in parameters.arrays if p.form in SEVERAL]
     if not types or (not several and len(types) > len(places)):
         raise TypeError(f"which: {operation.qualified_name} takes {len(places)} arrays, {len(types)} types were given")
-    arguments: dict[str, Any] = {p.name: int for p in parameters.arrays if p.form is Form.INDEX}
+    by_name: dict[str, Any] = {p.name: int for p in parameters.arrays if p.form is Form.INDEX}
     defaults = {name: parameters.signature.parameters[name].default for name in places}
-    arguments |= {name: types[-1] for name, default in defaults.items() if default is Parameter.empty}
-    arguments |= dict(zip(places, types, strict=False)) | dict.fromkeys(several, types)
-    return key_of(parameters, arguments)
+    by_name |= {name: types[-1] for name, default in defaults.items() if default is Parameter.empty}
+    return by_name | dict(zip(places, types, strict=False)) | dict.fromkeys(several, types)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.declare.samples import Draw, Sample
+from dispatchkit.declare.samples import Draw, Sample, with_arrays
 from dispatchkit.ops.random.generator import default_generator
 from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.kinds import kinds
@@ -99,8 +99,8 @@ def generic_samples(
     unknown = {p.name: (None,) if p.kind is p.VAR_POSITIONAL else None for p in required if p.name not in arrays}
     if unknown and not guessed:
         return []
-    given = unknown | {p.name: arrays[p.name] for p in required if p.name in arrays}
-    return [Sample(*operation.parameters.shortest_call(given))]
+    values = unknown | {p.name: arrays[p.name] for p in required if p.name in arrays}
+    return [Sample(*operation.parameters.shortest_call(values))]
 
 
 def content_of(dtype: Any) -> Any:
@@ -128,18 +128,6 @@ def _by_name(shape: tuple[int, ...], name: str, value: Any) -> Any:
     if name != "shape":
         return value
     return shape if isinstance(value, (list, tuple)) else -1
-
-
-def with_arrays(sample: Sample, change: Callable[[Draw], Any]) -> Sample:
-    """Return a sample with other arrays in the place of those that are drawn."""
-
-    def deep(value: Any) -> Any:
-        if isinstance(value, (list, tuple)) and any(isinstance(member, Draw) for member in value):
-            return type(value)(map(deep, value))
-        return change(value) if isinstance(value, Draw) else value
-
-    kwargs = {name: deep(value) for name, value in sample.kwargs.items()}
-    return replace(sample, args=tuple(map(deep, sample.args)), kwargs=kwargs)
 
 
 def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:

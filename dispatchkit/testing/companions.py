@@ -41,10 +41,6 @@ def _small_number(value: Any) -> Any:
     return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
 
 
-def _full_of(number: float) -> Companion:
-    return lambda value: xp.asarray(np.full(np.shape(value), number))
-
-
 SHAPES: tuple[Companion, ...] = (
     _tensor(lambda x: x.ravel()[:1].reshape(())),  # 0-D
     _tensor(lambda x: x[(slice(1),) * x.ndim]),  # (1, 1)
@@ -56,7 +52,7 @@ SHAPES: tuple[Companion, ...] = (
 )
 DTYPES = tuple(_tensor(methodcaller("astype", dtype)) for dtype in ("float32", "int64", "complex128"))
 NUMBERS = (*map(_number, (3, 0.0, -0.0, -1.5, float("inf"), float("nan"), 1.5 + 2j, True)), _small_number)
-ELEMENTS = tuple(map(_full_of, (0.0, -0.0, float("inf"), float("nan"))))
+ELEMENTS = tuple(_tensor(partial(np.full_like, fill_value=x, dtype=float)) for x in (0.0, -0.0, np.inf, np.nan))
 # What the dense algorithms of linear algebra make of infinite numbers is by their way of summing.
 ANY_ELEMENTS = (kinds.elementwise,)
 

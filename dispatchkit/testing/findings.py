@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import NoImplementationError
+from dispatchkit.fields import with_fields
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.handlers import misfit, type_name
@@ -281,6 +282,7 @@ class Conformance:
         return "\n".join(lines)
 
 
+@with_fields
 class ConformanceError(AssertionError):
     """A type failed checks.
 
@@ -289,9 +291,7 @@ class ConformanceError(AssertionError):
     conformance : what was done and found
     """
 
-    def __init__(self, conformance: Conformance) -> None:
-        super().__init__(conformance)
-        self.conformance = conformance
+    conformance: Conformance
 
     def __str__(self) -> str:
         return str(self.conformance)

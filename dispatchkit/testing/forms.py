@@ -206,9 +206,8 @@ ADVICE = "does it leave dispatchkit, with NumPy inside or detach?"
 
 def gradient(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Gradients with respect to the fields are those of the dense computation."""
-    if _differentiable(operation):
-        for call in _differentiable_calls(subject, operation):
-            yield _compare("gradient", subject, call, gradients, ADVICE)
+    for call in _differentiable_calls(subject, operation):
+        yield _compare("gradient", subject, call, gradients, ADVICE)
 
 
 def dense_gradient(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -229,14 +228,14 @@ def _dense_gradient(subject: Subject, x: Any) -> str | None:
 
 def second(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Second derivatives with respect to the fields are those of the dense computation."""
-    if _differentiable(operation) and not fails(subject, operation, gradient):
+    if not fails(subject, operation, gradient):
         for call in _differentiable_calls(subject, operation):
             yield _compare("second", subject, call, _second_derivatives, "is backward differentiable itself?")
 
 
 def forward(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Tangents along the fields (`dk.func.jvp`) are those of the dense computation."""
-    if _differentiable(operation) and not fails(subject, operation, gradient):
+    if not fails(subject, operation, gradient):
         for call in _differentiable_calls(subject, operation):
             yield _compare("forward", subject, call, _tangents, ADVICE)
 
@@ -249,11 +248,9 @@ def under_vmap(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         yield _compare("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
 
 
-def _differentiable(operation: Overridable) -> bool:
-    return isinstance(operation, DeclaredOperation) and operation.differentiable and is_determined(operation)
-
-
 def _differentiable_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
+    if not isinstance(operation, DeclaredOperation) or not operation.differentiable or not is_determined(operation):
+        return []
     return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
 
 

@@ -99,22 +99,24 @@ def _reconstruct(value: Any) -> Any:
 
 def _special(x: Any) -> Any:
     """Return an array of the same shape and dtype whose elements are nan, infinite and zero."""
-    values = np.resize([np.nan, np.inf, -0.0, 0.0, -np.inf], x.shape).astype(x.dtype)
+    return _with_elements(x, [np.nan, np.inf, -0.0, 0.0, -np.inf])
+
+
+def count_up(x: Any) -> Any:
+    """Return an array of the same shape and dtype whose elements are 1, 2, 3 and so on."""
+    return _with_elements(x, np.arange(1, x.size + 1))
+
+
+def _with_elements(x: Any, elements: Any) -> Any:
+    values = np.resize(elements, x.shape).astype(x.dtype)
     return xp.asarray(values) if isinstance(x, Storage) else values
 
 
 def simple(value: Any) -> Any:
     """Return an instance like another whose elements are 1, 2, 3 and so on."""
-
-    def count_up(x: Any) -> Any:
-        if not isinstance(x, (Tensor, np.ndarray)):
-            return x
-        elements = np.arange(1, x.size + 1).reshape(x.shape).astype(x.dtype)
-        return xp.asarray(elements) if isinstance(x, Tensor) else elements
-
     rules = tensor_protocol.types.field_rules(type(value))
     kept = [(name, getattr(value, name)) for name, rule in rules.items() if rule.discrete is not False]
-    counted = map_container(count_up, value)
+    counted = map_container(lambda x: count_up(x) if isinstance(x, (Tensor, np.ndarray)) else x, value)
     return _reconstruct(with_attributes(counted, kept) if kept else counted)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import DensifyError, NoImplementationError
+from dispatchkit.fields import with_fields
 from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
@@ -41,7 +42,7 @@ from dispatchkit.testing.differences import (
     with_plain_tensors,
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
-from dispatchkit.testing.instances import anew
+from dispatchkit.testing.instances import anew, count_up
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
 
 T = TypeVar("T")
@@ -59,6 +60,7 @@ SPARE = np.random.Generator(np.random.PCG64(0))  # of what is called beside the 
 NO_DENSE_ANSWER = "unsupported in linalg"
 
 
+@with_fields
 class WrongCallError(AssertionError):
     """A call of a checked program differs from the same call on dense forms.
 
@@ -73,19 +75,13 @@ class WrongCallError(AssertionError):
     program : that shows the difference when it is pasted; "" where the call alone does not show it
     """
 
-    def __init__(
-        self,
-        operation: str,
-        aspect: str,
-        call: str,
-        found: str,
-        expected: str,
-        rules: tuple[str, ...] = (),
-        program: str = "",
-    ) -> None:
-        super().__init__(operation, aspect, call, found, expected, rules, program)
-        self.operation, self.aspect, self.call = operation, aspect, call
-        self.found, self.expected, self.rules, self.program = found, expected, rules, program
+    operation: str
+    aspect: str
+    call: str
+    found: str
+    expected: str
+    rules: tuple[str, ...] = ()
+    program: str = ""
 
     def __str__(self) -> str:
         lines = [f"{self.aspect}: {self.call}", *(f"    rule:     {rule}" for rule in self.rules)]
@@ -463,14 +459,9 @@ def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:
     for name in call.kwargs:
         kwargs = {key: value for key, value in call.kwargs.items() if key != name}
         yield replace(call, kwargs=kwargs)
-    counted = call.replace_arrays(lambda value: with_variables(lambda leaf: xp.asarray(_count_up(leaf)), value))
+    counted = call.replace_arrays(lambda value: with_variables(count_up, value))
     if not all(map(np.array_equal, call.elements(), counted.elements())):  # fields that are no variables stay
         yield counted
-
-
-def _count_up(array: Any) -> Any:
-    """Return 1, 2, 3 and so on in the shape and dtype of an array."""
-    return np.arange(1, array.size + 1).reshape(array.shape).astype(array.dtype)
 
 
 def _program(call: ProgramCall) -> str:

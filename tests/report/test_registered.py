@@ -75,7 +75,9 @@ def test_which_follows_decompositions_and_says_why_nobody_answers() -> None:
     assert dk.which(dk.std, Left).what == "dense: to_dense() of Left"
     found = dk.which(dk.exp, Right)
     assert (found.who, found.handler) == ("", None)
-    assert str(found) == "dispatchkit.exp(Right): nobody answers: no rule for exp; its fallback is to refuse"
+    assert (
+        str(found) == "dispatchkit.exp(Right): nobody answers: Right: no rule for exp; Right: its fallback is to refuse"
+    )
 
 
 def test_mistakes_are_named() -> None:

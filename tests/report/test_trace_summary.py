@@ -88,6 +88,7 @@ def test_text() -> None:
         "softmax 2 10.0 µs 8.0 µs 40 % 2.0 kB (D) ×1, (Tensor) ×1 dense: D ×1, plain ×1",
         "add 1 6.0 µs 6.0 µs 30 % (Tensor) plain",
         "exp 2 6.0 µs 6.0 µs 30 % (Tensor) ×1, (Tensor, int) ×1 plain, 1 raised",
+        "",
         "5 calls, 20.0 µs, 2.0 kB densified",
         "7 later calls were not kept",
     ]

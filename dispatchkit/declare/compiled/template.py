@@ -243,7 +243,8 @@ class SpelledOut:
         self.parameters = listed = list(parameters.signature.parameters.values())
         self.forms = {p.name: p.form for p in parameters.arrays}
         self.values = [self.value_of(p) for p in listed]
-        self.positional = [_placed_name(p) for p in listed if p.kind in (ONLY, BOTH)]
+        # One that may come by name, too, has another name where it comes by place.
+        self.positional = [p.name if p.kind is ONLY else f"_place_{p.name}" for p in listed if p.kind in (ONLY, BOTH)]
         self.named = [p.name for p in listed if p.kind in (BOTH, NAMED)]
         self.spread = any(p.kind is STAR for p in listed)
         by_name = ", ".join(f"{name!r}: {name}" for name in self.named)
@@ -360,11 +361,6 @@ class SpelledOut:
         for name in self.named:
             lines += [f"if {name} is not _MISSING:", f"    _unknown[{name!r}] = {name}"]
         return lines
-
-
-def _placed_name(p: Parameter) -> str:
-    """Return what a positional argument is called; one that may come by name, too, has another name then."""
-    return p.name if p.kind is ONLY else f"_place_{p.name}"
 
 
 RECORD = """

@@ -229,7 +229,9 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
     lines = Counter(event.line for event in gained if event.line)
     if isinstance(target, Kind):
         name, bucket, cures = repr(target), "", dict[str, None]()
-        stub = _kind_stub(needs.survey.cls, target)
+        cls = needs.survey.cls.__name__
+        helper = f"{target.name}_{cls.lower()}(op, x: {cls}, /, *args, **kwargs)"
+        stub = f"@dk.implements(dk.{target!r})\ndef {helper}:\n    ..."
     else:
         called = any(event.operation is target and event.arguments is not None for event in gained)
         name, bucket = _name(target), Dense.outcome.name if called else needs.survey.row(target).bucket
@@ -267,11 +269,6 @@ def _cure(call: Prediction) -> str:
 
 def _name(operation: Overridable) -> str:
     return operation.qualified_name.partition(".")[2]
-
-
-def _kind_stub(cls: type, kind: Kind) -> str:
-    helper = f"{kind.name}_{cls.__name__.lower()}"
-    return f"@dk.implements(dk.{kind!r})\ndef {helper}(op, x: {cls.__name__}, /, *args, **kwargs):\n    ..."
 
 
 def _call_without_answer(prediction: Prediction) -> Prediction | None:

@@ -26,6 +26,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.parameters import Layout as StandInLayout
 from dispatchkit.protocol.prediction import make_stand_in
+from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.report.outcomes import DENSE, OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
 from dispatchkit.testing.calls import Arguments
@@ -118,7 +119,7 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
     key, asked, operation = call.began[0], call.asked, call.operation
     if key is None and error is None and asked is None:
         return type(result), None, "", False, None
-    text = "" if error is None else _error_text(error)
+    text = "" if error is None else first_line(error)
     if operation is None or isinstance(asked, Mode):
         return type(result), None, text, False, None
     chain, nobody, arguments = None, True, None
@@ -193,12 +194,6 @@ def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
 
 def _name_of(task: Any) -> str:
     return "" if task is None else str(task.get_name())
-
-
-def _error_text(error: BaseException) -> str:
-    text = str(error).strip().partition("\n")[0]
-    names = [type(error).__name__] if isinstance(error, Exception) or not text else []
-    return ": ".join([*names, *([text] if text else [])])
 
 
 def _is_unanswered(operation: Overridable, call: CallEvent, error: BaseException) -> bool:

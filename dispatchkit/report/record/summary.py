@@ -13,7 +13,16 @@ from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
 from dispatchkit.report.coverage.survey import Survey
-from dispatchkit.report.documents import Table, css_class, format_time, resource, short_location, style
+from dispatchkit.report.documents import (
+    Document,
+    Reported,
+    Table,
+    css_class,
+    format_time,
+    resource,
+    short_location,
+    style,
+)
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.testing.calls import measuring
@@ -220,8 +229,8 @@ def _outer_calls(calls: Sequence[TracedCall], call: TracedCall) -> Iterator[Trac
         yield call
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, repr=False)
+class Summary(Reported):
     """A table of calls; prints as text, and a notebook shows it.
 
     Attributes
@@ -282,16 +291,9 @@ class Summary:
     def _table(self) -> Table:
         return Table(self.heads, self._cells(), right=range(1, 6), indent=0)
 
-    def __str__(self) -> str:
-        return "\n".join([*self._table().lines(), *self._notes()])
-
-    __repr__ = __str__
-
-    def to_markdown(self) -> str:
-        """Return the table in Markdown."""
-        return "\n".join([*self._table().markdown(), "", *self._notes()]) + "\n"
-
-    _repr_markdown_ = to_markdown
+    def document(self) -> Document:
+        """Return the table, and what its numbers add up to."""
+        return Document([self._table(), "\n".join(self._notes())])
 
 
 def _commonest(counts: Counter[str]) -> str:
