@@ -168,18 +168,9 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
 
 
 def sliding_window_view(x: Array, window_shape: Any, axis: Any = None) -> Any:
-    lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
-    axes = tuple(range(x.ndim)) if axis is None else tuple(axis) if np.iterable(axis) else (axis,)
-    if len(lengths) != len(axes) or min(lengths, default=0) < 0:
-        return NotImplemented
-    ndim = x.ndim
-    for length, place in zip(lengths, axes, strict=True):
-        count, place = x.shape[place % ndim] - length + 1, place % ndim
-        if count < 1:
-            raise ValueError("window shape cannot be larger than input array shape")
-        places = np.arange(count)[:, None] + np.arange(length)
-        x = xp.moveaxis(xp.take(x, places, axis=place), place + 1, -1)
-    return x
+    numbers = np.arange(x.size).reshape(tuple(x.shape))
+    windows = np.lib.stride_tricks.sliding_window_view(numbers, window_shape, axis)
+    return xp.reshape(xp.take(xp.ravel(x), windows.ravel(), axis=0), windows.shape)
 
 
 compositions["lib.stride_tricks.sliding_window_view"] = sliding_window_view

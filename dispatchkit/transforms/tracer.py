@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
+from operator import attrgetter
 from typing import Any, ClassVar, NoReturn, Self
 
 from dispatchkit.backends.arrays import foreign, making_with, namespace_of
@@ -147,10 +148,7 @@ class Tracer(Tensor):
         """Lengths of the axes."""
         return self.value.shape  # type: ignore[no-any-return]  # a tuple
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.value.dtype
+    dtype = property(attrgetter("value.dtype"), doc="Type of the elements.")
 
     @property
     def ndim(self) -> int:
@@ -162,10 +160,7 @@ class Tracer(Tensor):
         """Number of elements."""
         return prod(self.shape)
 
-    @property
-    def device(self) -> Any:
-        """Where the data is."""
-        return self.value.device
+    device = property(attrgetter("value.device"), doc="Where the data is.")
 
     @property
     def requires_grad(self) -> bool:
@@ -205,10 +200,7 @@ class Tracer(Tensor):
         """Whether no recorded operation made what is inside."""
         return bool(self.value.is_leaf)
 
-    @property
-    def grad_fn(self) -> Any:
-        """The recorded operation that made what is inside."""
-        return self.value.grad_fn
+    grad_fn = property(attrgetter("value.grad_fn"), doc="The recorded operation that made what is inside.")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(level={self.level}, {self.value!r})"

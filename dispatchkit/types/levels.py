@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, Self
 
 from dispatchkit import ops
@@ -105,15 +106,9 @@ class Wrapper(ArrayMethods):
         shape: tuple[int, ...] = self.data.shape
         return shape
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.data.dtype
+    dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
-    @property
-    def device(self) -> Any:
-        """Where the elements are."""
-        return self.data.device
+    device = property(attrgetter("data.device"), doc="Where the elements are.")
 
     def to_dense(self) -> Any:
         """Return the elements as a plain array."""

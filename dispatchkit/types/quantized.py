@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -106,15 +107,9 @@ class QuantizedTensor(ArrayMethods):
         """Lengths of the axes."""
         return self.data.shape
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements, that of the scales."""
-        return self.scale.dtype
+    dtype = property(attrgetter("scale.dtype"), doc="Type of the elements, that of the scales.")
 
-    @property
-    def device(self) -> Any:
-        """Where the data is."""
-        return self.data.device
+    device = property(attrgetter("data.device"), doc="Where the data is.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -164,15 +165,9 @@ class SparseTensor(ArrayMethods):
         """Lengths of the axes."""
         return self.pattern.shape
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.values.dtype
+    dtype = property(attrgetter("values.dtype"), doc="Type of the elements.")
 
-    @property
-    def device(self) -> Any:
-        """Where the values are."""
-        return self.values.device
+    device = property(attrgetter("values.device"), doc="Where the values are.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -350,16 +345,6 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
     return SparseTensor(ops.pad(values, (1, 0))[left] + ops.pad(others, (1, 0))[right], pattern.as_format(x1.format))
 
 
-@implements(ops.subtract)
-def subtract_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
-    return add_sparse(x1, _minus(x2, x1))
-
-
-def _minus(x: SparseTensor, other: Any) -> SparseTensor:
-    """Return minus a matrix, in the dtype that it has with another array."""
-    return SparseTensor(-promote(x.values, other.dtype), x.pattern)
-
-
 NOT_ZERO = "what is not stored does not stay zero"
 
 
@@ -370,16 +355,18 @@ def add_sparse_to_tensor(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     return ops.index_put(promote(x2, x1.dtype), (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
 
 
-@implements(ops.subtract)
-def subtract_sparse_from_tensor(x1: Number | Tensor, x2: SparseTensor, /) -> Any:
-    return add_sparse_to_tensor(_minus(x2, x1), x1) if isinstance(x1, Tensor) else decline(NOT_ZERO)
-
-
-@implements(ops.subtract)
-def subtract_tensor_from_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
-    if not isinstance(x2, Tensor):
+def subtract_sparse(x1: Any, x2: Any, /) -> Any:
+    """Add minus the second, in the dtype that it has with the first."""
+    if isinstance(x1, Number) or isinstance(x2, Number):
         return decline(NOT_ZERO)
-    return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
+    if not isinstance(x2, SparseTensor):
+        return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
+    minus = SparseTensor(-promote(x2.values, x1.dtype), x2.pattern)
+    return add_sparse(x1, minus) if isinstance(x1, SparseTensor) else add_sparse_to_tensor(minus, x1)
+
+
+for _pair in ((SparseTensor, SparseTensor), (SparseTensor, Tensor), (Tensor, SparseTensor)):
+    implements(ops.subtract, *_pair)(subtract_sparse)
 
 
 @implements_each((*ZERO_PRESERVING, ops.negative, ops.positive), SparseTensor)

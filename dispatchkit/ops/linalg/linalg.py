@@ -302,7 +302,7 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype)
     square = locate_errors(xp.linalg.inv, x) if n < 0 else x
     if count == 1:
-        return xp.asarray(square, copy=n > 0)
+        return square if n < 0 else xp.astype(square, square.dtype)
     power: Any = None
     while count:
         if count % 2:

@@ -250,14 +250,6 @@ def matrix_transpose_banded(x: BandedTensor, /) -> BandedTensor:
     return BandedTensor(_transpose(x.elements, x.lower, x.upper), lower=x.upper, upper=x.lower)
 
 
-@implements(linalg.diagonal)
-def diagonal_banded(x: BandedTensor, /, *, offset: int = 0) -> Any:
-    n = x.shape[-1]
-    if not -x.lower <= offset <= x.upper or abs(offset) >= n:
-        return ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
-    return ops.clone(x.bands[..., x.upper - offset, max(offset, 0) : n + min(offset, 0)])
-
-
 @implements(linalg.slogdet)
 def slogdet_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):

@@ -192,13 +192,6 @@ def inv_circulant(x: CirculantTensor, /) -> Any:
     return x.apply(ops.reciprocal)
 
 
-@implements(linalg.matrix_power)
-def matrix_power_circulant(x: CirculantTensor, n: int, /) -> Any:
-    if x.dtype.kind not in "fc" or not holds(ops.isfinite(x.column), traced=True):
-        return decline("Fourier transforms take finite floating-point numbers")
-    return x.apply(lambda spectrum: spectrum**n) if n >= 0 else linalg.matrix_power(linalg.inv(x), -n)
-
-
 @implements(linalg.slogdet)
 def slogdet_circulant(x: CirculantTensor, /) -> Any:
     if not all_finite(x.column):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,7 @@ class DiagonalTensor(StructuredTensor):
         """Lengths of the axes: (..., n, n)."""
         return (*self.values.shape, self.values.shape[-1])
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.values.dtype
+    dtype = property(attrgetter("values.dtype"), doc="Type of the elements.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -233,10 +231,7 @@ class ScalarTensor(StructuredTensor):
         """Lengths of the axes: (n, n)."""
         return (self.n, self.n)
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements, that of the value."""
-        return self.value.dtype
+    dtype = property(attrgetter("value.dtype"), doc="Type of the elements, that of the value.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -398,9 +393,3 @@ def cholesky_scalar_tensor(x: ScalarTensor, /, *, upper: bool = False) -> Any:
             f"cholesky: matrix is not positive definite: ScalarTensor({x.n}, {_show_value(x.value)})"
         )
     return ScalarTensor(x.n, ops.sqrt(floating(x.value)))
-
-
-@implements(linalg.eigvalsh)
-def eigvalsh_scalar_tensor(x: ScalarTensor, /) -> Tensor:
-    require_finite("eigvalsh", x, x.value)
-    return full_tensor((x.n,), ops.real(floating(x.value)))

@@ -248,27 +248,11 @@ def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
     return products_of([linalg.diagonal(f) for f in x.factors])
 
 
-@implements(linalg.trace)
-def trace_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
-    if offset or not _square(x) or not is_finite(x):
-        return decline("only the trace on the main diagonal is that of the factors")
-    return math.prod(linalg.trace(f) for f in x.factors)
-
-
 @implements(linalg.inv)
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
     if 0 in x.shape:
         return decline(NO_MATRIX)
     return each_factor(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
-
-
-@implements(linalg.matrix_power)
-def matrix_power_kronecker(x: KroneckerTensor, n: int, /) -> Any:
-    if not _square(x) or not is_finite(x):
-        return decline("some factor is not square or finite")
-    if n < 0 and 0 in x.shape:
-        return decline(NO_MATRIX)
-    return each_factor(lambda f: linalg.matrix_power(f, n), x)
 
 
 @implements(linalg.slogdet)

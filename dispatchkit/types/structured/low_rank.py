@@ -136,13 +136,6 @@ def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
     return [ops.broadcast_to(x, (*batch, *x.shape[-2:])) for x in tensors]
 
 
-@implements(linalg.diagonal)
-def diagonal_low_rank(x: LowRankTensor, /, *, offset: int = 0) -> Tensor:
-    rows, columns = x.left[..., max(-offset, 0) :, :], ops.matrix_transpose(x.right)[..., max(offset, 0) :, :]
-    length = min(rows.shape[-2], columns.shape[-2])
-    return _each_by_its_own(rows[..., :length, :], columns[..., :length, :])
-
-
 @implements(ops.add)
 def add_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
     if not same_size("add", x1, x2):
@@ -188,14 +181,6 @@ def matrix_transpose_low_rank(x: LowRankTensor, /) -> LowRankTensor:
 @implements(ops.conj)
 def conj_low_rank(x: LowRankTensor, /) -> LowRankTensor:
     return LowRankTensor(ops.conj(x.left), ops.conj(x.right))
-
-
-@implements(linalg.matrix_power)
-def matrix_power_low_rank(x: LowRankTensor, n: int, /) -> Any:
-    if n < 1 or x.shape[-1] != x.shape[-2] or not all_finite(x.left, x.right):
-        return decline("only positive powers of finite square matrices have low rank")
-    inner = linalg.matrix_power(ops.matmul(x.right, x.left), n - 1)
-    return LowRankTensor(x.left, ops.matmul(inner, x.right))
 
 
 @implements(linalg.matrix_norm)

@@ -106,11 +106,6 @@ def diagonal_structured(x: StructuredTensor, /, *, offset: int = 0) -> Any:
     return x.elements_at(along + max(-offset, 0), along + max(offset, 0))
 
 
-@implements(linalg.trace)
-def trace_structured(x: StructuredTensor, /, *, offset: int = 0) -> Any:
-    return ops.sum(linalg.diagonal(x, offset=offset), axis=-1)
-
-
 @implements(ops.permute_dims)
 def permute_dims_structured(x: StructuredTensor, /, axes: tuple[int, ...]) -> Any:
     wanted = tuple(axis_of("permute_dims", x, axis) for axis in axes)

@@ -371,14 +371,6 @@ def add_toeplitz_and_scalar(x1: ToeplitzTensor, x2: ScalarTensor, /) -> Any:
     return ToeplitzTensor(ops.concat([x1.column[..., :1] + x2.value, x1.column[..., 1:]], axis=-1), x1.row)
 
 
-@implements(linalg.diagonal)
-def diagonal_toeplitz(x: ToeplitzTensor, /, *, offset: int = 0) -> Any:
-    rows, columns = x.shape[-2:]
-    length = max(min(rows, rows + offset, columns, columns - offset), 0)
-    element = x.column[..., -offset : 1 - offset] if offset <= 0 else x.first_row[..., offset : offset + 1]
-    return ops.repeat(element, length, axis=-1)
-
-
 @implements(ops.matrix_transpose)
 def matrix_transpose_toeplitz(x: ToeplitzTensor, /) -> ToeplitzTensor:
     if x.row is None and x.dtype.kind != "c":
