@@ -20,6 +20,7 @@ from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient
+from dispatchkit.transforms import Batched, Dual
 from dispatchkit.tree import with_members
 
 Call = Callable[..., Any]
@@ -186,11 +187,32 @@ class Tensor(PlainTensor):
         missing("Tensor", name)
 
 
+class Traced(Tensor):
+    """What transformations put in the place of tensors, with PyTorch's methods."""
+
+    __slots__ = ()
+    is_tracer = True
+
+    @classmethod
+    @override
+    def __tensor_function__(cls, *call: Any) -> Any:
+        """Answer as the transformation does, with results that have PyTorch's methods."""
+        return spell(super().__tensor_function__(*call))
+
+
+TRACED: dict[Any, Any] = {
+    cls: type(cls.__name__, (Traced, cls), {"__slots__": (), "__module__": HOME, "__init__": cls.__init__})
+    for cls in (Dual, Batched)
+}
+
+
 def adopt(value: Any) -> Any:
     """Return a plain tensor or parameter as one of PyTorch's spelling, in its memory and graph; all else as it is."""
     cls = type(value)
     if cls is PlainTensor:
         return value.as_subclass(Tensor)
+    if cls in TRACED:
+        return TRACED[cls](value.value, *((value.tangent,) if cls is Dual else ()), value.level)
     return value.as_subclass(PARAMETER) if cls is nn.Parameter else value
 
 
@@ -217,6 +239,19 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         return function(*map(spell, args), **kwargs) if arguments else spell(function(*args, **kwargs))
+
+    return call
+
+
+def spelling_calls(function: Call) -> Call:
+    """Return a function whose results are adopted, and the arguments of the functions that it takes."""
+
+    def spelled(argument: Any) -> Any:
+        return spelling_results(argument, arguments=True) if callable(argument) else argument
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return spell(function(*map(spelled, args), **{name: spelled(value) for name, value in kwargs.items()}))
 
     return call
 
@@ -362,14 +397,15 @@ class Module(nn.Module):
 
 
 class Function(autograd.Function):
-    """A `dispatchkit.autograd.Function` whose `backward` gets tensors with PyTorch's methods."""
+    """A `dispatchkit.autograd.Function` whose rules get tensors with PyTorch's methods."""
 
     __module__ = f"{HOME}.autograd"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        backward = vars(cls).get("backward")
-        if isinstance(backward, staticmethod):
-            cls.backward = staticmethod(spelling_results(backward.__func__, arguments=True))  # type: ignore[method-assign]
+        for name in ("backward", "jvp", "vjp", "vmap"):
+            rule = vars(cls).get(name)
+            if isinstance(rule, staticmethod):
+                setattr(cls, name, staticmethod(spelling_results(rule.__func__, arguments=True)))
         super().__init_subclass__(**kwargs)
 
 
@@ -408,10 +444,10 @@ def enter_module(path: str, members: Mapping[str, Any]) -> None:
 def members_of(module: ModuleType) -> dict[str, Any]:
     """Return what a module of dispatchkit has, layers and results of functions with PyTorch's methods."""
     members: dict[str, Any] = {}
-    for name in (name for name in dir(module) if not name.startswith("_")):
+    for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            value = spelling_results(value)
+            value = spelling_calls(value) if module in (autograd, func) else spelling_results(value)
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
@@ -449,7 +485,8 @@ def enter_modules() -> None:
             "dtype": type(xp.float64),
         },
     )
-    for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, autograd, func):
+    of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
+    for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module))
     enter_module("nn.functional", functions_in("nn.functional."))
     enter_module("utils", {})

@@ -1,5 +1,6 @@
 """What people use to compute and check derivatives."""
 
+from dispatchkit.autograd import forward_ad as forward_ad
 from dispatchkit.autograd import function as function
 from dispatchkit.autograd import graph as graph
 from dispatchkit.autograd.function import Function as Function
@@ -37,6 +38,6 @@ def is_grad_enabled() -> bool:
 
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
-vars()["__all__"] = ["function", "graph", *starred_names(__name__)]
+vars()["__all__"] = ["forward_ad", "function", "graph", *starred_names(__name__)]
 
 make_home(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from dispatchkit.autograd.through import pull_through
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import GradientEdge
@@ -12,9 +13,9 @@ from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import place_of, plain, run_backward
-from dispatchkit.transforms import Batched
+from dispatchkit.transforms import Batched, Tracer
 from dispatchkit.transforms.batched import in_front
-from dispatchkit.transforms.tracer import new_level
+from dispatchkit.transforms.tracer import new_level, top_level
 
 # Whose gradients are wanted.
 Inputs: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -97,12 +98,16 @@ def grad(
     """
     results, targets = _as_list(outputs), _as_list(inputs)
     gradients = _gradients("grad", results, grad_outputs)
-    if is_grads_batched:
+    if top_level([*results, *targets]) is not None and not is_grads_batched:
+        gradients_found = _inside(results, gradients, retain_graph, create_graph, targets)
+    elif is_grads_batched:
         gradients_found = _of_batch(results, gradients, create_graph, targets)
     else:
         gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
     for index, (g, target) in enumerate(zip(gradients_found, targets, strict=True)):
-        if g is None and materialize_grads:
+        if g is None and materialize_grads and getattr(target, "is_tracer", False):
+            gradients_found[index] = tensor_namespace.zeros_like(target)
+        elif g is None and materialize_grads:
             vertex = place_of(target, "one of the inputs")
             gradients_found[index] = tensor_namespace.zeros(vertex.shape, dtype=vertex.dtype)
         elif g is None and not allow_unused:
@@ -111,6 +116,25 @@ def grad(
                 f"materialize_grads=True to get zeros"
             )
     return tuple(gradients_found)
+
+
+def _inside(
+    outputs: Sequence[Any],
+    gradients: Sequence[Any],
+    retain_graph: bool | None,
+    create_graph: bool,
+    inputs: Sequence[Any],
+) -> list[Any]:
+    """Return what `run_backward` gives, for tensors inside transformations or with tangents."""
+    for place, tensors in (("the tensor to differentiate", outputs), ("one of the inputs", inputs)):
+        for tensor in tensors:
+            place_of(tensor._innermost() if isinstance(tensor, Tracer) else tensor, place)
+    for output, g in zip(outputs, gradients, strict=True):
+        if output.shape != (() if g is None else g.shape):
+            raise AutogradError(f"grad: an output has shape {output.shape}: pass grad_outputs of its shape")
+    cts = [tensor_namespace.ones_like(y) if g is None else g for y, g in zip(outputs, gradients, strict=True)]
+    with set_grad_enabled(create_graph):
+        return pull_through("grad", list(outputs), cts, list(inputs), bool(retain_graph or create_graph))
 
 
 def _of_batch(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool, inputs: Sequence[Any]) -> list[Any]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from dispatchkit.autograd.through import filled, pull_through
 from dispatchkit.declare.inplace import changes_noted, move_vertices
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
-from dispatchkit.errors import TransformError
 from dispatchkit.func.containers import (
     arrays_of,
     as_array,
@@ -28,13 +28,10 @@ from dispatchkit.func.containers import (
 from dispatchkit.graph.node import Leaf
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
-from dispatchkit.graph.sweep import differentiated, reachable, sweep
-from dispatchkit.tensor.gradients import in_class_of, plain
+from dispatchkit.graph.sweep import differentiated, reachable
 from dispatchkit.tensor.tensor import twin
-from dispatchkit.transforms import Batched, Dual, Tracer
-from dispatchkit.transforms.batched import batched_everywhere, in_front
-from dispatchkit.transforms.dual import tangent_at, value_at
-from dispatchkit.transforms.tracer import top_level
+from dispatchkit.transforms import Tracer
+from dispatchkit.transforms.batched import batched_everywhere
 
 
 class Entry(Leaf):
@@ -136,66 +133,9 @@ class Recording:
         alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
         with enable_grad() if alive else no_grad():
             # What the rules record leads through the graph they pull through.
-            gradients = iter(self._through(self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = with_variables(lambda x: _fill(next(gradients), x), self._primals)
+            gradients = iter(pull_through(self.name, self._outputs, cts, self._inputs, retain or alive))
+            grads: tuple[Any, ...] = with_variables(lambda x: filled(next(gradients), x), self._primals)
         return with_gradient_fields(grads, self._result)  # type: ignore[no-any-return]  # a tuple, as it was
-
-    def _through(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
-        """Return the gradient of each input, None where none flows, level by level from the highest."""
-        top = top_level([*outputs, *inputs])
-        if top is None:
-            return self._sweep(outputs, cts, inputs, retain)
-        if isinstance(top, Batched):
-            return self._through_batch(top, outputs, cts, inputs, retain)
-        assert isinstance(top, Dual)
-        return self._through_dual(top, outputs, cts, inputs, retain)
-
-    def _through_batch(
-        self, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
-    ) -> list[Any]:
-        level, size = top.level, top.value.shape[0]
-        if any(not isinstance(x, Tracer) or x.level != level for x in inputs):
-            raise TransformError(f"{self.name}: a batch has left the vmap it belongs to")
-        # An output outside the batch does not depend on the inputs, which are all inside.
-        pairs = [
-            (y.value, in_front(ct, level, size))
-            for y, ct in zip(outputs, cts, strict=True)
-            if isinstance(y, Batched) and y.level == level
-        ]
-        gradients = self._through([y for y, _ in pairs], [ct for _, ct in pairs], [x.value for x in inputs], retain)
-        return [None if g is None else Batched(g, level) for g in gradients]
-
-    def _through_dual(
-        self, top: Dual, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
-    ) -> list[Any]:
-        level = top.level
-        values = [value_at(y, level) for y in outputs]
-        straight = [value_at(ct, level) for ct in cts]
-        inner = [value_at(x, level) for x in inputs]
-        turned = [
-            *((tangent_at(y, level), ct) for y, ct in zip(outputs, straight, strict=True)),
-            *((y, tangent_at(ct, level)) for y, ct in zip(values, cts, strict=True)),
-        ]
-        turned = [(y, ct) for y, ct in turned if y is not None and ct is not None]
-        grads = self._through(values, straight, inner, retain or bool(turned))
-        if not turned:
-            return grads
-        tangents = self._through([y for y, _ in turned], [ct for _, ct in turned], inner, retain)
-        return [g if t is None else Dual(_fill(g, x), t, level) for g, t, x in zip(grads, tangents, inner, strict=True)]
-
-    def _sweep(self, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
-        places = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True)]
-        pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
-        if not pairs:
-            return [None] * len(inputs)
-        live = is_grad_enabled() or any(ct.is_tracer for _, ct in pairs)
-        roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
-        # What is recorded here may be part of a graph outside, which is gone through again.
-        keep = retain or is_grad_enabled()
-        grads = sweep(
-            roots, plain, inputs=[x._node for x in inputs], retain_graph=keep, create_graph=live, accumulate=False
-        )
-        return [None if (g := grads.get(x._node)) is None else in_class_of(x, g if live else plain(g)) for x in inputs]
 
 
 def _as_leaf(x: Any) -> Any:
@@ -237,11 +177,6 @@ def _detach(y: Any) -> Any:
     if isinstance(y, Tracer):
         return y.map_values(_detach)
     return y.detach() if hasattr(y, "detach") else y
-
-
-def _fill(g: Any, x: Any) -> Any:
-    """Return a gradient, zeros where none flows."""
-    return tensor_namespace.zeros_like(x) if g is None else g
 
 
 def _vertices(x: Any) -> Iterator[Vertex]:

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from types import TracebackType, coroutine
+from types import coroutine
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakSet
 
@@ -154,9 +154,7 @@ class Block:
     def __enter__(self) -> None:
         self._state.enter(self, self._value)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._state.leave(self)
 
     def __call__(self, func: F) -> F:

@@ -10,7 +10,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 from dispatchkit.protocol.blocks import Block, Entered, innermost_state
@@ -168,9 +167,7 @@ class _LocalRegistrations(Block):
     def __enter__(self) -> None:
         self._journal.enter(self)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._journal.leave(self)
 
 

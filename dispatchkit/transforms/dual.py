@@ -65,13 +65,16 @@ class Dual(Tracer):
         return self._without_tangent("tolist").tolist()
 
     def _without_tangent(self, called: str) -> Any:
-        if self.tangent is not None:
+        if self.tangent is not None and not getattr(self.level, "without_tangents", False):
             raise LostDerivativeError(called, self.transformation)
         return self.value
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call on the values, and the tangent of its result by the operation's rules."""
         level = self.level
+        if getattr(level, "without_tangents", False):
+            values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
+            return operation.function(*values, **keywords)
         special = SPECIAL.get(operation.qualified_name)
         if special is not None:
             return special(level, *args, **kwargs)

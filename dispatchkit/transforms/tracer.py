@@ -34,9 +34,11 @@ class Level(int):
     Attributes
     ----------
     ended : whether the function has returned, after which no tensor of this level may be used
+    without_tangents : whether its tensors have lost their tangents, and are used without
     """
 
     ended = False
+    without_tangents = False
 
 
 @contextmanager

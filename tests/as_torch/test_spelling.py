@@ -402,3 +402,60 @@ assert DataLoader is torch.utils.data.DataLoader and F is torch.nn.functional
 def test_tensors_print_as_pytorchs() -> None:
     assert repr(torch.zeros(2)) == "tensor([0., 0.])"
     assert repr(nn.Parameter(torch.zeros(1))) == "Parameter containing:\ntensor([0.], requires_grad=True)"
+
+
+def test_functions_under_transformations_get_pytorchs_methods() -> None:
+    def row(r: Any) -> Any:
+        assert isinstance(r, torch.Tensor)
+        scaled = (r * 2).view(2, 3).sum(dim=0)
+        return scaled.max(dim=-1, keepdim=True).values.expand(r.size(0) // 3) + 1
+
+    assert values(torch.func.vmap(row)(X)) == [[15.0, 15.0], [39.0, 39.0]]
+    assert values(torch.func.vmap(torch.func.vmap(lambda r: r.mul(2).squeeze(dim=0)))(X.unsqueeze(-1))) == values(2 * X)
+    primal, tangent = torch.func.jvp(row, (X[0],), (torch.ones_like(X[0]),))
+    assert (values(primal), values(tangent)) == ([15.0, 15.0], [4.0, 4.0])
+    assert values(torch.func.grad(lambda x: x.pow(2).sum(dim=0).sum())(X[:, :2])) == [[0.0, 2.0], [12.0, 14.0]]
+    assert values(torch.func.hessian(lambda x: x.pow(3).sum(dim=-1))(X[0, 1:3])) == [[6.0, 0.0], [0.0, 12.0]]
+    # Tensors of dispatchkit, too.
+    assert torch.func.vmap(lambda r: r.sum(dim=0))(dk.ones((2, 3))).tolist() == [3.0, 3.0]
+    assert torch.func.vmap(nn.Linear(6, 2))(X).size() == (2, 2)
+
+
+class Halves(torch.autograd.Function):
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x / 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any) -> Any:
+        return t.view(-1).view(t.size()) / 2
+
+
+def test_dual_tensors_have_pytorchs_methods() -> None:
+    import dispatchkit.as_torch.autograd.forward_ad as fwAD
+
+    model = nn.Linear(6, 1)
+    weight = model.weight
+    with fwAD.dual_level():
+        # As PyTorch's tutorial has it: parameters are replaced by dual tensors.
+        del model.weight
+        model.weight = fwAD.make_dual(weight, torch.ones_like(weight))
+        dual = model(X).sum(dim=0)
+        assert isinstance(dual, torch.Tensor)
+        primal, tangent = fwAD.unpack_dual(dual)
+        assert values(tangent) == [66.0]
+        assert values(fwAD.unpack_dual(Halves.apply(dual.expand(3))).tangent) == [33.0, 33.0, 33.0]
+    assert primal.size() == (1,)
+
+
+def test_modules_of_autograd_are_imported_by_their_names() -> None:
+    from dispatchkit.as_torch.autograd.function import Function, once_differentiable
+    from dispatchkit.as_torch.autograd.graph import saved_tensors_hooks
+
+    assert Function is torch.autograd.Function
+    assert once_differentiable is torch.autograd.function.once_differentiable
+    assert saved_tensors_hooks is dk.autograd.graph.saved_tensors_hooks

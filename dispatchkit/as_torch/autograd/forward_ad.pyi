@@ -1,0 +1,19 @@
+"""`torch.autograd.forward_ad` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+UnpackedDualTensor: Any
+
+dual_level: Any
+
+enter_dual_level: Any
+
+exit_dual_level: Any
+
+make_dual: Any
+
+unpack_dual: Any

@@ -1,0 +1,12 @@
+"""`torch.autograd.function` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.autograd import FunctionCtx as FunctionCtx
+from typing import Any
+
+Function: Any
+
+once_differentiable: Any

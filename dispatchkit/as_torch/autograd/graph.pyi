@@ -1,0 +1,19 @@
+"""`torch.autograd.graph` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+GradientEdge: Any
+
+Node: Any
+
+disable_saved_tensors_hooks: Any
+
+get_gradient_edge: Any
+
+register_multi_grad_hook: Any
+
+saved_tensors_hooks: Any
