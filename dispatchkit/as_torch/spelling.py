@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import functions as _translations  # noqa: F401  # it enters them in the table
+from dispatchkit.as_torch import networks as _networks  # noqa: F401  # as those
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
