@@ -43,7 +43,6 @@ OF_NUMPY = {
 OF_LAYERS = {
     "avg_pool1d": nn.AvgPool1d,
     "interpolate": nn.Upsample,
-    "max_pool1d": nn.MaxPool1d,
     "pixel_shuffle": nn.PixelShuffle,
     "pixel_unshuffle": nn.PixelUnshuffle,
 }
@@ -260,7 +259,10 @@ def searchsorted(
 
 def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    widths = ((0, 0),) * (input.ndim - len(last)) + tuple(last)
+    # What is negative is cut off.
+    cuts = [slice(max(0, -before), min(0, after) or None) for before, after in last]
+    input = input[(..., *cuts)] if min(pad, default=0) < 0 else input
+    widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
     return xp.pad(input, widths, {"replicate": "edge", "circular": "wrap"}.get(mode, mode))
@@ -368,14 +370,6 @@ def cholesky_inverse(input: Any, upper: bool = False) -> Any:
 
 
 # Of neural networks.
-
-
-def nn_functional_dropout1d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    return nn.Dropout1d(p).train(training)(input)
-
-
-def nn_functional_dropout2d(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-    return nn.Dropout2d(p).train(training)(input)
 
 
 def nn_functional_softmin(input: Any, dim: Any = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
-from dispatchkit.as_torch import formulas, functions, table  # noqa: F401  # the two enter functions in the table
+from dispatchkit.as_torch import formulas, functions, networks, table  # noqa: F401  # the three enter functions in the table
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override

@@ -143,7 +143,6 @@ INSTEAD = {
     "matrix_transpose": "x.mT",
     "mod": "remainder",
     "nelement": "x.numel()",
-    "nn.functional.batch_norm": "nn.BatchNorm1d or nn.BatchNorm2d",
     "pad": "nn.functional.pad",
     "permute_dims": "permute",
     "power": "pow",

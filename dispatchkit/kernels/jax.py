@@ -16,7 +16,7 @@ from jax import lax
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.nn import functional as ours
-from dispatchkit.nn.functional.convolution import columns_of, product_of, transposed_product_of
+from dispatchkit.nn.functional.convolution import product_of
 from dispatchkit.nn.functional.windows import Windows
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.linalg.contraction import einsum, lengths_of, read_operands
@@ -76,40 +76,45 @@ def convolution(x: Any, weight: Any, bias: Any, groups: int, *windows: Windows) 
     return y if bias is None else y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
 
 
-@kernel(ours.conv1d)
-def conv1d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-    columns = columns_of(x, weight, bias, stride, padding, dilation, groups)
-    return convolution(x, weight, bias, int(groups), columns)
+def declare_convolution(op: Any) -> None:
+    """Declare the kernel of a convolution."""
+
+    @kernel(op)
+    def conv(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+        product = product_of(op, x, weight, bias, stride, padding, dilation, groups)
+        return convolution(x, weight, bias, product.groups, *product.windows)
 
 
-@kernel(ours.conv2d)
-def conv2d(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-    product = product_of(x, weight, bias, stride, padding, dilation, groups)
-    return convolution(x, weight, bias, product.groups, product.rows, product.columns)
+def declare_transposed(op: Any) -> None:
+    """Declare the kernel of a transposed convolution."""
+
+    def of_images(g, x, weight, stride, padding, output_padding, groups, dilation):
+        product = product_of(op, x, weight, None, stride, padding, dilation, groups, output_padding)
+        return convolve(g, weight, product.groups, *product.windows)
+
+    def of_weight(g, x, weight, stride, padding, output_padding, groups, dilation):
+        product = product_of(op, x, weight, None, stride, padding, dilation, groups, output_padding)
+        pull = jax.linear_transpose(lambda w: convolve(g, w, product.groups, *product.windows), weight)
+        return pull(x)[0]
+
+    # JAX's own gradient by the weight spreads zeros between the images first, which takes over ten times as long.
+    @kernel(op, {"x": of_images, "weight": of_weight})
+    def conv_transpose(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        product = product_of(op, x, weight, bias, stride, padding, dilation, groups, output_padding)
+        windows = product.windows
+        if beyond_xla(*windows):
+            return NotImplemented
+        lengths = weight.shape[1] * product.groups, *(along.length for along in windows)
+        images = jax.ShapeDtypeStruct((*x.shape[: -len(lengths)], *lengths), x.dtype)
+        y = jax.linear_transpose(lambda images: convolve(images, weight, product.groups, *windows), images)(x)[0]
+        return y if bias is None else y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
 
 
-def images_of_transpose(g, x, weight, stride, padding, output_padding, groups, dilation):
-    product = transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation)
-    return convolve(g, weight, product.groups, product.rows, product.columns)
-
-
-def weight_of_transpose(g, x, weight, stride, padding, output_padding, groups, dilation):
-    product = transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation)
-    pull = jax.linear_transpose(lambda w: convolve(g, w, product.groups, product.rows, product.columns), weight)
-    return pull(x)[0]
-
-
-# JAX's own gradient by the weight spreads zeros between the images first, which takes over ten times as long.
-@kernel(ours.conv_transpose2d, {"x": images_of_transpose, "weight": weight_of_transpose})
-def conv_transpose2d(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    product = transposed_product_of(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    windows = product.rows, product.columns
-    if beyond_xla(*windows):
-        return NotImplemented
-    lengths = weight.shape[1] * product.groups, product.rows.length, product.columns.length
-    images = jax.ShapeDtypeStruct((*x.shape[:-3], *lengths), x.dtype)
-    y = jax.linear_transpose(lambda images: convolve(images, weight, product.groups, *windows), images)(x)[0]
-    return y if bias is None else y + bias[:, None, None]
+_op: Any
+for _op in (ours.conv1d, ours.conv2d, ours.conv3d):
+    declare_convolution(_op)
+for _op in (ours.conv_transpose1d, ours.conv_transpose2d, ours.conv_transpose3d):
+    declare_transposed(_op)
 
 
 @kernel(sigmoid)

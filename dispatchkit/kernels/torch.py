@@ -5,6 +5,7 @@ A call that PyTorch refuses is left to the body, which computes it or says what 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -48,6 +49,7 @@ def kernel(operation: Any, gradients: Any = None) -> Callable[[Function], Functi
             except (RuntimeError, ValueError, TypeError, IndexError):
                 return NotImplemented
 
+        compute.__signature__ = inspect.signature(operation)  # type: ignore[attr-defined]
         operation.def_kernel("torch", compute, gradients)
         return forward
 
@@ -64,41 +66,30 @@ def uneven(padding: Any, weight: Any) -> bool:
     return padding == "same" and any(n % 2 == 0 for n in weight.shape[2:])
 
 
-def convolution(function: Function) -> Function:
-    """Return a convolution of PyTorch's as a kernel."""
+def declare_windowed(axes: int) -> None:
+    """Declare the kernels of convolutions and poolings over a number of axes."""
+    names = ("conv", "conv_transpose", "max_pool", "avg_pool")
+    conv, conv_transpose, max_pool, avg_pool = (getattr(theirs, f"{name}{axes}d") for name in names)
 
-    def convolve(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-        if uneven(padding, weight):
+    def convolve(x, weight, /, *bias, padding=0, **options):
+        return NotImplemented if uneven(padding, weight) else conv(x, weight, *bias, padding=padding, **options)
+
+    def largest(x, /, *args, **options):
+        if x.ndim - axes not in (1, 2):
             return NotImplemented
-        return function(x, weight, bias, stride, padding, dilation, groups)
+        y = max_pool(x, *args, **options)
+        return torch.where(y.isnan(), y.detach(), y)  # no element receives the cotangent of NaN
 
-    return convolve
+    def average(x, /, *args, **options):
+        return avg_pool(x, *args, **options) if x.ndim - axes in (1, 2) else NotImplemented
 
-
-kernel(ours.conv1d)(convolution(theirs.conv1d))
-kernel(ours.conv2d)(convolution(theirs.conv2d))
-
-
-@kernel(ours.conv_transpose2d)
-def conv_transpose2d(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    return theirs.conv_transpose2d(x, weight, bias, stride, padding, output_padding, groups, dilation)
+    for name, forward in zip(names, (convolve, conv_transpose, largest, average), strict=True):
+        if hasattr(ours, f"{name}{axes}d"):
+            kernel(getattr(ours, f"{name}{axes}d"))(forward)
 
 
-@kernel(ours.max_pool2d)
-def max_pool2d(x, /, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-    if x.ndim not in (3, 4):
-        return NotImplemented
-    y = theirs.max_pool2d(x, kernel_size, stride, padding, dilation, ceil_mode)
-    return torch.where(y.isnan(), y.detach(), y)  # no element receives the cotangent of NaN
-
-
-@kernel(ours.avg_pool2d)
-def avg_pool2d(
-    x, /, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
-):
-    if x.ndim not in (3, 4):
-        return NotImplemented
-    return theirs.avg_pool2d(x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+for _axes in (1, 2, 3):
+    declare_windowed(_axes)
 
 
 @kernel(ours.scaled_dot_product_attention)

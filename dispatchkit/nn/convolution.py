@@ -1,4 +1,4 @@
-"""Layers that convolve, and layers that make images smaller or larger: `Conv1d`, `MaxPool2d`, `PixelShuffle`, ..."""
+"""Layers that convolve, and layers that move pixels to channels and back: `Conv3d`, `PixelShuffle`, ..."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.marks import override
-from dispatchkit.nn.functional.convolution import conv1d, conv2d, conv_transpose2d, padding_of
-from dispatchkit.nn.functional.pooling import adaptive_avg_pool2d, avg_pool2d, max_pool2d
-from dispatchkit.nn.functional.shared import Pair, Single, expect, sizes
+from dispatchkit.nn import functional
+from dispatchkit.nn.functional.convolution import padding_of
+from dispatchkit.nn.functional.shared import expect, sizes
 from dispatchkit.nn.linear import register_zeros, start_uniform
 from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.ops.shared import integer
@@ -161,7 +161,7 @@ class Conv1d(_Convolution[tuple[int]]):
     (2, 8, 5)
     """
 
-    _operation = staticmethod(conv1d)
+    _operation = staticmethod(functional.conv1d)
     axes = 1
 
 
@@ -206,10 +206,115 @@ class Conv2d(_Convolution[tuple[int, int]]):
     (2, 8, 5, 5)
     """
 
-    _operation = staticmethod(conv2d)
+    _operation = staticmethod(functional.conv2d)
 
 
-class ConvTranspose2d(_Convolution[tuple[int, int]]):
+class Conv3d(_Convolution[tuple[int, int, int]]):
+    """A layer that convolves volumes with filters.
+
+    Parameters
+    ----------
+    in_channels, out_channels : of the volumes it takes and gives
+    kernel_size : of the filters, a number for all axes or three; likewise the three that follow
+    stride, padding, dilation, groups, bias, padding_mode, device, dtype : as for `Conv2d`
+
+    Attributes
+    ----------
+    weight : parameter of shape (out_channels, in_channels / groups, kd, kh, kw)
+    bias : parameter of shape (out_channels,), or None
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, D, H, W) or (C, D, H, W). Source: PyTorch, `torch.nn.Conv3d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.Conv3d(1, 8, 3, padding=1)(dk.ones((2, 1, 5, 5, 5))).shape
+    (2, 8, 5, 5, 5)
+    """
+
+    _operation = staticmethod(functional.conv3d)
+    axes = 3
+
+
+class _Transposed(_Convolution[Sizes]):
+    """What layers of transposed convolutions share."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sizes,
+        stride: int | Sizes = 1,
+        padding: int | Sizes = 0,
+        output_padding: int | Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sizes = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if padding_mode != "zeros":
+            raise ValueError(f"{type(self).__name__}: padding_mode must be 'zeros', found {padding_mode!r}")
+        padding = self._sizes("padding", padding, least=0)
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
+        )
+        self.output_padding = self._sizes("output_padding", output_padding, least=0)
+
+    @override
+    def _channels(self) -> tuple[int, int]:
+        return self.in_channels, self.out_channels // self.groups
+
+    @override
+    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
+        """Spread by filters.
+
+        Parameters
+        ----------
+        x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
+        output_size : shape of the result, or its last lengths, in place of `output_padding`
+
+        Returns
+        -------
+        Array
+            Array of shape (N, out_channels, ...), without N where `x` has none.
+
+        Raises
+        ------
+        ValueError : if no padding gives that size
+        """
+        more = self.output_padding if output_size is None else self._padding_for(x, output_size)
+        return self._operation(
+            x,
+            self.weight,
+            self.bias,
+            stride=self.stride,
+            padding=self.padding,
+            output_padding=more,
+            groups=self.groups,
+            dilation=self.dilation,
+        )
+
+    def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
+        """Return the output padding that gives images of a size."""
+        sizes = zip(
+            map(int, x.shape[-self.axes :]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True
+        )
+        least = [(n - 1) * step + gap * (kernel - 1) + 1 - 2 * ends for n, kernel, step, gap, ends in sizes]
+        more = tuple(wanted - size for wanted, size in zip(output_size[-self.axes :], least, strict=True))
+        if any(not 0 <= n < step for n, step in zip(more, self.stride, strict=True)):
+            most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+            raise ValueError(
+                f"{type(self).__name__}: output_size={tuple(output_size)} is not between {tuple(least)} and "
+                f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
+            )
+        return more
+
+
+class ConvTranspose2d(_Transposed[tuple[int, int]]):
     """A layer that spreads images by filters, which makes them larger where windows are apart.
 
     Parameters
@@ -251,82 +356,10 @@ class ConvTranspose2d(_Convolution[tuple[int, int]]):
     ((2, 1, 9, 9), (2, 1, 10, 10))
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Pair,
-        stride: Pair = 1,
-        padding: Pair = 0,
-        output_padding: Pair = 0,
-        groups: int = 1,
-        bias: bool = True,
-        dilation: Pair = 1,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        if padding_mode != "zeros":
-            raise ValueError(f"{type(self).__name__}: padding_mode must be 'zeros', found {padding_mode!r}")
-        padding = self._sizes("padding", padding, least=0)
-        super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, device, dtype
-        )
-        self.output_padding = self._sizes("output_padding", output_padding, least=0)
-
-    @override
-    def _channels(self) -> tuple[int, int]:
-        return self.in_channels, self.out_channels // self.groups
-
-    @override
-    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
-        """Spread images, or sequences as images of one row.
-
-        Parameters
-        ----------
-        x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
-        output_size : shape of the result, or its last lengths, in place of `output_padding`
-
-        Returns
-        -------
-        Array
-            Array of shape (N, out_channels, ...), without N where `x` has none.
-
-        Raises
-        ------
-        ValueError : if no padding gives that size
-        """
-        more = self.output_padding if output_size is None else self._padding_for(x, output_size)
-        images, weight = (part if self.axes == 2 else part[..., None, :] for part in (x, self.weight))
-        y = conv_transpose2d(
-            images,
-            weight,
-            self.bias,
-            stride=(1, *self.stride)[-2:],
-            padding=(0, *self.padding)[-2:],
-            output_padding=(0, *more)[-2:],
-            groups=self.groups,
-            dilation=(1, *self.dilation)[-2:],
-        )
-        return y if self.axes == 2 else y[..., 0, :]
-
-    def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
-        """Return the output padding that gives images of a size."""
-        sizes = zip(
-            map(int, x.shape[-self.axes :]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True
-        )
-        least = [(n - 1) * step + gap * (kernel - 1) + 1 - 2 * ends for n, kernel, step, gap, ends in sizes]
-        more = tuple(wanted - size for wanted, size in zip(output_size[-self.axes :], least, strict=True))
-        if any(not 0 <= n < step for n, step in zip(more, self.stride, strict=True)):
-            most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
-            raise ValueError(
-                f"{type(self).__name__}: output_size={tuple(output_size)} is not between {tuple(least)} and "
-                f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
-            )
-        return more
+    _operation = staticmethod(functional.conv_transpose2d)
 
 
-class ConvTranspose1d(ConvTranspose2d):
+class ConvTranspose1d(_Transposed[tuple[int]]):
     """A layer that spreads sequences by filters, which makes them longer where windows are apart.
 
     Parameters
@@ -353,162 +386,39 @@ class ConvTranspose1d(ConvTranspose2d):
     (2, 1, 11)
     """
 
+    _operation = staticmethod(functional.conv_transpose1d)
     axes = 1
 
 
-class Pooling(Declared):
-    """What layers that make images smaller share; by default their windows lie side by side."""
-
-    @override
-    def _set_options(self, options: dict[str, Any]) -> None:
-        if options.get("stride", 0) is None:
-            options["stride"] = options["kernel_size"]
-        super()._set_options(options)
-
-
-class PoolingOfSequences(Pooling):
-    """What layers that make sequences shorter share: they pool images of one row."""
-
-    @override
-    def forward(self, x: Any) -> Any:
-        values = self._values()
-        for name in values.keys() & {"kernel_size", "stride", "padding", "dilation"}:
-            values[name] = int(name != "padding"), *sizes(type(self), name, values[name], 1, least=0)
-        return self.function(x[..., None, :], **values)[..., 0, :]
-
-
-@declared(max_pool2d)
-class MaxPool1d(PoolingOfSequences):
-    """A layer that finds the largest element of each window of sequences.
+class ConvTranspose3d(_Transposed[tuple[int, int, int]]):
+    """A layer that spreads volumes by filters, which makes them larger where windows are apart.
 
     Parameters
     ----------
-    kernel_size : of the windows; like the three that follow, a number or a tuple of one
-    stride : from a window to the next, `kernel_size` if None
-    padding : elements added at both ends
-    dilation : from an element of a window to the next
-    ceil_mode : whether a last window that reaches beyond the end counts
+    in_channels, out_channels : of the volumes it takes and gives
+    kernel_size, stride, padding, output_padding : as for `ConvTranspose2d`, a number for all axes or three
+    groups, bias : as for `ConvTranspose2d`
+    dilation : from an element of a window to the next, a number for all axes or three
+    padding_mode, device, dtype : as for `ConvTranspose2d`
+
+    Attributes
+    ----------
+    weight : parameter of shape (in_channels, out_channels / groups, kd, kh, kw)
+    bias : parameter of shape (out_channels,), or None
 
     Notes
     -----
-    Takes arrays of shape (..., L). Source: PyTorch, `torch.nn.MaxPool1d`.
+    Source: PyTorch, `torch.nn.ConvTranspose3d`.
 
     Examples
     --------
-    >>> dk.nn.MaxPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
-    tensor([[2., 5.]])
+    >>> import dispatchkit as dk
+    >>> dk.nn.ConvTranspose3d(8, 1, 3, stride=2)(dk.ones((2, 8, 2, 2, 2))).shape
+    (2, 1, 5, 5, 5)
     """
 
-    kernel_size: Single
-    stride: Single | None = None
-    padding: Single = 0
-    dilation: Single = 1
-    ceil_mode: bool = False
-
-
-@declared(avg_pool2d)
-class AvgPool1d(PoolingOfSequences):
-    """A layer that averages the elements of each window of sequences.
-
-    Parameters
-    ----------
-    kernel_size : of the windows; like the two that follow, a number or a tuple of one
-    stride : from a window to the next, `kernel_size` if None
-    padding : zeros added at both ends
-    ceil_mode : whether a last window that reaches beyond the end counts
-    count_include_pad : whether the zeros count as elements
-
-    Notes
-    -----
-    Takes arrays of shape (..., L). Source: PyTorch, `torch.nn.AvgPool1d`.
-
-    Examples
-    --------
-    >>> dk.nn.AvgPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
-    tensor([[1.5000, 2.5000]])
-    """
-
-    kernel_size: Single
-    stride: Single | None = None
-    padding: Single = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the windows, as PyTorch shows them."""
-        return ", ".join(f"{n}={sizes(type(self), n, getattr(self, n), 1, least=0)}" for n in self.options[:3])
-
-
-@declared(max_pool2d)
-class MaxPool2d(Pooling):
-    """A layer that finds the largest element of each window of images.
-
-    Parameters
-    ----------
-    kernel_size : of the windows, a number for both axes or a pair
-    stride : from a window to the next, `kernel_size` if None
-    padding : elements added at both ends of the axes
-    dilation : from an element of a window to the next
-    ceil_mode : whether a last window that reaches beyond the end counts
-
-    Examples
-    --------
-    >>> dk.nn.MaxPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
-    tensor([[4., 7.]])
-    """
-
-    kernel_size: Pair
-    stride: Pair | None = None
-    padding: Pair = 0
-    dilation: Pair = 1
-    ceil_mode: bool = False
-
-
-@declared(avg_pool2d)
-class AvgPool2d(Pooling):
-    """A layer that averages the elements of each window of images.
-
-    Parameters
-    ----------
-    kernel_size : of the windows, a number for both axes or a pair
-    stride : from a window to the next, `kernel_size` if None
-    padding : zeros added at both ends of the axes
-    ceil_mode : whether a last window that reaches beyond the end counts
-    count_include_pad : whether the zeros count as elements
-    divisor_override : what sums are divided by, in place of the number of elements
-
-    Examples
-    --------
-    >>> dk.nn.AvgPool2d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]))
-    tensor([[2.5000, 4.5000]])
-    """
-
-    shown = 3
-
-    kernel_size: Pair
-    stride: Pair | None = None
-    padding: Pair = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
-    divisor_override: int | None = None
-
-
-@declared(adaptive_avg_pool2d)
-class AdaptiveAvgPool2d(Pooling):
-    """A layer that averages the elements of windows, chosen so that images of a given size come out.
-
-    Parameters
-    ----------
-    output_size : of what comes out, a number for both axes or a pair; None in a pair keeps an axis as it is
-
-    Examples
-    --------
-    >>> dk.nn.AdaptiveAvgPool2d(1)(dk.asarray([[1.0, 2.0], [3.0, 6.0]]))
-    tensor([[3.]])
-    """
-
-    output_size: Pair | tuple[int | None, int | None]
+    _operation = staticmethod(functional.conv_transpose3d)
+    axes = 3
 
 
 def pixel_shuffle(x: Any, upscale_factor: int) -> Any:

@@ -346,3 +346,28 @@ class Dropout2d(DropoutOfChannels):
     """
 
     axes = 2
+
+
+class Dropout3d(DropoutOfChannels):
+    """A layer that in training replaces channels of volumes by zeros at random, and scales the others.
+
+    Parameters
+    ----------
+    p : probability that a channel is replaced
+
+    Raises
+    ------
+    ValueError : if the probability is not between 0 and 1
+
+    Notes
+    -----
+    Takes arrays of shape (..., C, D, H, W). Source: PyTorch, `torch.nn.Dropout3d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.Dropout3d(0.2).eval()(dk.ones((1, 1, 1, 2)))
+    tensor([[[[1., 1.]]]])
+    """
+
+    axes = 3

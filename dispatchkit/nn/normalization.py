@@ -214,6 +214,27 @@ class BatchNorm2d(BatchNorm):
     axes = (4,)
 
 
+class BatchNorm3d(BatchNorm):
+    """A layer that standardizes each channel of a batch of volumes, then scales and moves it.
+
+    Parameters
+    ----------
+    num_features, eps, momentum, affine, track_running_stats, device, dtype : as for `BatchNorm2d`
+
+    Notes
+    -----
+    Takes arrays of shape (N, C, D, H, W). Source: PyTorch, `torch.nn.BatchNorm3d`.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> dk.nn.BatchNorm3d(8)(dk.ones((2, 8, 3, 3, 3))).shape
+    (2, 8, 3, 3, 3)
+    """
+
+    axes = (5,)
+
+
 class InstanceNorm(BatchNorm):
     """What instance normalization is for any number of axes; see `InstanceNorm2d`."""
 

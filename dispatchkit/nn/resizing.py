@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
+from dispatchkit.nn import functional
 from dispatchkit.nn.functional.shared import expect
 from dispatchkit.nn.module import Declared, declared
 from dispatchkit.ops.shared import floating, integer
 
 # Of each mode the number of axes that it is for, any if None.
-MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "trilinear": 3}
+MODES = {"nearest": None, "nearest-exact": None, "area": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
 def interpolate(
@@ -46,13 +49,15 @@ def interpolate(
     expect(op, "x", shape, len(shape) in ((3, 4, 5) if axes is None else (2 + axes,)), f"{wanted} for mode={mode!r}")
     if align_corners is not None and axes is None:
         raise ValueError(f"{op.__name__}: align_corners is for modes of weighted means, found mode={mode!r}")
-    x = x if axes is None else floating(xp, x)
     lengths, steps = _lengths(shape[2:], size, scale_factor, recompute_scale_factor)
+    if mode == "area":
+        return getattr(functional, f"adaptive_avg_pool{len(lengths)}d")(x, tuple(lengths))
+    x = x if axes is None else floating(xp, x)
     for axis, (length, step) in enumerate(zip(lengths, steps, strict=True), 2):
         if axes is None:
             x = xp.take(x, _beside(x, _nearest(shape[axis], length, step, mode)), axis=axis)
         else:
-            x = _between(x, axis, length, step, bool(align_corners))
+            x = _between(x, axis, _places(shape[axis], length, step, bool(align_corners)), cubic=mode == "bicubic")
     return x
 
 
@@ -82,18 +87,24 @@ def _nearest(before: int, length: int, step: float, mode: str) -> Any:
     return np.minimum(np.floor(places * np.float32(step)).astype(np.int64), before - 1)
 
 
-def _between(x: Any, axis: int, length: int, step: float, align_corners: bool) -> Any:
-    """Return an array with weighted means of neighbours along an axis."""
-    before = x.shape[axis]
+def _places(before: int, length: int, step: float, align_corners: bool) -> Any:
+    """Return where the elements of an axis stand among those before."""
     if align_corners:
-        places = np.arange(length) * ((before - 1) / (length - 1) if length > 1 else 0.0)
-    else:
-        places = np.maximum((np.arange(length) + 0.5) * step - 0.5, 0.0)
-    first = np.minimum(np.floor(places).astype(np.int64), before - 1)
-    left = xp.take(x, _beside(x, first), axis=axis)
-    right = xp.take(x, _beside(x, np.minimum(first + 1, before - 1)), axis=axis)
-    share = np.reshape(places - first, (-1,) + (1,) * (len(x.shape) - 1 - axis))
-    return left + _beside(x, share, x.dtype) * (right - left)
+        return np.arange(length) * ((before - 1) / (length - 1) if length > 1 else 0.0)
+    return (np.arange(length) + 0.5) * step - 0.5
+
+
+def _between(x: Any, axis: int, places: Any, *, cubic: bool) -> Any:
+    """Return an array with weighted means of two neighbours along an axis, or of four."""
+    places = places if cubic else np.maximum(places, 0.0)
+    first, parts = np.floor(places).astype(np.int64), []
+    for number in range(-1, 3) if cubic else range(2):
+        apart = np.abs(places - first - number)
+        inner, outer = (1.25 * apart - 2.25) * apart**2 + 1, ((3.75 - 0.75 * apart) * apart - 6) * apart + 3
+        weight = np.where(apart <= 1, inner, outer) if cubic else 1 - apart
+        neighbours = xp.take(x, _beside(x, np.clip(first + number, 0, x.shape[axis] - 1)), axis=axis)
+        parts.append(neighbours * _beside(x, weight.reshape(-1, *(1,) * (len(x.shape) - 1 - axis)), x.dtype))
+    return reduce(operator.add, parts)
 
 
 def _beside(x: Any, values: Any, dtype: Any = None) -> Any:
@@ -110,7 +121,8 @@ class Upsample(Declared):
     size : lengths of the axes from the third on, one number for all or one for each
     scale_factor : or how many times longer they become
     mode : ``"nearest"`` or ``"nearest-exact"`` for the nearest element; for weighted means of neighbours ``"linear"``,
-        ``"bilinear"`` or ``"trilinear"``, by the number of axes
+        ``"bilinear"`` or ``"trilinear"``, by the number of axes; ``"bicubic"`` for those of four neighbours along each
+        axis of images; ``"area"`` for means of what an element stands for, as in adaptive pooling
     align_corners : whether the first and last elements are those before, rather than the edges
     recompute_scale_factor : whether elements are apart as the lengths say, rather than as `scale_factor` does
 
@@ -121,9 +133,9 @@ class Upsample(Declared):
 
     Notes
     -----
-    Composed of `take`, `add` and `multiply`, so that types which have rules for these are taken. ``"bicubic"`` and
-    ``"area"`` are not there. Gradients are those of the values, where PyTorch's are others for some factors of
-    ``"nearest"`` that are no whole numbers. Source: PyTorch, `torch.nn.Upsample`.
+    Composed of `take`, `add` and `multiply`, so that types which have rules for these are taken. Gradients are those of
+    the values, where PyTorch's are others for some factors of ``"nearest"`` that are no whole numbers. Source: PyTorch,
+    `torch.nn.Upsample`.
 
     Examples
     --------
@@ -135,7 +147,7 @@ class Upsample(Declared):
 
     size: int | Sequence[int] | None = None
     scale_factor: float | Sequence[float] | None = None
-    mode: Literal["nearest", "nearest-exact", "linear", "bilinear", "trilinear"] = "nearest"
+    mode: Literal["nearest", "nearest-exact", "linear", "bilinear", "bicubic", "trilinear", "area"] = "nearest"
     align_corners: bool | None = None
     recompute_scale_factor: bool | None = None
 

@@ -40,7 +40,7 @@ def spelled(x: Any) -> Any:
 def results_of(call: Any, function: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what a sample call gives, with its constants made tensors of PyTorch's spelling."""
     with monkeypatch.context() as patch:
-        for name in ("SQUARE", "CLASSES"):
+        for name in ("SQUARE", "CLASSES", "SIGNS", "LABELS"):
             patch.setattr(samples, name, spelled(getattr(samples, name)))
         patch.setattr(samples, "torch", dispatchkit.as_torch)
         return samples.flat(call(function, samples.SQUARE))

@@ -117,6 +117,14 @@ BOTH_AXES: Calls = [lambda f, x: f(x[None]), lambda f, x: f(x, (4, 2)), lambda f
 WITHOUT_CHANCE: Calls = [lambda f, x: f(x[None], 0.5, False), lambda f, x: f(x[None], p=0.0)]
 POOLED: Calls = [lambda f, x: f(x[None], 2), lambda f, x: f(x, 2, stride=1, padding=1), lambda f, x: f(x, (2,), 1)]
 
+SIGNS = torch.tensor([[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, 1.0, -1.0]], dtype=torch.float64)
+LABELS = torch.tensor([[0, 2, -1], [1, -1, 0], [2, 1, 0]])
+DROPPED: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0.0, True), lambda f, x: f(x, 1.0, training=True)]
+UNPOOLED: Calls = [
+    lambda f, x: f(x, CLASSES[None].repeat((3, 1)) * 2, 2),
+    lambda f, x: f(image(x), torch.arange(9).reshape((1, 1, 3, 3)) * 4, 2, output_size=(6, 6)),
+    lambda f, x: f(image(x)[None], torch.arange(9).reshape((1, 1, 1, 3, 3)) * 4, 2),
+]
 CALLS: dict[str, Calls] = {
     **dict.fromkeys(("add", "sub", "subtract", "rsub"), SCALED),
     **dict.fromkeys(("div", "divide", "true_divide"), ROUNDED),
@@ -234,6 +242,77 @@ CALLS: dict[str, Calls] = {
     ],
     "meshgrid": [lambda f, x: f(x[0], x[1], indexing="ij"), lambda f, x: f(x[0], x[1], indexing="xy")],
     "narrow": [lambda f, x: f(x, 0, 1, 2), lambda f, x: f(x, dim=-1, start=-2, length=1)],
+    "nn.functional.adaptive_max_pool1d": [lambda f, x: f(x, 2), lambda f, x: f(x, 2, return_indices=True)],
+    "nn.functional.adaptive_max_pool2d": [lambda f, x: f(image(x), (2, None)), lambda f, x: f(image(x), 2, True)],
+    "nn.functional.adaptive_max_pool3d": [lambda f, x: f(image(x), (1, 2, 1)), lambda f, x: f(image(x), 1, True)],
+    **dict.fromkeys(("nn.functional.alpha_dropout", "nn.functional.feature_alpha_dropout"), DROPPED),
+    "nn.functional.batch_norm": [
+        *(lambda f, x: f(x, None, None, training=True), lambda f, x: f(x, SQUARE[0], SQUARE[1] ** 2, x[0], x[1])),
+        lambda f, x: f(x, SQUARE[0] * 1, SQUARE[1] ** 2, None, None, True, 0.5, 1e-3),
+    ],
+    "nn.functional.bilinear": [
+        lambda f, x: f(x, SQUARE, image(x)[0]),
+        lambda f, x: f(x, x, image(x)[0], bias=x[0, :1]),
+    ],
+    "nn.functional.channel_shuffle": [lambda f, x: f(image(x).reshape((1, 3, 1, 3)), 3)],
+    "nn.functional.cosine_embedding_loss": [
+        *(lambda f, x: f(x, SQUARE.T, SIGNS[0]), lambda f, x: f(x, SQUARE.T, -SIGNS[0], 0.2, reduction="none")),
+    ],
+    "nn.functional.dropout3d": [lambda f, x: f(image(x), training=False)],
+    "nn.functional.embedding_bag": [
+        *(lambda f, x: f(CLASSES[None], x), lambda f, x: f(CLASSES, x, CLASSES[:2] * 0, mode="sum")),
+        lambda f, x: f(CLASSES[None], x, mode="sum", per_sample_weights=x[:1], padding_idx=1),
+    ],
+    "nn.functional.fold": [lambda f, x: f(x.reshape((1, 1, 9)), (3, 3), 1), lambda f, x: f(x.reshape((1, 9, 1)), 3, 3)],
+    "nn.functional.fractional_max_pool2d": [lambda f, x: f(image(x), 3, output_size=1, return_indices=True)],
+    "nn.functional.fractional_max_pool3d": [lambda f, x: f(image(x) + x.reshape((1, 3, 1, 3)), 2, 1)],
+    "nn.functional.gaussian_nll_loss": [
+        *(lambda f, x: f(x, SQUARE + 1, x * x + 1), lambda f, x: f(x, SQUARE, x[0] ** 2, full=True, reduction="sum")),
+    ],
+    "nn.functional.hinge_embedding_loss": [lambda f, x: f(x, SIGNS), lambda f, x: f(x, -SIGNS, 0.5, reduction="sum")],
+    "nn.functional.instance_norm": [
+        *(lambda f, x: f(image(x)), lambda f, x: f(image(x), x[0, :1], SQUARE[1, :1] ** 2, use_input_stats=False)),
+    ],
+    "nn.functional.linear_cross_entropy": [
+        *(lambda f, x: f(x, SQUARE, CLASSES), lambda f, x: f(x, SQUARE, CLASSES, linear_bias=x[0], reduction="sum")),
+    ],
+    "nn.functional.local_response_norm": [lambda f, x: f(image(x), 2), lambda f, x: f(x[None], 3, 0.5, 0.6, 2.0)],
+    "nn.functional.margin_ranking_loss": [
+        lambda f, x: f(x, SQUARE.T, SIGNS),
+        lambda f, x: f(x, x, SIGNS, 0.5, reduction="none"),
+    ],
+    **{f"nn.functional.max_unpool{n}d": [UNPOOLED[n - 1]] for n in (1, 2, 3)},
+    "nn.functional.multi_margin_loss": [
+        *(lambda f, x: f(x, CLASSES), lambda f, x: f(x, CLASSES, 2, 0.5, SQUARE[0], reduction="none")),
+    ],
+    "nn.functional.multilabel_margin_loss": [lambda f, x: f(x, LABELS), lambda f, x: f(x, LABELS, reduction="none")],
+    "nn.functional.multilabel_soft_margin_loss": [
+        *(lambda f, x: f(x, (SQUARE > 0).double()), lambda f, x: f(x, SQUARE, SQUARE[0], reduction="sum")),
+    ],
+    "nn.functional.pdist": [lambda f, x: f(x), lambda f, x: f(x, p=1.0)],
+    "nn.functional.poisson_nll_loss": [
+        *(lambda f, x: f(x, SQUARE), lambda f, x: f(x * x, SQUARE + 2, False, full=True, eps=1e-3, reduction="sum")),
+    ],
+    "nn.functional.rrelu": [lambda f, x: f(x), lambda f, x: f(x, 0.1, 0.2)],
+    "nn.functional.soft_margin_loss": [lambda f, x: f(x, SIGNS), lambda f, x: f(x, SIGNS, reduction="none")],
+    "nn.functional.tanhshrink": [lambda f, x: f(x)],
+    "nn.functional.triplet_margin_loss": [
+        *(
+            lambda f, x: f(x, SQUARE + 1, SQUARE.T),
+            lambda f, x: f(x, SQUARE.T, x, 0.5, 1.0, swap=True, reduction="none"),
+        ),
+    ],
+    "nn.functional.triplet_margin_with_distance_loss": [
+        *(
+            lambda f, x: f(x, SQUARE + 1, SQUARE.T),
+            lambda f, x: f(x, SQUARE.T, x, margin=0.5, swap=True, reduction="sum"),
+        ),
+        lambda f, x: f(x, SQUARE.T, SQUARE, distance_function=lambda a, b: abs(a - b).sum(-1)),
+    ],
+    "nn.functional.unfold": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), (2, 1), (1, 2), 1, (1, 2))],
+    "nn.functional.upsample": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), None, 2.0, "bilinear", True)],
+    "nn.functional.upsample_bilinear": [lambda f, x: f(image(x), 5)],
+    "nn.functional.upsample_nearest": [lambda f, x: f(image(x), scale_factor=2)],
     "nn.functional.one_hot": [lambda f, x: f((x > 0).long()), lambda f, x: f((x > 0).long(), num_classes=3)],
     "nn.functional.pad": [
         *(lambda f, x: f(x, (1, 2)), lambda f, x: f(x, (1, 0, 0, 2), value=2.5)),
@@ -285,10 +364,19 @@ CALLS: dict[str, Calls] = {
     **dict.fromkeys(("moveaxis", "movedim"), MOVED),
     "mv": [lambda f, x: f(x, x[0]), lambda f, x: f(SQUARE, x[0])],
     "nn.functional.adaptive_avg_pool2d": [lambda f, x: f(image(x), 1)],
+    "nn.functional.adaptive_avg_pool1d": [lambda f, x: f(x, 2)],
+    "nn.functional.adaptive_avg_pool3d": [lambda f, x: f(image(x), (None, 2, 1))],
+    "nn.functional.avg_pool3d": [lambda f, x: f(image(x), (1, 2, 2)), lambda f, x: f(image(x), 1, padding=0)],
     "nn.functional.avg_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1, padding=1)],
     "nn.functional.binary_cross_entropy": [lambda f, x: f((x + 1.5) / 5, (SQUARE > 0).double())],
     "nn.functional.binary_cross_entropy_with_logits": [lambda f, x: f(x, (SQUARE > 0).double(), pos_weight=x[0] ** 2)],
     "nn.functional.conv1d": [lambda f, x: f(x[None], x[None]), lambda f, x: f(x, SQUARE[None], stride=2, padding=1)],
+    "nn.functional.conv_transpose1d": [
+        lambda f, x: f(x[None], x[:, None, :2]),
+        lambda f, x: f(x, x[:, None], stride=2),
+    ],
+    "nn.functional.conv_transpose3d": [lambda f, x: f(image(x)[None], image(x)[None], stride=2, output_padding=1)],
+    "nn.functional.conv3d": [lambda f, x: f(image(x)[None], image(x)[None], padding=1)],
     "nn.functional.conv_transpose2d": [
         lambda f, x: f(image(x), image(x)),
         lambda f, x: f(image(x), image(SQUARE), stride=2, padding=1, output_padding=1),
@@ -303,6 +391,7 @@ CALLS: dict[str, Calls] = {
     "nn.functional.layer_norm": [lambda f, x: f(x, (3,)), lambda f, x: f(x, (3,), x[0], x[1], 1e-3)],
     "nn.functional.rms_norm": [lambda f, x: f(x, (3,)), lambda f, x: f(x, (3,), x[0], 1e-3)],
     "nn.functional.linear": [lambda f, x: f(SQUARE, x), lambda f, x: f(x, SQUARE, bias=x[0])],
+    "nn.functional.max_pool3d": [lambda f, x: f(image(x), (1, 2, 2), stride=1)],
     "nn.functional.max_pool2d": [lambda f, x: f(image(x), 2), lambda f, x: f(image(x), 2, stride=1)],
     "nn.functional.normalize": [lambda f, x: f(x), lambda f, x: f(x, 1.0, 0), lambda f, x: f(x, p=3.0, dim=-1)],
     "nn.functional.prelu": [lambda f, x: f(x, x[0, :1])],

@@ -63,6 +63,17 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
         lambda nn: nn.InstanceNorm2d(3, momentum=None, track_running_stats=True),
         (3, 4, 5),
     ),
+    "Conv3d": (lambda nn: nn.Conv3d(4, 6, (2, 3, 1), stride=2, padding=1, groups=2), (2, 4, 4, 5, 3)),
+    "Conv3d, padded by what is opposite": (
+        lambda nn: nn.Conv3d(2, 3, 3, padding=1, padding_mode="circular"),
+        (2, 2, 3, 4, 3),
+    ),
+    "ConvTranspose3d": (lambda nn: nn.ConvTranspose3d(4, 6, 2, stride=2, output_padding=1, groups=2), (2, 4, 2, 3, 2)),
+    "MaxPool3d": (lambda nn: nn.MaxPool3d(2, stride=1, padding=1), (2, 3, 4, 3, 4)),
+    "AvgPool3d": (lambda nn: nn.AvgPool3d((2, 3, 1), padding=(1, 1, 0), count_include_pad=False), (2, 3, 4, 5, 3)),
+    "AdaptiveAvgPool1d": (lambda nn: nn.AdaptiveAvgPool1d(3), (2, 3, 5)),
+    "AdaptiveAvgPool3d": (lambda nn: nn.AdaptiveAvgPool3d((2, None, 1)), (2, 3, 5, 2, 3)),
+    "BatchNorm3d": (lambda nn: nn.BatchNorm3d(3), (2, 3, 2, 1, 3)),
     "InstanceNorm3d": (lambda nn: nn.InstanceNorm3d(3, affine=True), (2, 3, 2, 1, 3)),
     "Upsample": (lambda nn: nn.Upsample(scale_factor=2.0), (2, 3, 4, 5)),
     "Upsample of sequences": (lambda nn: nn.Upsample(7, mode="linear"), (2, 3, 4)),
@@ -74,6 +85,13 @@ LAYERS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
         (1, 2, 5, 6),
     ),
     "Upsample of volumes": (lambda nn: nn.Upsample(scale_factor=1.5, mode="trilinear"), (1, 2, 3, 2, 4)),
+    "Upsample by cubes": (lambda nn: nn.Upsample((7, 3), mode="bicubic"), (2, 3, 4, 5)),
+    "Upsample by cubes, corners aligned": (
+        lambda nn: nn.Upsample((3, 9), None, "bicubic", align_corners=True),
+        (2, 3, 4, 5),
+    ),
+    "Upsample by means": (lambda nn: nn.Upsample((3, 9), mode="area"), (2, 3, 4, 5)),
+    "Upsample by means of volumes": (lambda nn: nn.Upsample(scale_factor=0.6, mode="area"), (2, 3, 4, 5, 3)),
     "Upsample, exactly nearest": (lambda nn: nn.Upsample(5, mode="nearest-exact"), (2, 1, 7)),
     "Flatten": (lambda nn: nn.Flatten(), (2, 3, 4)),
     "Identity": (lambda nn: nn.Identity(5, some="thing"), (2, 3)),
@@ -131,7 +149,7 @@ def test_a_layer_prints_as_pytorchs(name: str, torch: Any) -> None:
     assert str(make(nn)) == printed.replace(", bias=False", "") if "LayerNorm" in name else printed
 
 
-@pytest.mark.parametrize(("make", "axes"), [(nn.Dropout1d, 1), (nn.Dropout2d, 2)])
+@pytest.mark.parametrize(("make", "axes"), [(nn.Dropout1d, 1), (nn.Dropout2d, 2), (nn.Dropout3d, 3)])
 def test_channels_are_dropped_as_wholes(make: Any, axes: int) -> None:
     dk.manual_seed(0)
     layer = make(0.25)
@@ -485,9 +503,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "pixel_unshuffle: argument 'x' has shape (1, 2, 3), expected (..., C, H * 2, W * 2)",
     ),
     "mode of resizing": (
-        lambda: nn.Upsample(2, mode="bicubic")(dk.ones((1, 1, 2, 2))),  # type: ignore[arg-type]
+        lambda: nn.Upsample(2, mode="cubic")(dk.ones((1, 1, 2, 2))),  # type: ignore[arg-type]
         ValueError,
-        "interpolate: mode must be one of 'nearest', 'nearest-exact', 'linear', 'bilinear', 'trilinear', found 'bicu",
+        "interpolate: mode must be one of 'nearest', 'nearest-exact', 'area', 'linear', 'bilinear', 'bicubic', 'tril",
     ),
     "axes of resizing": (
         lambda: nn.Upsample(2, mode="bilinear")(dk.ones((1, 1, 2))),

@@ -8,23 +8,21 @@ the last window of a line is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dispatchkit.kernels.numba.rows import loop, summing_loop
 from dispatchkit.nn.functional.convolution import (
-    Product,
-    as_images,
+    conv1d,
     conv2d,
+    conv_transpose1d,
     conv_transpose2d,
-    like,
     product_of,
-    transposed_product_of,
 )
 from dispatchkit.nn.functional.normalization import DTYPES
-from dispatchkit.nn.functional.windows import Windows
+from dispatchkit.nn.functional.windows import Grid, Product, Windows
 
 # Outputs that are summed at a time, of which a few rows stay in the first cache; a multiple of what a register holds.
 TILE, REGISTER = 1104, 16
@@ -281,23 +279,38 @@ def _share(windows: Windows) -> float:
     return windows.count / (windows.count + (windows.reach - 1) // windows.stride)
 
 
+def of_images(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of images that takes sequences, too, as images of one row."""
+
+    def call(product: Product, first: Any, second: Any, *bias: Any) -> Any:
+        if len(product.windows) == 2:
+            return compute(product, first, second, *bias)
+        product = Product(Grid((Windows.along(1, 1, 1, 1, 0, 0), *product.windows)), product.groups)
+        y = compute(product, first[..., None, :], second[..., None, :], *bias)
+        return y if y is NotImplemented else y[..., 0, :]
+
+    return call
+
+
+@of_images
 def convolve(product: Product, x: Any, weight: Any, bias: Any = None) -> Any:
     """Return the product of images and a weight, and a bias added; NotImplemented where NumPy takes less time."""
-    rows, columns, groups = product.rows, product.columns, product.groups
+    (rows, columns), groups = product.windows, product.groups
     if not _takes(weight.shape, x, weight, *([] if bias is None else [bias])):
         return NotImplemented
     if weight.shape[1] >= LARGE and _share(rows) * _share(columns) < SHARE:
         return NotImplemented
-    images = as_images(x)
+    images = product.batch(x)
     y = np.empty((len(images), len(weight), rows.count, columns.count), x.dtype)
     _write(images, weight, bias, (rows, columns), groups, y, (0, 0), (1, 1))
-    return like(x, y)
+    return product.like(x, y)
 
 
+@of_images
 def gradient_of_weight(product: Product, g: Any, x: Any) -> Any:
     """Return the sum, over the windows of images, of each times what `g` has there."""
-    rows, columns, groups = product.rows, product.columns, product.groups
-    g, x = as_images(g), as_images(x)
+    (rows, columns), groups = product.windows, product.groups
+    g, x = product.batch(g), product.batch(x)
     shape = (g.shape[1], x.shape[1] // groups, rows.kernel, columns.kernel)
     if not _takes(shape, g, x):
         return NotImplemented
@@ -329,17 +342,19 @@ def _phases(windows: Windows) -> Iterator[tuple[int, slice, Windows]]:
         yield first, slice(taps[0], taps[-1] + 1, step), Windows(w.count, len(taps), 1, gap, before, after, count)
 
 
+@of_images
 def spread(product: Product, g: Any, weight: Any, bias: Any = None) -> Any:
     """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias added."""
-    rows, columns, groups = product.rows, product.columns, product.groups
-    cotangents = as_images(g)
+    (rows, columns), groups = product.windows, product.groups
+    cotangents = product.batch(g)
     shape = (len(cotangents), weight.shape[1] * groups, rows.length, columns.length)
     if not _takes(weight.shape, g, weight, *([] if bias is None else [bias])) or 0 in shape:
         return NotImplemented
     turned = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2).reshape(shape[1], -1, *weight.shape[2:])
-    if rows.reversible and columns.reversible:  # which is a convolution
-        back = Product(rows.reversed(), columns.reversed(), groups)
-        return convolve(back, g, np.ascontiguousarray(turned[..., ::-1, ::-1]), bias)
+    if product.windows.reversed is not None:  # which is a convolution
+        return convolve(
+            Product(product.windows.reversed, groups), g, np.ascontiguousarray(turned[..., ::-1, ::-1]), bias
+        )
     y = np.zeros(shape, g.dtype)
     for row, down, vertical in _phases(rows):
         for column, right, horizontal in _phases(columns):
@@ -348,35 +363,41 @@ def spread(product: Product, g: Any, weight: Any, bias: Any = None) -> Any:
             _write(cotangents, part, None, (vertical, horizontal), groups, y, *at)
     if bias is not None:
         y += bias.reshape(-1, 1, 1)
-    return like(g, y)
+    return product.like(g, y)
 
 
-OF_CONVOLUTION = {
-    "x": lambda g, x, weight, stride, padding, dilation, groups: spread(
-        product_of(x, weight, None, stride, padding, dilation, groups), g, weight
-    ),
-    "weight": lambda g, x, weight, stride, padding, dilation, groups: gradient_of_weight(
-        product_of(x, weight, None, stride, padding, dilation, groups), g, x
-    ),
-}
+def declare_convolution(op: Any) -> None:
+    """Declare the kernel of a convolution."""
+
+    def of_x(g, x, weight, stride, padding, dilation, groups):
+        return spread(product_of(op, x, weight, None, stride, padding, dilation, groups), g, weight)
+
+    def of_weight(g, x, weight, stride, padding, dilation, groups):
+        return gradient_of_weight(product_of(op, x, weight, None, stride, padding, dilation, groups), g, x)
+
+    @op.def_kernel("numba", gradients={"x": of_x, "weight": of_weight})
+    def convolution(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
+        return convolve(product_of(op, x, weight, bias, stride, padding, dilation, groups), x, weight, bias)
 
 
-@conv2d.def_kernel("numba", gradients=OF_CONVOLUTION)
-def convolution(x, weight, /, bias=None, *, stride=1, padding=0, dilation=1, groups=1):
-    return convolve(product_of(x, weight, bias, stride, padding, dilation, groups), x, weight, bias)
+def declare_transposed(op: Any) -> None:
+    """Declare the kernel of a transposed convolution."""
+
+    def of_x(g, x, weight, stride, padding, output_padding, groups, dilation):
+        return convolve(product_of(op, x, weight, None, stride, padding, dilation, groups, output_padding), g, weight)
+
+    def of_weight(g, x, weight, stride, padding, output_padding, groups, dilation):
+        product = product_of(op, x, weight, None, stride, padding, dilation, groups, output_padding)
+        return gradient_of_weight(product, x, g)
+
+    @op.def_kernel("numba", gradients={"x": of_x, "weight": of_weight})
+    def spread_by_weight(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+        product = product_of(op, x, weight, bias, stride, padding, dilation, groups, output_padding)
+        return spread(product, x, weight, bias)
 
 
-OF_TRANSPOSED = {
-    "x": lambda g, x, weight, stride, padding, output_padding, groups, dilation: convolve(
-        transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation), g, weight
-    ),
-    "weight": lambda g, x, weight, stride, padding, output_padding, groups, dilation: gradient_of_weight(
-        transposed_product_of(x, weight, None, stride, padding, output_padding, groups, dilation), x, g
-    ),
-}
-
-
-@conv_transpose2d.def_kernel("numba", gradients=OF_TRANSPOSED)
-def transposed_convolution(x, weight, /, bias=None, *, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-    product = transposed_product_of(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return spread(product, x, weight, bias)
+_op: Any
+for _op in (conv1d, conv2d):
+    declare_convolution(_op)
+for _op in (conv_transpose1d, conv_transpose2d):
+    declare_transposed(_op)

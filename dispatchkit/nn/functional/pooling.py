@@ -1,10 +1,11 @@
-"""Images made smaller: `max_pool2d`, `avg_pool2d`, `adaptive_avg_pool2d`."""
+"""Sequences, images and volumes made smaller: `max_pool2d`, `avg_pool3d`, `adaptive_avg_pool1d`, ..."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
 from functools import lru_cache, reduce
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,20 @@ import numpy as np
 from dispatchkit.backends.arrays import dtype_name, is_complex, is_inexact
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.nn.functional.shared import Pair, expect, function, real_numbers, sizes
-from dispatchkit.nn.functional.windows import Windows, cropped, padded, places, summed_windows
+from dispatchkit.nn.functional.shared import AXES, KINDS, Pair, Single, Triple, expect, function, real_numbers, sizes
+from dispatchkit.nn.functional.windows import Grid, Windows, padded, summed_windows
 from dispatchkit.ops.shared import Named, floating, integer, shape_of
 from dispatchkit.tensor import Tensor
 
-__all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool2d",
+    "max_pool3d",
+]
 
 
 @function(
@@ -70,11 +79,65 @@ def max_pool2d(
     >>> dk.nn.functional.max_pool2d(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]), 2)
     tensor([[4., 7.]])
     """
-    real_numbers(max_pool2d, "x", x)
-    rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
-    x = padded(xp, x, rows, columns, _least(xp, x.dtype))
-    for axis, windows in ((-2, rows), (-1, columns)):
-        first, *others = windows.elements(x, axis)
+    return _largest(xp, max_pool2d, x, windows_of(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+@function(
+    samples=lambda: [
+        sample(draw(1, 2, 3, 4, content="distinct"), 2),
+        sample(draw(3, 2, 3, content="distinct"), (2, 1, 2), stride=1, padding=(1, 0, 1), dilation=(1, 1, 2)),
+    ],
+    real=True,
+)
+def max_pool3d(
+    xp: Any,
+    x: Tensor,
+    /,
+    kernel_size: Triple,
+    stride: Triple | None = None,
+    padding: Triple = 0,
+    dilation: Triple = 1,
+    ceil_mode: bool = False,
+) -> Tensor:
+    """Find the largest element of each window of volumes.
+
+    Parameters
+    ----------
+    x : volumes, array of shape (..., D, H, W) of real numbers
+    kernel_size : of the windows, a number for all axes or three
+    stride : from a window to the next; by default windows lie side by side
+    padding : elements added at both ends of the axes, which are never the largest; at most half the window
+    dilation : from an element of a window to the next
+    ceil_mode : whether a last window that reaches beyond the end counts, if it begins before
+
+    Returns
+    -------
+    array of shape (..., D', H', W') and the dtype of `x`; NaN where a window has one
+
+    Raises
+    ------
+    TypeError : for complex numbers, or a parameter that is no int
+    ValueError : if no window fits, or the padding is too large
+
+    Notes
+    -----
+    Of equal elements the first one receives the cotangent, of a window with a NaN none does. Source: PyTorch,
+    `torch.nn.functional.max_pool3d`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.max_pool3d(dk.reshape(dk.arange(8.0), (2, 2, 2)), 2)
+    tensor([[[7.]]])
+    """
+    return _largest(xp, max_pool3d, x, windows_of(max_pool3d, x, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+def _largest(xp: Any, op: Named, x: Any, windows: Grid) -> Any:
+    """Return the largest element of each window."""
+    real_numbers(op, "x", x)
+    x = padded(xp, x, windows, _least(xp, x.dtype))
+    for axis, along in enumerate(windows, start=-len(windows)):
+        first, *others = along.elements(x, axis)
         # A new array also where windows have one element.
         x = reduce(xp.maximum, others or [first], first)
     return x
@@ -87,34 +150,28 @@ def _least(xp: Any, dtype: Any) -> Any:
     return False if dtype_name(dtype) == "bool" else xp.iinfo(dtype).min
 
 
-@max_pool2d.def_vjp
-def max_pool2d_vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mode):
-    rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
-    images = padded(xp, x, rows, columns, _least(xp, x.dtype))
-    if xp is numpy_namespace:
-        return _given_to_largest(g, y, images, rows, columns)
-    zero = xp.zeros_like(g)
-    parts = [xp.where(is_largest, g, zero) for is_largest in _first_largest(y, images, rows, columns)]
-    return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
-
-
-def _given_to_largest(g: Any, y: Any, images: Any, rows: Windows, columns: Windows) -> Any:
-    """Return the cotangent of NumPy arrays."""
-    total = np.zeros(images.shape, g.dtype)
-    apart = rows.apart and columns.apart
-    for place, is_largest in zip(places(rows, columns), _first_largest(y, images, rows, columns), strict=True):
+def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
+    """Return the cotangent of what the largest elements of windows are found in."""
+    each = _first_largest(y, padded(xp, x, windows, _least(xp, x.dtype)), windows)
+    if xp is not numpy_namespace:
+        zero = xp.zeros_like(g)
+        parts = [xp.where(is_largest, g, zero) for is_largest in each]
+        return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
+    total = np.zeros((*x.shape[: -len(windows)], *windows.totals), g.dtype)
+    apart = all(along.apart for along in windows)
+    for place, is_largest in zip(windows.places, each, strict=True):
         target = total[place]
         if apart:
             np.multiply(g, is_largest, out=target)
         else:
             np.add(target, g, out=target, where=is_largest)
-    return cropped(total, rows, columns)
+    return total[windows.inside]
 
 
-def _first_largest(y: Any, images: Any, rows: Windows, columns: Windows) -> Iterator[Any]:
+def _first_largest(y: Any, images: Any, windows: Grid) -> Iterator[Any]:
     """Yield for each place in a window whether the first of its largest elements stands there."""
     free: Any = None
-    for place in places(rows, columns):
+    for place in windows.places:
         is_largest = images[place] == y
         if free is None:
             free = ~is_largest
@@ -124,14 +181,28 @@ def _first_largest(y: Any, images: Any, rows: Windows, columns: Windows) -> Iter
         yield is_largest
 
 
-@max_pool2d.def_jvp
-def max_pool2d_jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mode):
-    rows, columns = _windows(max_pool2d, x, kernel_size, stride, padding, dilation, ceil_mode)
-    images, tangents = padded(xp, x, rows, columns, _least(xp, x.dtype)), padded(xp, t, rows, columns)
+def _tangent_of_largest(xp: Any, t: Any, y: Any, x: Any, windows: Grid) -> Any:
+    images, tangents = padded(xp, x, windows, _least(xp, x.dtype)), padded(xp, t, windows)
     total = xp.zeros_like(y)
-    for place, is_largest in zip(places(rows, columns), _first_largest(y, images, rows, columns), strict=True):
+    for place, is_largest in zip(windows.places, _first_largest(y, images, windows), strict=True):
         total = xp.where(is_largest, tangents[place], total)
     return total
+
+
+def _declare_rules(op: Any) -> None:
+    """Declare the derivatives of a search for largest elements."""
+
+    @op.def_vjp
+    def vjp(xp, g, y, x, kernel_size, stride, padding, dilation, ceil_mode):
+        return _given_to_largest(xp, g, y, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
+
+    @op.def_jvp
+    def jvp(xp, t, y, x, kernel_size, stride, padding, dilation, ceil_mode):
+        return _tangent_of_largest(xp, t, y, x, windows_of(op, x, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+_declare_rules(max_pool2d)
+_declare_rules(max_pool3d)
 
 
 @function(
@@ -184,28 +255,83 @@ def avg_pool2d(
     >>> dk.nn.functional.avg_pool2d(dk.asarray([[1.0, 2.0, 0.0, 5.0], [4.0, 3.0, 7.0, 6.0]]), 2)
     tensor([[2.5000, 4.5000]])
     """
-    rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
-    x = floating(xp, x)
-    total = padded(xp, x, rows, columns)
-    for axis, windows in ((-2, rows), (-1, columns)):
-        total = reduce(operator.add, windows.elements(total, axis))
-    return total / _divisor(xp, x, rows, columns, count_include_pad, divisor_override)
+    windows = windows_of(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
+    return _averages(xp, avg_pool2d, floating(xp, x), windows, count_include_pad, divisor_override)
 
 
-def _divisor(
-    xp: Any, x: Any, rows: Windows, columns: Windows, count_include_pad: bool, divisor_override: int | None
-) -> Any:
+@function(
+    samples=lambda: [
+        sample(draw(1, 2, 3, 4), 2),
+        sample(draw(4, 3, 2), (3, 2, 1), stride=(2, 1, 1), padding=(1, 1, 0), ceil_mode=True, count_include_pad=False),
+        sample(draw(1, 2, 2, 2), 2, divisor_override=3),
+    ],
+)
+def avg_pool3d(
+    xp: Any,
+    x: Tensor,
+    /,
+    kernel_size: Triple,
+    stride: Triple | None = None,
+    padding: Triple = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Average the elements of each window of volumes.
+
+    Parameters
+    ----------
+    x : volumes, array of shape (..., D, H, W)
+    kernel_size : of the windows, a number for all axes or three
+    stride : from a window to the next; by default windows lie side by side
+    padding : zeros added at both ends of the axes; at most half the window
+    ceil_mode : whether a last window that reaches beyond the end counts, if it begins before
+    count_include_pad : whether the zeros count as elements
+    divisor_override : what sums are divided by; by default the number of elements
+
+    Returns
+    -------
+    floating-point array of shape (..., D', H', W')
+
+    Raises
+    ------
+    TypeError : if a parameter is no int
+    ValueError : if no window fits, or the padding is too large
+
+    Notes
+    -----
+    Linear. Integers are averaged in double precision. Source: PyTorch, `torch.nn.functional.avg_pool3d`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.avg_pool3d(dk.reshape(dk.arange(8.0), (2, 2, 2)), (1, 2, 2))
+    tensor([[[1.5000]],
+            [[5.5000]]])
+    """
+    windows = windows_of(avg_pool3d, x, kernel_size, stride, padding, 1, ceil_mode)
+    return _averages(xp, avg_pool3d, floating(xp, x), windows, count_include_pad, divisor_override)
+
+
+def _averages(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
+    """Return the sum of each window, divided by what `_divisor` says."""
+    total = padded(xp, x, windows)
+    for axis, along in enumerate(windows, start=-len(windows)):
+        total = reduce(operator.add, along.elements(total, axis))
+    return total / _divisor(xp, op, x, windows, include, divisor)
+
+
+def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
     """Return the numbers of elements that are averaged: one number where all windows have as many."""
-    if divisor_override is not None:
-        count = integer(avg_pool2d, "divisor_override", divisor_override)
+    if divisor is not None:
+        count = integer(op, "divisor_override", divisor)
         if not count:
-            raise ValueError(f"{avg_pool2d.__name__}: divisor_override must not be zero")
+            raise ValueError(f"{op.__name__}: divisor_override must not be zero")
         return count
-    down, right = (_counts(windows, include=count_include_pad) for windows in (rows, columns))
-    if len({*down}) == len({*right}) == 1:
-        return down[0] * right[0]
+    counts: Any = [_counts(along, include=include) for along in windows]
+    if all(len({*along}) == 1 for along in counts):
+        return prod(along[0] for along in counts)
     real = xp.real(x).dtype if is_complex(x.dtype) else x.dtype
-    return xp.asarray([[float(i * j) for j in right] for i in down], dtype=real)
+    return xp.asarray(reduce(np.multiply.outer, counts).tolist(), dtype=real)
 
 
 def _counts(windows: Windows, *, include: bool) -> list[int]:
@@ -219,24 +345,32 @@ def _counts(windows: Windows, *, include: bool) -> list[int]:
 
 @avg_pool2d.def_transpose
 def avg_pool2d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
-    rows, columns = _windows(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
-    part = g / _divisor(xp, g, rows, columns, count_include_pad, divisor_override)
-    parts = [part] * (rows.kernel * columns.kernel)
-    return summed_windows(xp, parts, tuple(x.shape), g.dtype, rows, columns)
+    windows = windows_of(avg_pool2d, x, kernel_size, stride, padding, 1, ceil_mode)
+    return _given_to_all(xp, avg_pool2d, g, x, windows, count_include_pad, divisor_override)
 
 
-def _windows(
-    op: Any, x: Any, kernel_size: Pair, stride: Pair | None, padding: Pair, dilation: Pair, ceil_mode: bool
-) -> tuple[Windows, Windows]:
-    """Return the windows along both axes of images.
+@avg_pool3d.def_transpose
+def avg_pool3d_transpose(xp, g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    windows = windows_of(avg_pool3d, x, kernel_size, stride, padding, 1, ceil_mode)
+    return _given_to_all(xp, avg_pool3d, g, x, windows, count_include_pad, divisor_override)
+
+
+def _given_to_all(xp: Any, op: Named, g: Any, x: Any, windows: Grid, include: bool, divisor: int | None) -> Any:
+    parts = [g / _divisor(xp, op, g, windows, include, divisor)] * windows.size
+    return summed_windows(xp, parts, tuple(x.shape), g.dtype, windows)
+
+
+def windows_of(op: Any, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Grid:
+    """Return the windows along the last axes.
 
     Raises
     ------
     TypeError, ValueError : as documented for the operations
     """
-    kernels = sizes(op, "kernel_size", kernel_size, 2)
-    strides = kernels if stride is None else sizes(op, "stride", stride, 2)
-    paddings, dilations = sizes(op, "padding", padding, 2, least=0), sizes(op, "dilation", dilation, 2)
+    axes = int(op.__name__[-2])  # as in "max_pool2d"
+    kernels = sizes(op, "kernel_size", kernel_size, axes)
+    strides = kernels if stride is None else sizes(op, "stride", stride, axes)
+    paddings, dilations = sizes(op, "padding", padding, axes, least=0), sizes(op, "dilation", dilation, axes)
     return _plan(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
 
 
@@ -249,12 +383,13 @@ def _plan(
     paddings: tuple[int, ...],
     dilations: tuple[int, ...],
     ceil_mode: bool,
-) -> tuple[Windows, Windows]:
-    expect(op, "x", shape, len(shape) >= 2, "(..., H, W)")
+) -> Grid:
+    axes = len(kernels)
+    expect(op, "x", shape, len(shape) >= axes, f"(..., {AXES[axes]})")
     if any(2 * n > kernel for n, kernel in zip(paddings, kernels, strict=True)):
         raise ValueError(f"{op.__name__}: padding must be at most half of kernel_size={kernels}, found {paddings}")
     windows = []
-    for length, kernel, step, gap, n in zip(shape[-2:], kernels, strides, dilations, paddings, strict=True):
+    for length, kernel, step, gap, n in zip(shape[-axes:], kernels, strides, dilations, paddings, strict=True):
         extent = gap * (kernel - 1) + 1
         after = n
         if ceil_mode:
@@ -265,10 +400,41 @@ def _plan(
         windows.append(Windows.along(length, kernel, step, gap, n, after))
     if min(along.count for along in windows) < 1:
         raise ValueError(
-            f"{op.__name__}: argument 'x' has shape {shape}, whose images are smaller than the windows of "
+            f"{op.__name__}: argument 'x' has shape {shape}, whose {KINDS[axes]} are smaller than the windows of "
             f"kernel_size={kernels}, dilation={dilations}, padding={paddings}"
         )
-    return windows[0], windows[1]
+    return Grid(windows)
+
+
+@function(samples=lambda: [sample(draw(2, 1, 4), 2), sample(draw(2, 5), 3), sample(draw(1, 3), (None,))])
+def adaptive_avg_pool1d(xp: Any, x: Tensor, /, output_size: Single | tuple[int | None]) -> Tensor:
+    """Average the elements of windows that are chosen so that sequences of a given length come out.
+
+    Parameters
+    ----------
+    x : sequences, array of shape (..., L)
+    output_size : of what comes out, a number or a tuple of one; None in a tuple keeps the axis as it is
+
+    Returns
+    -------
+    floating-point array of shape (..., *output_size)
+
+    Raises
+    ------
+    TypeError : if a size is no int
+    ValueError : if sequences have no elements
+
+    Notes
+    -----
+    Window i of n reaches from ``floor(i * L / n)`` to ``ceil((i + 1) * L / n)``. Source: PyTorch,
+    `torch.nn.functional.adaptive_avg_pool1d`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.adaptive_avg_pool1d(dk.asarray([1.0, 2.0, 3.0]), 2)
+    tensor([1.5000, 2.5000])
+    """
+    return _averages_of(xp, adaptive_avg_pool1d, x, output_size)
 
 
 @function(
@@ -306,14 +472,52 @@ def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | N
     >>> dk.nn.functional.adaptive_avg_pool2d(dk.asarray([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]]), (1, 2))
     tensor([[3.5000, 4.5000]])
     """
-    op, shape = adaptive_avg_pool2d, shape_of(x)
-    expect(op, "x", shape, len(shape) >= 2 and min(shape[-2:]) > 0, "(..., H, W) with elements")
-    wanted: Any = output_size
-    if isinstance(wanted, (tuple, list)) and len(wanted) == 2:
-        wanted = tuple(n if size is None else size for size, n in zip(wanted, shape[-2:], strict=True))
-    lengths = sizes(op, "output_size", wanted, 2)
+    return _averages_of(xp, adaptive_avg_pool2d, x, output_size)
+
+
+@function(samples=lambda: [sample(draw(2, 1, 2, 3, 2), 2), sample(draw(2, 2, 3, 2), (None, 2, 3))])
+def adaptive_avg_pool3d(
+    xp: Any, x: Tensor, /, output_size: Triple | tuple[int | None, int | None, int | None]
+) -> Tensor:
+    """Average the elements of windows that are chosen so that volumes of a given size come out.
+
+    Parameters
+    ----------
+    x : volumes, array of shape (..., D, H, W)
+    output_size : of what comes out, a number for all axes or three; None among three keeps an axis as it is
+
+    Returns
+    -------
+    floating-point array of shape (..., *output_size)
+
+    Raises
+    ------
+    TypeError : if a size is no int
+    ValueError : if volumes have no elements
+
+    Notes
+    -----
+    Window i of n along an axis reaches from ``floor(i * D / n)`` to ``ceil((i + 1) * D / n)``. Source: PyTorch,
+    `torch.nn.functional.adaptive_avg_pool3d`.
+
+    Examples
+    --------
+    >>> dk.nn.functional.adaptive_avg_pool3d(dk.reshape(dk.arange(8.0), (2, 2, 2)), (2, 1, 1))
+    tensor([[[1.5000]],
+            [[5.5000]]])
+    """
+    return _averages_of(xp, adaptive_avg_pool3d, x, output_size)
+
+
+def _averages_of(xp: Any, op: Named, x: Any, output_size: Any) -> Any:
+    """Return the averages of the windows of adaptive pooling."""
+    axes, shape = int(op.__name__[-2]), shape_of(x)
+    expect(op, "x", shape, len(shape) >= axes and min(shape[-axes:]) > 0, f"(..., {AXES[axes]}) with elements")
+    if isinstance(output_size, (tuple, list)) and len(output_size) == axes:
+        output_size = tuple(n if size is None else size for size, n in zip(output_size, shape[-axes:], strict=True))
+    lengths = sizes(op, "output_size", output_size, axes)
     y = floating(xp, x)
-    for axis, (length, n) in enumerate(zip(shape[-2:], lengths, strict=True), start=-2):
+    for axis, (length, n) in enumerate(zip(shape[-axes:], lengths, strict=True), start=-axes):
         if length == n:
             continue
         behind = (slice(None),) * (-1 - axis)
@@ -322,4 +526,4 @@ def adaptive_avg_pool2d(xp: Any, x: Tensor, /, output_size: Pair | tuple[int | N
             for i in range(n)
         ]
         y = parts[0] if n == 1 else xp.concat(parts, axis=axis)
-    return xp.reshape(xp.concat([y], axis=None), y.shape) if lengths == shape[-2:] else y
+    return xp.reshape(xp.concat([y], axis=None), y.shape) if lengths == shape[-axes:] else y

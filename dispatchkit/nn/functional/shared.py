@@ -20,7 +20,15 @@ R = TypeVar("R")
 Pair: TypeAlias = int | tuple[int, int]
 # A number, which PyTorch's programs may give as a tuple of one.
 Single: TypeAlias = int | tuple[int]
+# A number for the three axes of volumes, or one for each.
+Triple: TypeAlias = int | tuple[int, int, int]
 Padding: TypeAlias = Pair | Literal["valid", "same"]
+
+
+# What arrays are called with this many axes that windows lie on, these axes, and several numbers for them.
+KINDS = {1: "sequences", 2: "images", 3: "volumes"}
+AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
+SEVERAL = {2: "a pair", 3: "a triple"}
 
 
 def function(**options: Any) -> Callable[[Callable[Concatenate[Any, P], R]], Operation[P, R]]:
@@ -81,7 +89,7 @@ def sizes(op: Named, parameter: str, value: Any, axes: int, *, least: int = 1) -
         return (value,) * axes
     several = isinstance(value, Sequence) and not isinstance(value, str)
     if several and axes > 1 and len(value) not in (1, axes):
-        raise ValueError(f"{op.__name__}: {parameter} must be an int or a pair of ints, found {value!r}")
+        raise ValueError(f"{op.__name__}: {parameter} must be an int or {SEVERAL[axes]} of ints, found {value!r}")
     values = value if several and len(value) in (1, axes) else (value,)
     numbers = tuple(integer(op, parameter, number, least=least) for number in values)
     return numbers if len(numbers) == axes else numbers * axes

@@ -5,8 +5,11 @@ It copies windows side by side for products of matrices, or sums images that are
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -85,142 +88,169 @@ class Windows:
         return [x[..., self.element(i), *behind] for i in range(self.kernel)]
 
 
-def places(rows: Windows, columns: Windows) -> Iterator[tuple[Any, slice, slice]]:
-    """Yield for each element of a window the index that selects it in every window of images."""
-    for i in range(rows.kernel):
-        for j in range(columns.kernel):
-            yield Ellipsis, rows.element(i), columns.element(j)
+class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of the windows
+    """The windows along several axes, the last ones of an array.
+
+    Attributes
+    ----------
+    counts, kernels : of windows along each axis, and of elements of one
+    lengths, totals : of the axes, and with what is added
+    number, size : the products of the first two
+    grows : whether anything is added
+    inside : the index that leaves out what is added
+    """
+
+    def __init__(self, windows: Iterable[Windows]) -> None:
+        self.counts = tuple([along.count for along in self])
+        self.kernels = tuple([along.kernel for along in self])
+        self.totals = tuple([along.total for along in self])
+        self.lengths = tuple([along.length for along in self])
+        self.number, self.size = prod(self.counts), prod(self.kernels)
+        self.grows = any(along.before or along.after for along in self)
+        self.inside: Any = (Ellipsis, *(slice(along.before, along.before + along.length) for along in self))
+
+    @cached_property
+    def reversed(self) -> Grid | None:
+        """The windows over windows, None where `Windows.reversible` says that there are none."""
+        return Grid(along.reversed() for along in self) if all(along.reversible for along in self) else None
+
+    @cached_property
+    def places(self) -> list[Any]:
+        """For each element of a window the index that selects it in every window."""
+        elements = ([along.element(i) for i in range(along.kernel)] for along in self)
+        return [(Ellipsis, *index) for index in itertools.product(*elements)]
 
 
-def padded(xp: Any, x: Any, rows: Windows, columns: Windows, value: Any = 0) -> Any:
-    """Return images of shape (..., H, W) with a value around them; as they are where nothing is added."""
-    if not (rows.before or rows.after or columns.before or columns.after):
+def padded(xp: Any, x: Any, windows: Grid, value: Any = 0) -> Any:
+    """Return an array with a value around its last axes, which windows lie on; as it is where nothing is added."""
+    if not windows.grows:
         return x
     if xp is numpy_namespace:
-        y = np.full((*x.shape[:-2], rows.total, columns.total), value, x.dtype)
-        cropped(y, rows, columns)[...] = x
+        y = np.full((*x.shape[: -len(windows)], *windows.totals), value, x.dtype)
+        y[windows.inside] = x
         return y
-    for axis, windows in ((x.ndim - 1, columns), (x.ndim - 2, rows)):
+    for axis, along in enumerate(reversed(windows), start=1):
+        axis = x.ndim - axis
         ends = [
             xp.full((*x.shape[:axis], n, *x.shape[axis + 1 :]), value, dtype=x.dtype)
-            for n in (windows.before, windows.after)
+            for n in (along.before, along.after)
         ]
         x = xp.concat([ends[0], x, ends[1]], axis=axis)
     return x
 
 
-def cropped(x: Any, rows: Windows, columns: Windows) -> Any:
-    """Return the images inside longer ones, a view."""
-    if not (rows.before or rows.after or columns.before or columns.after):
-        return x
-    return x[..., rows.before : rows.before + rows.length, columns.before : columns.before + columns.length]
-
-
-def summed_windows(xp: Any, parts: Any, shape: tuple[int, ...], dtype: Any, rows: Windows, columns: Windows) -> Any:
-    """Return images whose elements are sums of what the windows around them have in their place.
+def summed_windows(xp: Any, parts: Any, shape: tuple[int, ...], dtype: Any, windows: Grid) -> Any:
+    """Return an array whose elements are sums of what the windows around them have in their place.
 
     Parameters
     ----------
     xp : namespace to compute with
-    parts : for each place in a window, in the order of `places`, an array of shape (..., rows, columns) of windows
-    shape, dtype : of the images
-    rows, columns : the windows
+    parts : for each place in a window, in the order of `Grid.places`, an array of shape (..., *counts of windows)
+    shape, dtype : of the array
+    windows : over its last axes
     """
-    lengths = (*shape[:-2], rows.total, columns.total)
+    lengths = (*shape[: -len(windows)], *windows.totals)
     total = np.zeros(lengths, dtype) if xp is numpy_namespace else xp.zeros(lengths, dtype=dtype)
-    for place, part in zip(places(rows, columns), parts, strict=True):
+    for place, part in zip(windows.places, parts, strict=True):
         if xp is numpy_namespace:
             total[place] += part
         else:
             total = xp.index_put(total, place, part, accumulate=True)
-    return cropped(total, rows, columns)
+    return total[windows.inside]
 
 
 # Elements of a channel of a block, and the most products of a channel and a filter in a group.
 SHIFTED_BLOCK, MOST = 1 << 16, 4
 
 
-def is_depthwise(weight_shape: tuple[int, ...], groups: int, rows: Windows, columns: Windows) -> bool:
+def is_depthwise(weight_shape: tuple[int, ...], groups: int, windows: Grid) -> bool:
     """Return whether there are several groups with few filters of few channels, and windows are adjacent."""
     few = weight_shape[0] // groups * weight_shape[1] <= MOST
-    return few and groups > 1 and rows.stride == columns.stride == 1
+    return few and groups > 1 and all(along.stride == 1 for along in windows)
 
 
-def _shifted_blocks(x: Any, groups: int, rows: Windows, columns: Windows) -> Iterator[tuple[slice, slice, Any]]:
+def _shifted_blocks(x: Any, groups: int, windows: Grid) -> Iterator[tuple[slice, slice, Any]]:
     """Yield which images are taken at a time, which groups of their channels, and these with what is added to them."""
-    images_of_groups, area = _split_groups(x, groups), rows.total * columns.total
+    images_of_groups, area = _split_groups(x, groups), prod(windows.totals)
     images = max(1, min(len(x), SHIFTED_BLOCK // area))
     step = max(1, SHIFTED_BLOCK // (images * area))
     for image in range(0, len(x), images):
         for group in range(0, groups, step):
             at, part = slice(image, image + images), slice(group, group + step)
-            block = padded(numpy_namespace, images_of_groups[part, :, at], rows, columns)
+            block = padded(numpy_namespace, images_of_groups[part, :, at], windows)
             yield at, part, np.ascontiguousarray(block)
 
 
 def _split_groups(x: Any, groups: int) -> Any:
-    """Return a view (groups, C / groups, N, H, W) of images (N, C, H, W)."""
+    """Return a view (groups, C / groups, N, ...) of images (N, C, ...)."""
     return np.moveaxis(x.reshape(len(x), groups, x.shape[1] // groups, *x.shape[2:]), 0, 2)
 
 
-def _pieces(block: Any, rows: Windows, columns: Windows) -> Iterator[tuple[tuple[int, int], Any]]:
+def _pieces(block: Any, windows: Grid) -> Iterator[tuple[tuple[int, int], Any]]:
     """Yield each channel's number and that of an element of a window, and this element of all windows.
 
     Parameters
     ----------
-    block : images of shape (groups, C / groups, N, H, W), with what is added to them
-    rows, columns : the windows
+    block : images of shape (groups, C / groups, N, ...), with what is added to them
+    windows : over the last axes
     """
     flat = block.reshape(*block.shape[:2], -1)
-    length = _length(flat, rows, columns)
+    length = _length(flat, windows)
+    starts = [sum(place) for place in itertools.product(*_offsets(windows))]
     for channel in range(block.shape[1]):
-        for index in range(rows.kernel * columns.kernel):
-            i, j = divmod(index, columns.kernel)
-            start = i * rows.dilation * columns.total + j * columns.dilation
+        for index, start in enumerate(starts):
             yield (channel, index), flat[:, channel, None, start : start + length]
 
 
-def _length(flat: Any, rows: Windows, columns: Windows) -> int:
+def _offsets(windows: Grid) -> list[range]:
+    """Return for each axis how far the elements of a window lie from its first, in memory without gaps."""
+    steps = [prod(windows.totals[axis:]) for axis in range(1, len(windows) + 1)]
+    return [
+        range(0, along.kernel * along.dilation * step, along.dilation * step)
+        for along, step in zip(windows, steps, strict=True)
+    ]
+
+
+def _length(flat: Any, windows: Grid) -> int:
     """Return how many elements lie from the first window of the first image to the last one of the last."""
-    reach = (rows.kernel - 1) * rows.dilation * columns.total + (columns.kernel - 1) * columns.dilation
-    return int(flat.shape[-1] - reach)
+    return int(flat.shape[-1]) - sum(offsets[-1] for offsets in _offsets(windows))
 
 
-def convolved_by_shifts(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
-    """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
-    filters = weight.shape[0] // groups
+def convolved_by_shifts(x: Any, weight: Any, bias: Any, windows: Grid, groups: int) -> Any:
+    """Return the convolution of images (N, C, ...) with a weight (O, C / groups, ...)."""
+    filters, counts = weight.shape[0] // groups, windows.counts
+    cut: Any = (..., *map(slice, counts))
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
     factors = weight.reshape(groups, filters, weight.shape[1], -1)
-    y = np.empty((len(x), weight.shape[0], rows.count, columns.count), dtype)
+    y = np.empty((len(x), weight.shape[0], *counts), dtype)
     results_of_groups = _split_groups(y, groups)
-    for images, part, block in _shifted_blocks(x, groups, rows, columns):
+    for images, part, block in _shifted_blocks(x, groups, windows):
         wide = np.empty((len(block), filters, *block.shape[2:]), dtype)
         flat = wide.reshape(len(block), filters, -1)
-        sums = flat[..., : _length(flat, rows, columns)]
+        sums = flat[..., : _length(flat, windows)]
         product = np.empty(sums.shape, dtype)
-        for (channel, index), piece in _pieces(block, rows, columns):
+        for (channel, index), piece in _pieces(block, windows):
             first = channel == index == 0
             np.multiply(piece, factors[part, :, channel, index, None], out=sums if first else product)
             if not first:
                 np.add(sums, product, out=sums)
         if bias is not None:
             sums += bias.reshape(groups, -1, 1)[part]
-        results_of_groups[part, :, images] = wide[..., : rows.count, : columns.count]
+        results_of_groups[part, :, images] = wide[cut]
     return y
 
 
-def gradient_of_weight_by_shifts(
-    g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
-) -> Any:
+def gradient_of_weight_by_shifts(g: Any, x: Any, shape: tuple[int, ...], windows: Grid, groups: int) -> Any:
     """Return the cotangent of a weight of this shape; `x` is conjugated already."""
-    total = np.zeros((groups, shape[0] // groups, shape[1], shape[2] * shape[3]), np.result_type(g, x))
+    total = np.zeros((groups, shape[0] // groups, shape[1], prod(shape[2:])), np.result_type(g, x))
     of_g = _split_groups(g.conj(), groups)
-    for images, part, block in _shifted_blocks(x, groups, rows, columns):
+    cut: Any = (..., *map(slice, windows.counts))
+    for images, part, block in _shifted_blocks(x, groups, windows):
         wide = np.zeros((len(block), of_g.shape[1], *block.shape[2:]), g.dtype)
-        wide[..., : rows.count, : columns.count] = of_g[part, :, images]
+        wide[cut] = of_g[part, :, images]
         flat = wide.reshape(*wide.shape[:2], -1)
-        flat = flat[..., : _length(flat, rows, columns)]
-        for (channel, index), piece in _pieces(block, rows, columns):
+        flat = flat[..., : _length(flat, windows)]
+        for (channel, index), piece in _pieces(block, windows):
             total[part, :, channel, index] += np.vecdot(flat, piece)
     return total.reshape(shape)
 
@@ -229,97 +259,164 @@ def gradient_of_weight_by_shifts(
 BLOCK = 3 << 16
 
 
-def convolved(x: Any, weight: Any, bias: Any, rows: Windows, columns: Windows, groups: int) -> Any:
-    """Return the convolution of images (N, C, H, W) with a weight (O, C / groups, kh, kw)."""
-    if is_depthwise(weight.shape, groups, rows, columns):
-        return convolved_by_shifts(x, weight, bias, rows, columns, groups)
-    matrix = _matrix(weight, groups)
+def convolved(x: Any, weight: Any, bias: Any, windows: Grid, groups: int) -> Any:
+    """Return the convolution of images (N, C, ...) with a weight (O, C / groups, ...)."""
+    if is_depthwise(weight.shape, groups, windows):
+        return convolved_by_shifts(x, weight, bias, windows, groups)
+    matrix, counts = _matrix(weight, groups), windows.counts
     n, o = x.shape[0], weight.shape[0]
     dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
-    y = np.empty((n, groups, o // groups, rows.count * columns.count), dtype)
+    y = np.empty((n, groups, o // groups, windows.number), dtype)
     added = None if bias is None else bias.reshape(groups, -1, 1)
-    for part, place, windows in _blocks(x, rows, columns, groups):
+    for part, place, elements in _blocks(x, windows, groups):
         block = y[part, :, :, place]
-        np.matmul(matrix, windows, out=block)
+        np.matmul(matrix, elements, out=block)
         if added is not None:
             block += added
-    return y.reshape(n, o, rows.count, columns.count)
+    return y.reshape(n, o, *counts)
 
 
-def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int) -> Any:
+def gradient_of_weight(g: Any, x: Any, shape: tuple[int, ...], windows: Grid, groups: int) -> Any:
     """Return the cotangent of a weight of this shape."""
-    if is_depthwise(shape, groups, rows, columns):
-        return gradient_of_weight_by_shifts(g, x, shape, rows, columns, groups)
+    if is_depthwise(shape, groups, windows):
+        return gradient_of_weight_by_shifts(g, x, shape, windows, groups)
     n, o = g.shape[:2]
-    g = g.reshape(n, groups, o // groups, rows.count * columns.count).swapaxes(-1, -2)
-    total = np.zeros((groups, shape[1] * shape[2] * shape[3], o // groups), np.result_type(g, x))
-    for part, place, windows in _blocks(x, rows, columns, groups):
+    g = g.reshape(n, groups, o // groups, windows.number).swapaxes(-1, -2)
+    total = np.zeros((groups, prod(shape[1:]), o // groups), np.result_type(g, x))
+    for part, place, elements in _blocks(x, windows, groups):
         # The other order, transposed, takes half as long again.
-        total += np.matmul(windows, g[part, :, place]).sum(axis=0)
+        total += np.matmul(elements, g[part, :, place]).sum(axis=0)
     return np.ascontiguousarray(total.swapaxes(-1, -2)).reshape(shape)
 
 
-def gradient_of_images(
-    g: Any, weight: Any, shape: tuple[int, ...], rows: Windows, columns: Windows, groups: int
-) -> Any:
+def gradient_of_images(g: Any, weight: Any, shape: tuple[int, ...], windows: Grid, groups: int) -> Any:
     """Return the cotangent of images of this shape."""
     n, o = g.shape[:2]
-    if rows.reversible and columns.reversible:
-        turned = weight.reshape(groups, o // groups, *weight.shape[1:])[..., ::-1, ::-1].swapaxes(1, 2)
+    if windows.reversed is not None:
+        turned = weight.reshape(groups, o // groups, *weight.shape[1:])
+        turned = turned[(..., *[slice(None, None, -1)] * len(windows))].swapaxes(1, 2)
         turned = turned.reshape(shape[1], o // groups, *weight.shape[2:])
-        return convolved(g, turned, None, rows.reversed(), columns.reversed(), groups)
+        return convolved(g, turned, None, windows.reversed, groups)
     matrix = np.ascontiguousarray(_matrix(weight, groups).swapaxes(-1, -2))
-    longer = (n, shape[1], rows.total, columns.total)
-    step = max(1, BLOCK // max(1, matrix.size // (o // groups) * rows.count * columns.total))
-    total = np.zeros(longer, np.result_type(g, weight))
+    line = windows[0].count * prod(windows.totals[1:])
+    step = max(1, BLOCK // max(1, matrix.size // (o // groups) * line))
+    total = np.zeros((n, shape[1], *windows.totals), np.result_type(g, weight))
     for start in range(0, n, step):
         part = slice(start, start + step)
-        _spread(g[part], matrix, total[part], rows, columns)
-    return cropped(total, rows, columns)
+        _spread(g[part], matrix, total[part], windows)
+    return total[windows.inside]
 
 
-def _spread(g: Any, matrix: Any, total: Any, rows: Windows, columns: Windows) -> None:
+def _spread(g: Any, matrix: Any, total: Any, windows: Grid) -> None:
     """Add what each output gives back to the elements of its window."""
     n, groups = g.shape[0], matrix.shape[0]
-    windows = np.matmul(matrix, g.reshape(n, groups, matrix.shape[-1], -1))
-    windows = windows.reshape(n, total.shape[1], rows.kernel * columns.kernel, rows.count, columns.count)
-    for index, place in enumerate(places(rows, columns)):
-        total[place] += windows[:, :, index]
+    elements = np.matmul(matrix, g.reshape(n, groups, matrix.shape[-1], -1))
+    elements = elements.reshape(n, total.shape[1], -1, *windows.counts)
+    for index, place in enumerate(windows.places):
+        total[place] += elements[:, :, index]
 
 
 def _matrix(weight: Any, groups: int) -> Any:
     return weight.reshape(groups, weight.shape[0] // groups, -1)
 
 
-def _pointwise(rows: Windows, columns: Windows) -> bool:
-    """Return whether every pixel is a window."""
-    return rows.kernel == columns.kernel == 1 and rows.dense and columns.dense
-
-
-def _blocks(x: Any, rows: Windows, columns: Windows, groups: int) -> Iterator[tuple[slice, slice, Any]]:
-    """Yield windows as matrices (N, groups, C / groups * kh * kw, windows).
+def _blocks(x: Any, windows: Grid, groups: int) -> Iterator[tuple[slice, slice, Any]]:
+    """Yield windows as matrices (N, groups, elements of a group of channels, windows).
 
     Before the matrices come the slice of the images that they are of, and that of the windows of each image.
     """
-    x = padded(numpy_namespace, x, rows, columns)
+    x, counts = padded(numpy_namespace, x, windows), windows.counts
     n, c = x.shape[:2]
-    if _pointwise(rows, columns):
-        yield slice(0, n), slice(None), x.reshape(n, groups, c // groups, rows.count * columns.count)
+    if windows.size == 1 and all(along.dense for along in windows):
+        # Every pixel is a window.
+        yield slice(0, n), slice(None), x.reshape(n, groups, c // groups, windows.number)
         return
-    shape = (c, rows.kernel, columns.kernel, rows.count, columns.count)
-    down, right = x.strides[2:]
-    strides = (down * rows.dilation, right * columns.dilation, down * rows.stride, right * columns.stride)
-    windows = as_strided(x, (n, *shape), (*x.strides[:2], *strides), writeable=False)
-    line = c * rows.kernel * columns.kernel * columns.count
+    steps = tuple(zip(x.strides[2:], windows, strict=True))
+    strides = *(step * along.dilation for step, along in steps), *(step * along.stride for step, along in steps)
+    everything = as_strided(x, (n, c, *windows.kernels, *counts), (*x.strides[:2], *strides), writeable=False)
+    of_line = prod(counts[1:])
+    line = c * windows.size * of_line
     # Blocks of several images, else of about as many lines each.
-    step = min(max(1, BLOCK // (line * rows.count)), max(n, 1))
-    lines = -(-rows.count // -(-line * rows.count // BLOCK))
+    step = min(max(1, BLOCK // (line * counts[0])), max(n, 1))
+    lines = -(-counts[0] // -(-line * counts[0] // BLOCK))
     copy = np.empty(step * line * lines, x.dtype)
+    behind = (slice(None),) * (len(windows) - 1)
     for start in range(0, n, step):
         part = slice(start, min(start + step, n))
-        for first in range(0, rows.count, lines):
-            lines_of_windows = windows[part, ..., first : first + lines, :]
-            block = copy[: lines_of_windows.size].reshape(lines_of_windows.shape)
-            block[...] = lines_of_windows
-            place = slice(first * columns.count, (first + lines_of_windows.shape[-2]) * columns.count)
-            yield part, place, block.reshape(len(block), groups, -1, lines_of_windows.shape[-2] * columns.count)
+        for first in range(0, counts[0], lines):
+            lines_of_windows: Any = (part, ..., slice(first, first + lines), *behind)
+            of_block = everything[lines_of_windows]
+            block = copy[: of_block.size].reshape(of_block.shape)
+            block[...] = of_block
+            place = slice(first * of_line, (first + of_block.shape[-len(windows)]) * of_line)
+            yield part, place, block.reshape(len(block), groups, -1, place.stop - place.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The product of images, or sequences or volumes, and a weight over windows, linear in both.
+
+    It is a convolution. Its transpose by images is the gradient of one, and a transposed convolution. Images have shape
+    (N, C, ...) or (C, ...), what is computed of their windows (N, O, ...) or (O, ...), and the weight
+    (O, C / groups, ...).
+
+    Attributes
+    ----------
+    windows : along each of the further axes
+    groups : of channels
+    """
+
+    windows: Grid
+    groups: int
+
+    def batch(self, x: Any) -> Any:
+        """Return images of shape (N, C, ...), of a single one as well."""
+        return x if x.ndim == 2 + len(self.windows) else x[None, ...]
+
+    def like(self, x: Any, y: Any, xp: Any = None, bias: Any = None) -> Any:
+        """Return images (N, C, ...), a bias (C,) added if there is one, as a single one where `x` is one."""
+        if bias is not None:
+            y = xp.add(y, xp.reshape(bias, (-1,) + (1,) * len(self.windows)))
+        return y if x.ndim == 2 + len(self.windows) else y[0, ...]
+
+    def convolve(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """Return the product of images and a weight, and a bias of shape (O,) added."""
+        windows, groups, images = self.windows, self.groups, self.batch(x)
+        if xp is numpy_namespace:
+            return self.like(x, convolved(images, weight, bias, windows, groups))
+        o = weight.shape[0]
+        matrices = xp.reshape(weight, (groups, o // groups, prod(weight.shape[1:])))
+        y = xp.matmul(matrices, self.side_by_side(xp, images))
+        return self.like(x, xp.reshape(y, (images.shape[0], o, *windows.counts)), xp, bias)
+
+    def spread(self, xp: Any, g: Any, weight: Any, bias: Any = None) -> Any:
+        """Return images: the sum, over the windows, of the weight times what `g` has there, and a bias (C,) added."""
+        windows, groups, cotangents = self.windows, self.groups, self.batch(g)
+        n, o = cotangents.shape[:2]
+        shape = (n, weight.shape[1] * groups, *windows.lengths)
+        if xp is numpy_namespace:
+            return self.like(g, gradient_of_images(cotangents, weight, shape, windows, groups), xp, bias)
+        matrices = xp.matrix_transpose(xp.reshape(weight, (groups, o // groups, prod(weight.shape[1:]))))
+        elements = xp.matmul(matrices, xp.reshape(cotangents, (n, groups, o // groups, windows.number)))
+        elements = xp.reshape(elements, (n, shape[1], windows.size, *windows.counts))
+        parts = [elements[:, :, index, ...] for index in range(elements.shape[2])]
+        return self.like(g, summed_windows(xp, parts, shape, elements.dtype, windows), xp, bias)
+
+    def gradient_of_weight(self, xp: Any, g: Any, x: Any) -> Any:
+        """Return a weight: the sum, over the windows of images, of each times what `g` has there."""
+        windows, groups, cotangents, images = self.windows, self.groups, self.batch(g), self.batch(x)
+        n, o = cotangents.shape[:2]
+        shape = (o, images.shape[1] // groups, *windows.kernels)
+        if xp is numpy_namespace:
+            return gradient_of_weight(cotangents, images, shape, windows, groups)
+        elements = self.side_by_side(xp, images)
+        cotangents = xp.reshape(cotangents, (n, groups, o // groups, windows.number))
+        return xp.reshape(xp.sum(xp.matmul(cotangents, xp.matrix_transpose(elements)), axis=0), shape)
+
+    def side_by_side(self, xp: Any, images: Any) -> Any:
+        """Return windows as matrices (N, groups, elements of a group of channels, windows)."""
+        images = padded(xp, images, self.windows)
+        n, c = images.shape[:2]
+        elements = xp.stack([images[place] for place in self.windows.places], axis=2)
+        k = c // self.groups * elements.shape[2]
+        return xp.reshape(elements, (n, self.groups, k, self.windows.number))

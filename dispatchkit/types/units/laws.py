@@ -295,7 +295,8 @@ LAWS: dict[Law, str] = {
     "one_hot binary_cross_entropy binary_cross_entropy_with_logits kl_div cross_entropy nll_loss huber_loss "
     "smooth_l1_loss standardize layer_norm rms_norm batch_norm group_norm normalize lstm gru",
     _kept: "relu leaky_relu diag tril triu sum nansum cumulative_sum dropout",
-    _points: "positive unique_values diagonal quantile max_pool2d avg_pool2d adaptive_avg_pool2d",
+    _points: "positive unique_values diagonal quantile max_pool2d max_pool3d avg_pool2d avg_pool3d "
+    "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
     _asked: "argsort argmax argmin",
     _product: "multiply convolve",
     power(x=-1): "reciprocal inv pinv",
@@ -338,7 +339,7 @@ LAWS: dict[Law, str] = {
     matrix_power: "matrix_power",
     norm: "norm vector_norm",
     interpolation: "interp",
-    affine: "linear conv1d conv2d conv_transpose2d",
+    affine: "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
     same("weight", points=True): "embedding",
     same("x", "target", gives=_delta, points=True): "l1_loss",
     same("x", "target", gives=_square, points=True): "mse_loss",

@@ -1,4 +1,4 @@
-"""`conv1d`, `conv2d`, `conv_transpose2d`: against loops, against PyTorch, in blocks, and what they refuse."""
+"""Convolutions of sequences, images and volumes: against loops, against PyTorch, in blocks, and what they refuse."""
 
 from __future__ import annotations
 
@@ -221,6 +221,64 @@ def test_a_sequence_is_an_image_of_one_row(name: str) -> None:
     agree_with_torch(lambda *a: F.conv1d(*a, **parameters), lambda *a: functional.conv1d(*a, **parameters), *arrays)
 
 
+VOLUMES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "plain": ((2, 2, 4, 3, 5), (3, 2, 2, 3, 2), {}),
+    "triples": ((2, 4, 5, 4, 3), (6, 2, 2, 2, 2), {"stride": (2, 1, 1), "padding": (0, 1, 2), "groups": 2}),
+    "a filter for each channel": ((2, 3, 4, 3, 4), (3, 1, 2, 1, 2), {"groups": 3, "dilation": (2, 1, 1)}),
+    "one volume": ((2, 3, 4, 3), (2, 2, 3, 1, 2), {"stride": 2, "padding": 1}),
+}
+
+
+@pytest.mark.parametrize("name", VOLUMES)
+def test_volumes_are_convolved_and_spread_as_by_pytorch(name: str) -> None:
+    functional = torch_functional()
+    shape, of_weight, parameters = VOLUMES[name]
+    arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
+    agree_with_torch(lambda *a: F.conv3d(*a, **parameters), lambda *a: functional.conv3d(*a, **parameters), *arrays)
+    y = functional.conv3d(*map(pytest.importorskip("torch").tensor, arrays), **parameters)
+    back = {**parameters, "output_padding": int(parameters.get("stride", 1) == 2)}
+    agree_with_torch(
+        lambda *a: F.conv_transpose3d(*a, **back),
+        lambda *a: functional.conv_transpose3d(*a, **back),
+        drawn(*y.shape),
+        arrays[1],
+        drawn(of_weight[1] * parameters.get("groups", 1)),
+    )
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_spread_sequences_and_their_gradients_are_pytorchs(name: str) -> None:
+    functional = torch_functional()
+    shape, of_weight, parameters = SEQUENCES[name]
+    parameters = {key: value for key, value in parameters.items() if value not in ("same", "valid")}
+    channels = drawn(*shape[:-2], of_weight[0], 4)
+    agree_with_torch(
+        lambda *a: F.conv_transpose1d(*a, **parameters),
+        lambda *a: functional.conv_transpose1d(*a, **parameters),
+        channels,
+        drawn(*of_weight),
+        drawn(of_weight[1] * parameters.get("groups", 1)),
+    )
+
+
+def test_a_volume_is_convolved_by_its_slices() -> None:
+    x, weight = dk.tensor(drawn(2, 3, 4, 5, 4)), dk.tensor(drawn(2, 3, 2, 3, 2))
+    y = F.conv3d(x, weight, padding=(0, 1, 1))
+    for i in range(3):
+        slices = [F.conv2d(x[:, :, i + j], weight[:, :, j], padding=1) for j in range(2)]
+        np.testing.assert_allclose(y[:, :, i].numpy(), (slices[0] + slices[1]).numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize(("axes", "length"), [(1, 5), (3, 4)])
+def test_spreading_transposes_the_convolution(axes: int, length: int) -> None:
+    conv, spread_by = getattr(F, f"conv{axes}d"), getattr(F, f"conv_transpose{axes}d")
+    x, weight = drawn(2, 2, *(length,) * axes), drawn(3, 2, *(2,) * axes)
+    forth = conv(dk.tensor(x), dk.tensor(weight), padding=1, dilation=2).numpy()
+    y = drawn(*forth.shape, seed=1)
+    back = spread_by(dk.tensor(y), dk.tensor(weight), padding=1, dilation=2).numpy()
+    np.testing.assert_allclose(np.sum(forth * y), np.sum(x * back), rtol=1e-12)
+
+
 def test_sequences_by_hand() -> None:
     x, weight = dk.asarray([[[1.0, 2.0, 3.0, 4.0]]]), dk.asarray([[[1.0, 0.0, -1.0]]], requires_grad=True)
     y = F.conv1d(x, weight, dk.asarray([0.5]), padding=1, stride=2)
@@ -348,6 +406,16 @@ REFUSED_BY_OTHERS: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: F.conv1d(S, V, padding="full"),  # type: ignore[call-overload]
         ValueError,
         "conv1d: padding must be an int, 'valid' or 'same', found 'full'",
+    ),
+    "volumes": (
+        lambda: F.conv3d(X, W),
+        ValueError,
+        "conv3d: argument 'weight' has shape (4, 3, 2, 2), expected (out_channels, 2, kd, kh, kw) for x of shape",
+    ),
+    "stride of volumes": (
+        lambda: F.conv3d(dk.ones((1, 3, 2, 2, 2)), W[..., None], stride=(1, 2)),  # type: ignore[arg-type]
+        ValueError,
+        "conv3d: stride must be an int or a triple of ints, found (1, 2)",
     ),
     "empty images": (
         lambda: F.conv_transpose2d(dk.ones((1, 3, 0, 2)), W),

@@ -59,6 +59,39 @@ def test_avg_pool2d_is_pytorchs(size: int) -> None:
     assert compared > 50
 
 
+@pytest.mark.parametrize("window", [(2,), (3, 1, 1), ((2, 1, 3), 2, (1, 0, 1)), (2, 2, 1, True), (3, 2, 1, True)])
+def test_volumes_are_pooled_as_by_pytorch(window: Any) -> None:
+    functional = torch_functional()
+    x = np.random.default_rng(0).integers(0, 4, (2, 2, 5, 4, 6)).astype(float)  # with ties
+    kernel, *rest = window
+    of_largest = dict(zip(("stride", "padding", "ceil_mode"), rest, strict=False))
+    agree_with_torch(
+        lambda a: F.max_pool3d(a, kernel, **of_largest), lambda a: functional.max_pool3d(a, kernel, **of_largest), x
+    )
+    for options in ({}, {"count_include_pad": False}, {"divisor_override": 3}):
+        given = {**of_largest, **options}
+        agree_with_torch(
+            lambda a, g=given: F.avg_pool3d(a, kernel, **g), lambda a, g=given: functional.avg_pool3d(a, kernel, **g), x
+        )
+
+
+@pytest.mark.parametrize("size", [1, (3,), (2, None, 4), (5, 1, 2)])
+def test_sequences_and_volumes_are_averaged_to_a_size_as_by_pytorch(size: Any) -> None:
+    functional, axes = torch_functional(), 3 if isinstance(size, tuple) and len(size) == 3 else 1
+    ours, theirs = (getattr(place, f"adaptive_avg_pool{axes}d") for place in (F, functional))
+    agree_with_torch(lambda a: ours(a, size), lambda a: theirs(a, size), drawn(*(2, 3, 5, 4, 6)[-2 - axes :]))
+
+
+def test_volumes_are_pooled_in_blocks() -> None:
+    x = drawn(2, 4, 6, 2)
+    blocks = np.moveaxis(x.reshape(2, 2, 2, 3, 2, 1, 2), (2, 4, 6), (-3, -2, -1)).reshape(2, 2, 3, 1, 8)
+    y = dk.tensor(x)
+    np.testing.assert_array_equal(F.max_pool3d(y, 2).numpy(), blocks.max(-1))
+    np.testing.assert_allclose(F.avg_pool3d(y, 2).numpy(), blocks.mean(-1), atol=1e-15)
+    np.testing.assert_allclose(F.adaptive_avg_pool3d(y, (2, 3, 1)).numpy(), blocks.mean(-1), atol=1e-15)
+    np.testing.assert_allclose(F.adaptive_avg_pool1d(y, 1).numpy(), x.mean(-1, keepdims=True), atol=1e-15)
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, (2, None), (5, 4), 7])
 def test_adaptive_avg_pool2d_is_pytorchs(size: Any) -> None:
     functional = torch_functional()
@@ -148,6 +181,16 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: F.adaptive_avg_pool2d(X, (1, 2, 3)),  # type: ignore[arg-type]
         ValueError,
         "adaptive_avg_pool2d: output_size must be an int or a pair of ints, found (1, 2, 3)",
+    ),
+    "kernel of volumes": (
+        lambda: F.avg_pool3d(X, (2, 2)),  # type: ignore[arg-type]
+        ValueError,
+        "avg_pool3d: kernel_size must be an int or a triple of ints, found (2, 2)",
+    ),
+    "volumes": (
+        lambda: F.max_pool3d(X, 3),
+        ValueError,
+        "max_pool3d: argument 'x' has shape (2, 4, 4), whose volumes are smaller than the windows of",
     ),
     "empty": (
         lambda: F.adaptive_avg_pool2d(dk.ones((2, 0, 3)), 1),

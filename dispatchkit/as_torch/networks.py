@@ -1,0 +1,364 @@
+"""The functions of `torch.nn.functional` that are no operation, in terms of operations.
+
+Parameters have the names and defaults that they have in PyTorch; what is deprecated there is left out. Losses give what
+they reduce. What begins with an underscore is no function of PyTorch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from functools import partial
+from types import FunctionType
+
+import numpy as np
+
+from dispatchkit import nn
+from dispatchkit.as_torch.functions import nn_functional_pairwise_distance as pairwise_distance
+from dispatchkit.as_torch.table import TRANSLATIONS, NotTranslated
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn import functional
+from dispatchkit.nn.functional.losses import check_reduction, reduced
+from dispatchkit.nn.functional.pooling import windows_of
+from dispatchkit.nn.functional.shared import sizes
+from dispatchkit.nn.functional.windows import Grid, Product, Windows, summed_windows
+
+DROPPED = -1.7580993408473766  # what alpha dropout puts in place of an element: the least that SELU gives
+STIRLING = 0.5 * math.log(2 * math.pi)
+
+
+# Losses.
+
+
+def _clipped(x):
+    """Return elements, 0 in place of negative ones."""
+    return xp.clip(x, 0.0, None)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0):
+    squares = [xp.sum(x * x, axis=-1) + 1e-12 for x in (input1, input2)]
+    y = xp.sum(input1 * input2, axis=-1) / xp.sqrt(squares[0] * squares[1])
+    return xp.where(target == 1, 1.0 - y, 0.0) + xp.where(target == -1, _clipped(y - margin), 0.0)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6):
+    var = xp.asarray(var, dtype=input.dtype)
+    var = var[..., None] if 0 < var.ndim < input.ndim else var
+    # PyTorch's gradient passes the least variance, too.
+    var = var + _clipped(eps - var.detach())
+    return 0.5 * (xp.log(var) + (input - target) ** 2 / var) + (STIRLING if full else 0.0)
+
+
+def hinge_embedding_loss(input, target, margin=1.0):
+    return xp.where(target == -1, 0.0, input) + xp.where(target == 1, 0.0, _clipped(margin - input))
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0):
+    return _clipped(margin - target * (input1 - input2))
+
+
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
+    apart = _clipped(margin - xp.take_along_axis(input, target[..., None], axis=-1) + input) ** p
+    is_target = target[..., None] == xp.arange(input.shape[-1])
+    loss = xp.sum(xp.where(is_target, 0.0, apart), axis=-1) / input.shape[-1]
+    return loss if weight is None else loss * weight[target]
+
+
+def multilabel_margin_loss(input, target):
+    # Targets end at the first -1.
+    counts = (xp.cumulative_prod(xp.astype(target >= 0, xp.int64), axis=-1) == 1)[..., None]
+    labels = xp.where(counts[..., 0], target, 0)
+    is_target = xp.any((labels[..., None] == xp.arange(input.shape[-1])) & counts, axis=-2, keepdims=True)
+    apart = _clipped(1.0 - xp.take_along_axis(input, labels, axis=-1)[..., None] + input[..., None, :])
+    return xp.sum(xp.where(counts & ~is_target, apart, 0.0), axis=(-1, -2)) / input.shape[-1]
+
+
+def multilabel_soft_margin_loss(input, target, weight=None):
+    loss = functional.binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    return xp.mean(loss, axis=-1)
+
+
+def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
+    loss = xp.exp(input) - target * input if log_input else input - target * xp.log(input + eps)
+    many = xp.maximum(target, 1.0)
+    return loss + xp.where(target > 1, (many + 0.5) * xp.log(many) - many + STIRLING, 0.0) if full else loss
+
+
+def soft_margin_loss(input, target):
+    return xp.logaddexp(-target * input, 0.0)
+
+
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False):
+    distance = distance_function or pairwise_distance
+    far = distance(anchor, negative)
+    far = xp.minimum(far, distance(positive, negative)) if swap else far
+    return _clipped(margin + distance(anchor, positive) - far)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6, swap=False):
+    options = {"distance_function": lambda x1, x2: pairwise_distance(x1, x2, p, eps), "margin": margin, "swap": swap}
+    return triplet_margin_with_distance_loss(anchor, positive, negative, **options)
+
+
+def linear_cross_entropy(
+    input, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=None, options=None, **others
+):
+    bias = None if linear_bias is None else xp.reshape(linear_bias, (-1,))
+    scores = functional.linear(input, xp.reshape(linear_weight, (-1, input.shape[-1])), bias)
+    scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
+    others["ignore_index"] = -100 if ignore_index is None else ignore_index
+    return functional.cross_entropy(scores, target, weight, **others)
+
+
+def _reducing(each):
+    """Return the loss that reduces what a function gives."""
+    parameters = inspect.signature(each).parameters.values()
+    last = inspect.Parameter("reduction", inspect.Parameter.KEYWORD_ONLY, default="mean")
+
+    def loss(*args, reduction="mean", **kwargs):
+        check_reduction(each.__name__, reduction)
+        return reduced(xp, each(*args, **kwargs), reduction)
+
+    loss.__signature__ = inspect.Signature([*parameters, last])  # type: ignore[attr-defined]
+    return loss
+
+
+# Normalization, and what is drawn.
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    squares = xp.pad(input * input, {1: (size // 2, (size - 1) // 2)})
+    total = sum(squares[:, i : i + input.shape[1]] for i in range(size))
+    return input / (total * (alpha / size) + k) ** beta
+
+
+def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+    if training:
+        _track(input, (0, *range(2, input.ndim)), running_mean, running_var, momentum)
+    return functional.batch_norm(input, running_mean, running_var, weight, bias, training=training, eps=eps)
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):
+    if not use_input_stats:
+        return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+    _track(input, tuple(range(2, input.ndim)), running_mean, running_var, momentum)
+    return functional.group_norm(input, input.shape[1], weight, bias, eps)
+
+
+def _track(input, axes, running_mean, running_var, momentum):
+    """Take means and variances into the running ones, if there are some; those of samples as their mean."""
+    with no_grad():
+        for running, statistic in ((running_mean, xp.mean), (running_var, partial(xp.var, correction=1))):
+            if running is not None:
+                of_input = xp.mean(xp.reshape(statistic(input, axis=axes), (-1, input.shape[1])), axis=0)
+                running.copy_((1 - momentum) * running + momentum * of_input)
+
+
+def _dropout(layer):
+    return lambda input, p=0.5, training=True, inplace=False: layer(p).train(training)(input)
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    return _alpha_dropout(input, p, training, input.shape)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
+
+
+def _alpha_dropout(input, p, training, shape):
+    """Return elements of which some are replaced, scaled to the mean and variance that they had."""
+    if not training or p in (0, 1):
+        return input * (0.0 if training and p else 1.0)
+    kept = xp.random.bernoulli(1 - p, shape=shape) == 1
+    scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
+    return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
+
+
+def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
+    slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype) if training else (lower + upper) / 2
+    return xp.where(input >= 0, input, input * slope)
+
+
+# Of elements and pairs of them.
+
+
+def tanhshrink(input):
+    return input - xp.tanh(input)
+
+
+def pdist(input, p=2.0):
+    first, second = np.triu_indices(input.shape[0], 1)
+    return xp.linalg.vector_norm(input[first] - input[second], ord=p, axis=-1)
+
+
+def bilinear(input1, input2, weight, bias=None):
+    y = np.einsum("...i,oij,...j->...o", input1, weight, input2)
+    return y if bias is None else y + bias
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2.0,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    if max_norm is not None or scale_grad_by_freq or mode not in ("sum", "mean"):
+        raise NotTranslated
+    numbers, count = xp.reshape(input, (-1,)), input.shape[0]
+    bags = xp.repeat(xp.arange(count), input.shape[-1])
+    if offsets is not None:
+        count = offsets.shape[0] - include_last_offset
+        bags = xp.searchsorted(offsets[:count], xp.arange(numbers.size), side="right") - 1
+    counted = numbers != (-1 if padding_idx is None else padding_idx % weight.shape[0])
+    factors = xp.astype(counted, weight.dtype)
+    if mode == "mean":
+        factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
+    factors = factors if per_sample_weights is None else factors * xp.reshape(per_sample_weights, (-1,))
+    vectors = xp.take(weight, numbers, axis=0) * factors[:, None]
+    return xp.index_put(xp.zeros((count, weight.shape[1]), dtype=weight.dtype), bags, vectors, accumulate=True)
+
+
+# Of images.
+
+
+def channel_shuffle(input, groups):
+    n, c, *rest = input.shape
+    return xp.reshape(xp.swapaxes(xp.reshape(input, (n, groups, c // groups, *rest)), 1, 2), input.shape)
+
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    return nn.Upsample(size, scale_factor, mode, align_corners)(input)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    return upsample(input, size, scale_factor)
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    return upsample(input, size, scale_factor, "bilinear", True)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    product = Product(_grid(input.shape[-2:], kernel_size, dilation, padding, stride), 1)
+    return product.like(input, product.side_by_side(xp, product.batch(input))[:, 0])
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    windows = _grid(sizes(nn.Conv2d, "output_size", output_size, 2), kernel_size, dilation, padding, stride)
+    parts = xp.reshape(input, (*input.shape[:-2], -1, windows.size, *windows.counts))
+    elements = [parts[..., i, :, :] for i in range(windows.size)]
+    return summed_windows(xp, elements, (*parts.shape[:-3], *windows.lengths), input.dtype, windows)
+
+
+def _grid(lengths, *options):
+    """Return the windows over images of a kernel, dilation, padding and stride."""
+    names = ("kernel_size", "dilation", "padding", "stride")
+    kernels, gaps, ends, steps = (
+        sizes(nn.Conv2d, name, value, 2, least=int(name != "padding"))
+        for name, value in zip(names, options, strict=True)
+    )
+    return Grid(map(Windows.along, lengths, kernels, steps, gaps, ends, ends))
+
+
+def _largest(input, tables, return_indices):
+    """Return the largest element of each window over the last axes, and where they stand in these.
+
+    Parameters
+    ----------
+    input : the array
+    tables : for each axis, places of the elements of each window, which may be beyond the axis: arrays of shape
+        (..., windows, elements)
+    return_indices : whether the places are returned, too
+    """
+    n = len(tables)
+    lead, flat = input.shape[:-n], np.zeros((1,) * (2 * n), np.int64)
+    for axis, (table, length) in enumerate(zip(tables, input.shape[-n:], strict=True)):
+        inside = (table >= 0) & (table < length)
+        table = np.where(inside, table, np.take_along_axis(table, inside.argmax(-1)[..., None], -1))
+        flat = flat * length + np.expand_dims(table, [i - 2 * n for i in range(2 * n) if i % n != axis])
+    counts = flat.shape[-2 * n : -n]
+    flat = np.broadcast_to(flat, (*lead, *flat.shape[-2 * n :])).reshape(*lead, math.prod(counts), -1)
+    places = xp.asarray(flat, like=input)
+    elements = xp.take_along_axis(xp.reshape(input, (*lead, 1, -1)), places, axis=-1)
+    best = xp.argmax(elements, axis=-1, keepdims=True)
+    results = [xp.reshape(xp.take_along_axis(x, best, axis=-1), (*lead, *counts)) for x in (elements, places)]
+    return tuple(results) if return_indices else results[0]
+
+
+def _of_windows(axes):
+    """Yield the functions of largest elements of windows over a number of axes."""
+    layer = getattr(nn, f"MaxPool{axes}d")
+
+    def several(name, value, length=None):
+        values = value if isinstance(value, Sequence) else (value,) * axes
+        return sizes(layer, name, [n if v is None else v for v, n in zip(values, length or values, strict=True)], axes)
+
+    def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+        if not return_indices:
+            return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
+        windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)
+        starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
+        return _largest(
+            input, [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)], True
+        )
+
+    def adaptive_max_pool(input, output_size, return_indices=False):
+        tables, lengths = [], input.shape[-axes:]
+        for length, n in zip(lengths, several("output_size", output_size, lengths), strict=True):
+            starts, ends = np.arange(n) * length // n, -(-np.arange(1, n + 1) * length // n)
+            tables.append(np.minimum(starts[:, None] + np.arange(max(ends - starts)), ends[:, None] - 1))
+        return _largest(input, tables, return_indices)
+
+    def fractional_max_pool(
+        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
+        lead, lengths, kernels = input.shape[:-axes], input.shape[-axes:], several("kernel_size", kernel_size)
+        if output_size is None:
+            ratios = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * axes
+            output_size = tuple(int(n * ratio) for n, ratio in zip(lengths, ratios, strict=True))
+        drawn = xp.random.uniform(shape=(*lead, axes)) if _random_samples is None else _random_samples
+        tables = []
+        for axis, count in enumerate(several("output_size", output_size)):
+            share, room = drawn.numpy().reshape(*lead, axes)[..., axis, None], lengths[axis] - kernels[axis]
+            step = room / max(count - 1, 1)
+            starts = np.floor((np.arange(count) + share) * step) - np.floor(share * step)
+            starts[..., -1] = room
+            tables.append(starts.astype(np.int64)[..., None] + np.arange(kernels[axis]))
+        return _largest(input, tables, return_indices)
+
+    def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        lead, kernels = input.shape[:-axes], several("kernel_size", kernel_size)
+        strides, ends = several("stride", stride or kernels), sizes(layer, "padding", padding, axes, least=0)
+        lengths = [
+            (n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-axes:], strides, ends, kernels, strict=True)
+        ]
+        lengths = lengths if output_size is None else output_size[-axes:]
+        zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
+        places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
+        y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
+        # Each of several elements for a place gets the gradient there, as in PyTorch.
+        return xp.reshape(y + xp.scatter_add(zeros, -1, places, elements - elements.detach()), (*lead, *lengths))
+
+    yield from (max_pool, adaptive_max_pool, max_unpool)
+    if axes > 1:
+        yield fractional_max_pool
+
+
+for _name, _function in list(globals().items()):
+    if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
+        TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+for _axes in (1, 2, 3):
+    TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout(getattr(nn, f"Dropout{_axes}d"))
+    TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})

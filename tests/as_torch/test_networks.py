@@ -1,0 +1,115 @@
+"""Functions of `torch.nn.functional` that are put in terms of operations, by hand, without PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+F = torch.nn.functional
+
+
+def test_largest_elements_are_put_back_where_they_stood() -> None:
+    x = torch.arange(16.0).reshape(1, 1, 4, 4).requires_grad_()
+    y, places = F.max_pool2d(x, 2, return_indices=True)
+    assert places.tolist() == [[[[5, 7], [13, 15]]]]
+    again = F.max_unpool2d(y, places, 2)
+    assert again.shape == x.shape
+    assert again.nonzero().tolist() == [[0, 0, i, j] for i in (1, 3) for j in (1, 3)]
+    again.sum().backward()
+    assert x.grad.sum() == 4
+    assert F.adaptive_max_pool1d(x[0, 0], 3, return_indices=True)[1][0].tolist() == [1, 2, 3]
+    assert F.max_pool1d(x[0, 0, :1], 3, 2, 1, return_indices=True)[1].tolist() == [[1, 3]]
+
+
+def test_windows_at_random_lie_in_order_and_reach_the_end() -> None:
+    x = torch.arange(9.0).reshape(1, 1, 1, 9).requires_grad_(False).expand(1, 2, 4, 9)
+    dk.manual_seed(0)
+    y, places = F.fractional_max_pool2d(x, (1, 2), output_size=(4, 4), return_indices=True)
+    assert y.shape == (1, 2, 4, 4)
+    assert (y[..., 1:] > y[..., :-1]).all()
+    assert (y[..., -1] == 8).all()
+    assert (x.reshape(1, 2, 36).gather(2, places.reshape(1, 2, 16)) == y.reshape(1, 2, 16)).all()
+
+
+def test_windows_side_by_side_are_folded_back() -> None:
+    x = torch.arange(12.0).reshape(1, 1, 3, 4)
+    columns = F.unfold(x, (1, 2), stride=(1, 2))
+    assert columns.tolist() == [[[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]]]
+    assert (F.fold(columns, (3, 4), (1, 2), stride=(1, 2)) == x).all()
+    assert F.fold(F.unfold(x, 2), (3, 4), 2)[0, 0].tolist() == [[0, 2, 4, 3], [8, 20, 24, 14], [8, 18, 20, 11]]
+
+
+def test_statistics_of_batches_are_taken_into_the_running_ones() -> None:
+    x, mean, var = torch.tensor([[1.0], [3.0]]), torch.zeros(1), torch.ones(1)
+    assert F.batch_norm(x, mean, var, training=True, eps=0.0).tolist() == [[-1.0], [1.0]]
+    assert (mean.tolist(), var.tolist()) == ([pytest.approx(0.2)], [pytest.approx(1.1)])
+    F.instance_norm(torch.tensor([[[1.0, 3.0]], [[5.0, 7.0]]]), mean, var, momentum=1.0)
+    assert (mean.tolist(), var.tolist()) == ([4.0], [2.0])
+    y = F.instance_norm(torch.tensor([[[6.0, 2.0]]]), mean, var, use_input_stats=False, eps=0.0)
+    np.testing.assert_allclose(y.tolist(), [[[math.sqrt(2), -math.sqrt(2)]]])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "loss"),
+    [
+        ("hinge_embedding_loss", ([2.0, 0.25], [1.0, -1.0]), 2.75),
+        ("margin_ranking_loss", ([2.0, 0.0], [1.0, 1.0], [1.0, 1.0], 0.5), 1.5),
+        ("soft_margin_loss", ([0.0, 0.0], [1.0, -1.0]), 2 * math.log(2)),
+        ("multi_margin_loss", ([[1.0, 0.5, 3.0]], [0]), 3.5 / 3),
+        ("multilabel_margin_loss", ([[1.0, 0.5, 3.0]], [[2, -1, 0]]), 0.0),
+        ("multilabel_soft_margin_loss", ([[0.0, 0.0]], [[1.0, 0.0]]), math.log(2)),
+        ("poisson_nll_loss", ([0.0], [3.0]), 1.0),
+        ("gaussian_nll_loss", ([1.0], [3.0], [1.0]), 2.0),
+        ("cosine_embedding_loss", ([[1.0, 0.0]], [[0.0, 2.0]], [1.0]), 1.0),
+        ("triplet_margin_loss", ([[0.0]], [[3.0]], [[1.0]], 1.0, 2.0, 0.0), 3.0),
+    ],
+)
+def test_losses_by_hand(name: str, arguments: tuple[Any, ...], loss: float) -> None:
+    tensors = [torch.tensor(value) if isinstance(value, list) else value for value in arguments]
+    np.testing.assert_allclose(getattr(F, name)(*tensors, reduction="sum").item(), loss, atol=1e-9)
+    with pytest.raises(ValueError, match=f"{name}: reduction must be 'none', 'mean' or 'sum', found 'all'"):
+        getattr(F, name)(*tensors, reduction="all")
+
+
+def test_alpha_dropout_keeps_mean_and_variance() -> None:
+    dk.manual_seed(0)
+    x = torch.randn(400, 400)
+    for y in (F.alpha_dropout(x, 0.3, training=True), F.feature_alpha_dropout(x[..., None], 0.3, training=True)):
+        np.testing.assert_allclose([y.mean().item(), y.std().item()], [0.0, 1.0], atol=0.02)
+    assert len(set(F.feature_alpha_dropout(torch.ones(20, 20, 3), 0.5, True)[:, :, 0].reshape(-1).tolist())) == 2
+    assert (F.alpha_dropout(x, 1.0, training=True) == 0).all()
+
+
+def test_leaky_slopes_are_drawn_in_training() -> None:
+    dk.manual_seed(0)
+    y = F.rrelu(torch.full((1000,), -1.0), 0.2, 0.4, training=True)
+    assert -0.4 <= y.min() < -0.39 < -0.21 < y.max() <= -0.2
+    np.testing.assert_allclose(F.rrelu(torch.tensor([-1.0, 2.0]), 0.2, 0.4).tolist(), [-0.3, 2.0])
+
+
+def test_bags_of_vectors() -> None:
+    weight = torch.tensor([[1.0], [10.0], [100.0]])
+    numbers, offsets = torch.tensor([0, 1, 2, 2]), torch.tensor([0, 2, 2])
+    assert F.embedding_bag(numbers, weight, offsets, mode="sum").tolist() == [[11.0], [0.0], [200.0]]
+    assert F.embedding_bag(numbers, weight, offsets, padding_idx=1).tolist() == [[1.0], [0.0], [100.0]]
+    with pytest.raises(TypeError, match=r"nn\.functional\.embedding_bag has no operations for these arguments"):
+        F.embedding_bag(numbers, weight, offsets, mode="max")
+
+
+def test_padding_cuts_by_negative_widths() -> None:
+    assert F.pad(torch.arange(5.0), (-1, 2)).tolist() == [1, 2, 3, 4, 0, 0]
+    assert F.pad(torch.arange(6.0).reshape(2, 3), (1, -1, -1, 0), value=7.0).tolist() == [[7, 3, 4]]
+
+
+def test_resizing_by_names() -> None:
+    x = torch.tensor([[[[1.0, 2.0]]]])
+    assert F.upsample_nearest(x, scale_factor=2)[0, 0, 0].tolist() == [1, 1, 2, 2]
+    assert F.upsample_bilinear(x, (1, 3))[0, 0, 0].tolist() == [1, 1.5, 2]
+    assert F.upsample(x, (1, 1), mode="area").item() == 1.5
