@@ -49,8 +49,8 @@ def add_diagonal(matrix: Any, diagonal: Any) -> Any:
 
     Returns
     -------
-    StructuredTensor : the sum with a `ScalarTensor` where there is one number, else with a `DiagonalTensor`; of a tensor
-        it is one
+    StructuredTensor : the sum with a `ScalarTensor` where there is one number, else with a `DiagonalTensor`; one of a
+        tensor, too
 
     Raises
     ------
