@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,7 @@ class BandedTensor(StructuredTensor):
         """Lengths of the axes: (..., n, n)."""
         return (*self.bands.shape[:-2], self.bands.shape[-1], self.bands.shape[-1])
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.bands.dtype
+    dtype = property(attrgetter("bands.dtype"), doc="Type of the elements.")
 
     @property
     def elements(self) -> Tensor:

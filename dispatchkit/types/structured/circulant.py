@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from types import NoneType
 from typing import Any
 
@@ -62,10 +63,7 @@ class CirculantTensor(StructuredTensor):
         """Lengths of the axes: (..., n, n)."""
         return (*self.column.shape, self.column.shape[-1])
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements, that of the column."""
-        return self.column.dtype
+    dtype = property(attrgetter("column.dtype"), doc="Type of the elements, that of the column.")
 
     @property
     def spectrum(self) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,7 @@ class TriangularTensor(StructuredTensor):
         """Lengths of the axes: (..., n, n)."""
         return self.data.shape
 
-    @property
-    def dtype(self) -> Any:
-        """Type of the elements."""
-        return self.data.dtype
+    dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
     @property
     def elements(self) -> Tensor:
