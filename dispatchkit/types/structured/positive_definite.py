@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
 from dispatchkit.types.structured.products import with_vectors
@@ -100,6 +100,8 @@ def inv_quad(matrix: Any, right: Tensor, *, reduce: bool = True) -> Tensor:
     >>> inv_quad(dk.types.DiagonalTensor([1.0, 2.0]), dk.asarray([[1.0, 2.0], [2.0, 4.0]]), reduce=False)
     tensor([ 3., 12.])
     """
+
+    right = as_tensor("inv_quad", "right", right, 1)
 
     def of_columns(columns: Tensor) -> Any:
         return ops.real(linalg.vecdot(columns, linalg.solve(matrix, columns), axis=-2))
@@ -217,9 +219,10 @@ def sqrt_inv_matmul(matrix: Any, right: Tensor) -> Tensor:
     -----
     It is a sum over ``(matrix + shift I)⁻¹ @ right``, of as many shifts as the ratio of the eigenvalues asks for (some
     20 where it is 1000), exact up to rounding: structures that keep a multiple of the identity and solve systems do so
-    here, and derivatives need no distinct eigenvalues. These have to be numbers, so that it is not computed under
-    `vmap`; a batch of matrices is. Source: N. Hale, N. J. Higham and L. N. Trefethen, Computing
-    A^α, log(A), and related matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008) 2505-2523, method 3.
+    here. Derivatives are by each element, as those of `solve`, and need no distinct eigenvalues. The eigenvalues have
+    to be numbers: a batch of matrices has them, a matrix under `vmap` does not. Source: N. Hale, N. J. Higham and L. N.
+    Trefethen, Computing A^α, log(A), and related matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008)
+    2505-2523, method 3.
 
     Examples
     --------
@@ -228,7 +231,10 @@ def sqrt_inv_matmul(matrix: Any, right: Tensor) -> Tensor:
     >>> sqrt_inv_matmul(dk.types.DiagonalTensor([4.0, 16.0]), dk.ones(2))
     tensor([0.5000, 0.2500])
     """
+    right = as_tensor("sqrt_inv_matmul", "right", right, 1)
     values = linalg.eigvalsh(matrix.detach())
+    if not values.size:
+        return linalg.solve(matrix, right)
     _require_positive("sqrt_inv_matmul", values, "least eigenvalue")
     low, ratio = float(ops.min(values)), float(ops.min(values) / ops.max(values))
     special = scipy_module("special", "sqrt_inv_matmul")

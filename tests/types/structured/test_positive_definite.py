@@ -210,3 +210,19 @@ def test_a_diagonal_of_another_length_is_refused() -> None:
         add_diagonal(DiagonalTensor([1.0, 2.0, 3.0]), [1.0, 2.0])
     with pytest.raises(ValueError, match=r"found shapes \(2, 3\) and \(\)$"):
         add_diagonal(dk.ones((2, 3)), 1.0)
+
+
+def test_right_hand_sides_may_be_lists_but_not_numbers() -> None:
+    right: Any = [1.0, 2.0]
+    same(inv_quad(DiagonalTensor([1.0, 2.0]), right), dk.asarray(3.0))
+    for function in (inv_quad, inv_quad_logdet, sqrt_inv_matmul):
+        with pytest.raises(ValueError, match=r": right must have an axis at least, found shape \(\)$"):
+            function(DiagonalTensor([1.0, 2.0]), dk.asarray(1.0))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3)])
+def test_matrices_of_nothing(shape: tuple[int, ...]) -> None:
+    x, right = DiagonalTensor(dk.zeros(shape)), dk.ones((shape[-1], 2))
+    same(inv_quad_logdet(x, right).inv_quad, dk.zeros(shape[:-1]))
+    same(sqrt_inv_matmul(x, right), dk.zeros((*shape, 2)))
+    assert root_decomposition(x).shape == x.shape
