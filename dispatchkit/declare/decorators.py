@@ -263,7 +263,7 @@ def _parameters(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None
     return Parameters.later(
         _read,
         arguments,
-        signature=LaterSignature.by(_signature_later, arguments),
+        signature=LaterSignature.by(_public_signature, fn, kind),
         listed=(*listed, *_leaf_options(kind, listed)),
         fixed=max(code.co_posonlyargcount - 1, 0),
         spread=bool(star),
@@ -274,10 +274,6 @@ def _parameters(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None
 def _read(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None) -> Parameters:
     signature, whole = _public_signature(fn, kind), tensor_protocol.types.participates
     return Parameters(signature, array_forms(fn, signature, arrays), several=gives_several(fn), whole=whole)
-
-
-def _signature_later(arguments: tuple[Callable[..., Any], Kind, Any]) -> inspect.Signature:
-    return _public_signature(*arguments[:2])
 
 
 def _is_ours(fn: Callable[..., Any]) -> bool:

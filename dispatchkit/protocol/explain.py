@@ -37,16 +37,12 @@ STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(e
 def _line(line: Line) -> str:
     kind = _class(line.verdict)
     verdict = f'<span class="verdict">{escape(line.verdict)}</span>' if line.verdict else ""
+    calls = "".join(f'<code style="padding-left:{depth - 1}.5em">{escape(text)}</code>' for depth, text in line.calls())
+    inner = f'<div class="inner">{calls}</div>' if calls else ""
     return (
         f'<li class="{kind}"><code class="who">{escape(line.who)}</code>'
-        f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span>{_inner(line)}</li>'
+        f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span>{inner}</li>'
     )
-
-
-def _inner(line: Line) -> str:
-    """Return the calls that an answer makes, those inside of others further to the right."""
-    calls = "".join(f'<code style="padding-left:{depth - 1}.5em">{escape(text)}</code>' for depth, text in line.calls())
-    return f'<div class="inner">{calls}</div>' if calls else ""
 
 
 def _class(verdict: str) -> str:
@@ -141,8 +137,7 @@ class Explanation:
             ]
         )
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
+    _repr_html_ = to_html
 
 
 def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[int, str]]:

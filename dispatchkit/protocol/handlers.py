@@ -264,7 +264,7 @@ class Rule:
         by_name = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY}
         if any(p.kind is p.VAR_KEYWORD for p in expected):
             by_name["any keyword at all"] = None
-        demanded = {name: None for name in by_name if self._is_demanded(parameters, name)}
+        demanded = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
         spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in expected) else []
         least = [None for p in first if p.default is p.empty]
         needed = [p.name for p in either if p.default is p.empty]
@@ -281,11 +281,6 @@ class Rule:
             calls += [([None] * (len(first) + count), {**named, **by_name})]
             calls += [([None] * (len(first) + count), {**least_named, name: None, **demanded}) for name in named]
         return not any(self.refusal(args, kwargs) for args, kwargs in calls)
-
-    @staticmethod
-    def _is_demanded(parameters: Parameters, name: str) -> bool:
-        p = parameters.signature.parameters.get(name)
-        return p is not None and p.default is p.empty
 
     def distances(
         self, key: Key, parameters: Parameters, asked: type, order: Callable[[type], Sequence[type]]

@@ -349,14 +349,13 @@ def _keyword_meant(keyword: str, named: Collection[str]) -> str:
 class LaterSignature(inspect.Signature):
     """A signature that is read when it is first looked at."""
 
-    _read: Callable[[Any], inspect.Signature]
-    _of: Any
+    _read: Callable[[], inspect.Signature]
 
     @classmethod
-    def by(cls, read: Callable[[Any], inspect.Signature], of: Any) -> LaterSignature:
-        """Return the signature that a function returns, of the function and its argument."""
+    def by(cls, read: Callable[..., inspect.Signature], *of: Any) -> LaterSignature:
+        """Return the signature that a function returns, of the function and its arguments."""
         signature = cls.__new__(cls)
-        signature._read, signature._of = read, of
+        signature._read = partial(read, *of)
         return signature
 
     if not TYPE_CHECKING:
@@ -364,7 +363,7 @@ class LaterSignature(inspect.Signature):
         def __getattr__(self, name: str) -> Any:
             if name not in inspect.Signature.__slots__:
                 raise AttributeError(f"a signature has no {name!r}")
-            read = self._read(self._of)
+            read = self._read()
             self.__init__(list(read.parameters.values()), return_annotation=read.return_annotation)
             return object.__getattribute__(self, name)
 

@@ -105,10 +105,8 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     types = operation.types
     present = types.participating(key)
     order = candidates([cls for cls in present if cls is not types.base], types.priority)
-    chain = Chain(operation, present, order)
-    foreign = _foreign(operation, key)
-    if foreign is not None:
-        chain.entries.append(foreign)
+    chain = Chain(operation, present, order, _foreign(operation, key))
+    if chain.entries:
         return chain
     for cls in order:
         count_dense(operation.protocol, cls)
@@ -149,10 +147,8 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
     """Return what answers where overrides are off: the default, if all types are of the base type's family."""
     types = operation.types
     present = types.participating(key)
-    chain = Chain(operation, present, [])
-    foreign = _foreign(operation, key)
-    if foreign is not None:
-        chain.entries.append(foreign)
+    chain = Chain(operation, present, [], _foreign(operation, key))
+    if chain.entries:
         return chain
     if types.base is None or all(map(operation.computes, present)):
         default = _default_step(operation, key, types.base)
@@ -216,11 +212,11 @@ def _default_step(operation: Overridable, key: Key, result: type | None) -> Step
     return Step(DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
 
 
-def _foreign(operation: Overridable, key: Key) -> Step | None:
-    """Return a step that raises for the first argument that is no array."""
+def _foreign(operation: Overridable, key: Key) -> list[Step | Skipped | Later]:
+    """Return the step that raises for the first argument that is no array; none where all are."""
     parameters, types = operation.parameters, operation.types
     if not parameters.strict:
-        return None
+        return []
     for p, entry in zip(parameters.arrays, key, strict=True):
         if p.form in (Form.INDEX, Form.LOOSE):
             continue
@@ -230,8 +226,8 @@ def _foreign(operation: Overridable, key: Key) -> Step | None:
                 one_by_one = p.form is Form.STAR and cls in (list, tuple)
                 advice = f"give them one by one: {operation.name}(x1, x2)" if one_by_one else types.advice_for(cls)
                 refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple), advice)
-                return Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")
-    return None
+                return [Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")]
+    return []
 
 
 def _refusal(operation: Overridable, parameter: str, cls: type, member: bool, advice: str) -> Callable[..., Any]:

@@ -49,14 +49,6 @@ class Entered(Observer):
 
 
 @contextmanager
-def entering(rules: dict[Rule, None] | None = None) -> Iterator[Entered]:
-    """Note the rules that calls enter inside the block, in `rules` where they are given."""
-    noted = Entered(rules)
-    with observing(noted):
-        yield noted
-
-
-@contextmanager
 def noting(subject: Subject, rules: dict[Rule, None] | None = None) -> Iterator[None]:
     """Note in `rules`, and for the subject as long as no call has entered some of its rules, which ones calls enter."""
     if subject.pending is None:
@@ -64,7 +56,7 @@ def noting(subject: Subject, rules: dict[Rule, None] | None = None) -> Iterator[
     if rules is None and not subject.pending:
         yield
         return
-    with entering(rules) as noted:
+    with observing(noted := Entered(rules)):
         try:
             yield
         finally:
@@ -240,7 +232,7 @@ def _rules_entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> 
     if failure.program or not failure.operation or _method(subject, failure):
         return []
     operation = tensor_protocol.operations[failure.operation]
-    with entering() as noted:
+    with observing(noted := Entered()):
         try:
             if isinstance(failure.made, TypeCall):
                 failure.made.result()

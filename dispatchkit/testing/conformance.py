@@ -202,7 +202,7 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
     failures: list[Failure] = []
     tried: dict[str, int] = dict.fromkeys(chosen, 0)
     with measuring(), subject.lines.watched():
-        dense = _wrong_dense_forms(subject)
+        dense = [failure for failure in _results(CHECKS["dense"], subject) if failure is not None]
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
@@ -222,12 +222,6 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         tuple(examination.operation.qualified_name for examination in examined if not examination.calls),
         tuple(map(str, missing)),
     )
-
-
-def _wrong_dense_forms(subject: Subject) -> list[Failure]:
-    if subject.wrong_dense is None:
-        subject.wrong_dense = [failure for failure in _results(CHECKS["dense"], subject) if failure is not None]
-    return subject.wrong_dense
 
 
 def _results(check: Check, subject: Subject) -> Found:

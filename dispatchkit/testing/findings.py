@@ -57,7 +57,6 @@ class Subject:
     memory : what checks have found out, by check and operation, for those that build on them
     looked_into : by instance and rules the operation that stands for the calls of all
     by_fallback : operations that stand for all those that no rule answers
-    wrong_dense : what is wrong with dense forms, None before they are looked at
     lines : those of the type's own code, and which of them calls have entered
     operands : its samples as arguments of calls, by number and by what is changed of them
     pending : the rules of the type that no call has entered so far, None before the first call
@@ -98,7 +97,6 @@ class Subject:
         self.memory: dict[str, dict[Overridable, Any]] = {}
         self.looked_into: dict[Any, Overridable] = {}
         self.by_fallback: set[Overridable] = set()
-        self.wrong_dense: list[Any] | None = None
         self.pending: set[Any] | None = None
         self.operands: dict[Any, Any] = {}
         chosen = (

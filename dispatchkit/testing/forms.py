@@ -95,9 +95,7 @@ def operators(subject: Subject, operation: Overridable) -> Iterator[Failure | No
         if name in REFLECTED.values():
             continue
         for call in _plain_calls(subject, operation):
-            args, _ = call.make()
-            text = f"{name} of {call.text}"
-            yield _as_function("operators", subject, text, call, getattr(operator, name), args)
+            yield _operator("operators", subject, call, name, name)
 
 
 def reflected_operators(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -106,9 +104,7 @@ def reflected_operators(subject: Subject, operation: Overridable) -> Iterator[Fa
         for call in _plain_calls(subject, operation):
             for other in COMPANIONS:
                 right = replace(call, seats=(1,), other=other)
-                args, _ = right.make()
-                text = f"{REFLECTED[name]} of {right.text}"
-                yield _as_function("reflected", subject, text, right, getattr(operator, name), args)
+                yield _operator("reflected", subject, right, name, REFLECTED[name])
 
 
 def inplace(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -164,15 +160,14 @@ def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any])
     return member if isinstance(view, Property) else member(*args, **kwargs)
 
 
-def _as_function(
-    check: str, subject: Subject, text: str, call: TypeCall, form: Callable[..., Any], args: tuple[Any, ...]
-) -> Failure | None:
-    """Compare a form of a call with the function."""
+def _operator(check: str, subject: Subject, call: TypeCall, name: str, shown: str) -> Failure | None:
+    """Compare an operator, shown as the method that answers, with the function."""
+    args, _ = call.make()
     try:
         expected = readings(subject, call.result())
     except Exception:  # noqa: BLE001  # refused, or wrong in a way that another check reports
         return None
-    return _form(check, subject, text, call, partial(form, *args), expected)
+    return _form(check, subject, f"{shown} of {call.text}", call, partial(getattr(operator, name), *args), expected)
 
 
 def _form(

@@ -24,10 +24,10 @@ from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import Mode
-from dispatchkit.protocol.observers import run_unobserved
+from dispatchkit.protocol.observers import observing, run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.attribution import entering, simplest
+from dispatchkit.testing.attribution import Entered, simplest
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.differences import (
     Difference,
@@ -434,7 +434,7 @@ def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
     """Return the error of a call that differs, with the smallest call that differs likewise."""
     simple = _simplest(call, wrong.aspect)
     call, wrong = simple or (call, wrong)
-    with entering() as noted:
+    with observing(noted := Entered()):
         _outcome(call.replace_arrays(anew).make)
     program = "" if simple is None else _program(call)
     rules = tuple(map(str, noted.rules))

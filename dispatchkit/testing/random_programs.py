@@ -22,7 +22,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import noting, rules_of
-from dispatchkit.testing.calls import fitted_samples, variations
+from dispatchkit.testing.calls import Call, fitted_samples, variations
 from dispatchkit.testing.differences import is_determined
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
@@ -236,12 +236,7 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
     except (ValueError, TypeError, IndexError):
         return None
     others[seat] = instance
-    remaining = iter(others)
-
-    def fill(name: str, value: Any) -> Any:
-        return next(remaining) if isinstance(value, (Draw, np.ndarray)) else value
-
-    args, kwargs = operation.parameters.replace(sample.args, sample.kwargs, fill)
+    args, kwargs = Call(operation, sample, tuple(others)).arguments(lambda value: value)
     return ProgramCall(operation, args, kwargs, smooth and sample.differentiable, (*REFUSALS, *subject.refusals))
 
 

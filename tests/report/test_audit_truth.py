@@ -133,7 +133,7 @@ def test_every_row_says_what_explain_says() -> None:
         shares = {SHOWN[one.outcome].share or SHOWN[DEFAULT].share for one in predicted}
         shares |= {_share(one.otherwise) for one in predicted if one.depends_on_values}
         assert row.share in shares, (row, str(found[0]))
-        winners = {"" if one.by is None or one.raises else one.by.who for one in predicted}
+        winners = {"" if one.by is None or one.error else one.by.who for one in predicted}
         assert row.winner in winners, (row, str(found[0]))
         seen.add(row.share)
     assert seen == {"rule", "kind rule", "default", "rewrap", "decompose", "dense", "ambiguous", "refused"}

@@ -90,16 +90,6 @@ class Prediction:
         return f"{self.function}({', '.join(self.types)})"
 
     @property
-    def children(self) -> tuple[Prediction, ...]:
-        """The calls that whoever answers makes in its turn, as far as they were followed."""
-        return () if self.by is None else self.by.inner
-
-    @property
-    def raises(self) -> bool:
-        """Whether the call is predicted to raise."""
-        return bool(self.error)
-
-    @property
     def otherwise(self) -> Asked | None:
         """Who answers if the one who is asked before declines; None where nobody would."""
         after = self.asked[self.asked.index(self.by) + 1 :] if self.by in self.asked else ()

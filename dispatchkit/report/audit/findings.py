@@ -276,13 +276,13 @@ class Reach:
     def _judge(self, rule: Rule, operations: list[Overridable]) -> Finding | None:
         absent = next((cls for cls in rule.types if _is_abstract(cls) and not _concrete(cls)), None)
         if absent is not None:
-            return self._unreachable(rule, operations, f"{type_name(absent)} is abstract, and no class implements it")
+            return self._finding(rule, operations, f"{type_name(absent)} is abstract, and no class implements it")
         if not operations:
-            return self._unreachable(rule, [], f"no operation is of {rule.target!r}")
+            return self._finding(rule, [], f"no operation is of {rule.target!r}")
         fitting = [operation for operation in operations if rule.anywhere or _count_fits(rule, operation)]
         if not fitting:
             text = f"it names {len(rule.types)} types, and no operation of {rule.target!r} takes so many arrays"
-            return self._unreachable(rule, operations, text)
+            return self._finding(rule, operations, text)
         obstacles = _Obstacles()
         for operation in fitting:
             for count, call_types in enumerate(self._calls(rule, operation)):
@@ -296,8 +296,8 @@ class Reach:
             first = " or ".join([*obstacles.before][:BLOCKERS])
             if len(obstacles.before) > BLOCKERS:
                 first += f" or, in other calls, one of {len(obstacles.before) - BLOCKERS} more"
-            text = f"{rule}: asked only where {first} declines"
-            return self._finding("shadowed", rule, operations, text, obstacles.before.values())
+            why = f"asked only where {first} declines"
+            return self._finding(rule, operations, why, "shadowed", obstacles.before.values())
         if not obstacles.tried:
             return None  # it names types that are not audited
         text = "no call has these types"
@@ -307,17 +307,19 @@ class Reach:
             text = f"what comes before it raises: {'; '.join(obstacles.raised)}"
         elif len(rule.types) > 1 and any(len(operation.parameters.arrays) == 1 for operation in operations):
             text = "the distinct types of several arrays count, each once, so that no call has these"
-        return self._unreachable(rule, operations, text)
-
-    def _unreachable(self, rule: Rule, operations: list[Overridable], why: str) -> Finding:
-        return self._finding("unreachable", rule, operations, f"{rule}: {why}", ())
+        return self._finding(rule, operations, text)
 
     def _finding(
-        self, kind: str, rule: Rule, operations: list[Overridable], text: str, locations: Iterable[str]
+        self,
+        rule: Rule,
+        operations: list[Overridable],
+        why: str,
+        kind: str = "unreachable",
+        locations: Iterable[str] = (),
     ) -> Finding:
         types = tuple(self.names.get(cls) or type_name(cls) for cls in rule.types)
         named = tuple(operation.qualified_name for operation in operations)
-        return Finding(kind, named, (types,), text, distinct([rule.location, *locations]))
+        return Finding(kind, named, (types,), f"{rule}: {why}", distinct([rule.location, *locations]))
 
     def _reaches(self, rule: Rule, operation: Overridable, given: dict[str, Any], obstacles: _Obstacles) -> bool:
         """Return whether a call with these types gets to a rule before anybody else; note what does first."""

@@ -259,14 +259,10 @@ class Summary(Reported):
             raise ValueError(f"summary: sort must be one of {', '.join(map(repr, _KEYS))}, not {by!r}")
         return Summary(sorted(self.rows, key=_KEYS[by]), self.by, self.dropped)
 
-    @property
-    def heads(self) -> tuple[str, ...]:
-        """The names of the columns."""
+    def _table(self) -> Table:
         of = "types" if self.by == "function" else "functions"
-        return self.by, "calls", "total", "self", "share", "densified", of, "answered"
-
-    def _cells(self) -> list[tuple[str, ...]]:
-        return [
+        heads = (self.by, "calls", "total", "self", "share", "densified", of, "answered")
+        cells = [
             (
                 row.name,
                 str(row.calls),
@@ -279,21 +275,17 @@ class Summary(Reported):
             )
             for row in self.rows
         ]
+        return Table(heads, cells, right=range(1, 6), indent=0)
 
-    def _notes(self) -> list[str]:
+    def document(self) -> Document:
+        """Return the table, and what its numbers add up to."""
         count = sum(row.calls for row in self.rows)
         took = format_time(sum(row.self_time for row in self.rows))
         dense = sum(row.densified for row in self.rows)
         said = f"{count} call{'' if count == 1 else 's'}, {took}"
         said += f", {format_bytes(dense)} densified" if dense else ""
-        return [said, *([f"{self.dropped} later calls were not kept"] if self.dropped else [])]
-
-    def _table(self) -> Table:
-        return Table(self.heads, self._cells(), right=range(1, 6), indent=0)
-
-    def document(self) -> Document:
-        """Return the table, and what its numbers add up to."""
-        return Document([self._table(), "\n".join(self._notes())])
+        said += f"\n{self.dropped} later calls were not kept" if self.dropped else ""
+        return Document([self._table(), said])
 
 
 def _commonest(counts: Counter[str]) -> str:
