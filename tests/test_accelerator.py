@@ -350,3 +350,46 @@ def test_the_graph_is_as_python_records_it() -> None:
         view += 1.0
     with pytest.raises(dk.InplaceError, match="Multiply"):
         spoilt.sum().backward()
+
+
+def test_what_rules_need_of_arguments_is_kept_as_by_python() -> None:
+    x: Any = dk.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    w: Any = dk.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for _ in range(2):
+        node = (x @ w)._node
+        spec = node.saved[1]
+        assert node.saved[0] is x
+        assert (spec.shape, spec.dtype, spec.strides, spec.device) == ((2, 2), np.dtype(float), (16, 8), None)
+        assert node.extras is None
+        shared = x @ w.T
+        assert shared._node.edges[1].name == "TBackward"
+    with dk.no_grad():
+        w += 1.0
+        w.grad = None
+    read = x[:1] @ w
+    (read * w[0]).sum().backward()
+    assert w.grad.tolist() == [[12.0, 16.0], [4.0, 6.0]]
+
+
+def test_cotangents_arrive_as_by_python() -> None:
+    x: Any = dk.tensor([1.0, 2.0], requires_grad=True)
+    seen: list[Any] = []
+    for _ in range(2):
+        x.grad = None
+        y = x * x
+        z = dk.exp(y) + y * 3.0 + y  # arrive at one node by three ways
+        z.retain_grad()
+        y.register_hook(seen.append)
+        z.sum().backward()
+        assert np.allclose(x.grad.tolist(), [2 * (np.e + 4), 4 * (np.exp(4.0) + 4)])
+        assert z.grad.tolist() == [1.0, 1.0]
+    assert len(seen) == 2
+    loss = (x * x).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+    with pytest.raises(dk.AutogradError, match="was freed by an earlier backward pass"):
+        loss.backward()
+    row = dk.tensor([1.0, 2.0], requires_grad=True)
+    (row * dk.ones((3, 2))).sum().backward()
+    assert row.grad is not None
+    assert row.grad.tolist() == [3.0, 3.0]

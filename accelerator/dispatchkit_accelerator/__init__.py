@@ -53,6 +53,8 @@ def install(package: str, version: str) -> str:
             same = False
         if not same:
             return f"{module} is not as it was when the accelerator was built; build the accelerator again"
+    entry = import_module(f"{__name__}.{ENTRY}")
+    globals().update(advance=entry.advance, reach=entry.reach)
     sys.meta_path.insert(0, _Finder(package))
     return ""
 
@@ -96,7 +98,10 @@ def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
     """Return what the entry point is to know of a function, None of one that it does not compute."""
     operation, kernel, record = (names.get(name) for name in ("_operation", "_kernel", "_record"))
     # Only texts of calls record them; those of subclasses finalize their results.
-    if type(kernel) is not np.ufunc or kernel.nout != 1 or record is None or names.get("_finalize") is not None:
+    if record is None or kernel is None or names.get("_finalize") is not None:
+        return None
+    # What others than NumPy and the library compute by might not bear a second call, where the first one raised.
+    if not (type(kernel) is np.ufunc or operation.implementation.trusted):
         return None
     if not operation.implementation.arrays_only or operation.composite or operation.several:
         return None
@@ -108,28 +113,36 @@ def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
         names["_foreign"],
         record if operation.differentiable else None,
         names["_raw_array"],
-        kernel.nin,
+        operation.parameters.positional,
     )
 
 
 def _say_what_is_noted(recorder: FunctionType, rules: Any, tensors: Sequence[bool]) -> None:
     """Leave a plan with a function that makes nodes: which arguments are tensors, and which rules read each of them."""
     code, names = recorder.__code__, recorder.__globals__
-    if "_rest" in code.co_varnames or rules.saves_specs:
+    if "_rest" in code.co_varnames:
         return
     places = [i for i, tensor in enumerate(tensors) if tensor]
     readers = tuple(sum(1 << j for j in places if rules.reads[j][i]) for i in range(len(tensors)))
     mask = sum(1 << i for i in places)
-    noted = (names["_Node"], names["_operation"], names["_is_grad_enabled"], rules.keeps_output, mask, readers)
-    names["_plan"] = (code, *noted)
+    node, operation, enabled, snapshot = (
+        names[name] for name in ("_Node", "_operation", "_is_grad_enabled", "_snapshot_versions")
+    )
+    names["_plan"] = (code, node, operation, enabled, rules.keeps_output, mask, readers, snapshot, rules.saves_specs)
 
 
 @cache
 def _started() -> Any:
     """Return the entry point, which knows what it needs of the library."""
     entry = import_module(f"{__name__}.{ENTRY}")
-    storage, node = (sys.modules[f"dispatchkit.graph.{name}"] for name in ("storage", "node"))
-    entry.start(storage.Storage, node.Node, np.ndarray, np.ufunc, _file_of)  # any function of Python
+    storage, node, sweep = (sys.modules[f"dispatchkit.graph.{name}"] for name in ("storage", "node", "sweep"))
+    derivative = sys.modules["dispatchkit.declare.derivative"].Derivative
+    any_function = _file_of
+    classes = (
+        *(storage.Storage, np.ndarray, np.ufunc, node.Node, node.CallNode, node.Leaf, storage.VertexExtras),
+        *(sys.modules["dispatchkit.backends.arrays"].Spec, derivative),
+    )
+    entry.start(any_function, sweep._deposit, np.add, *classes)
     return entry
 
 

@@ -1,6 +1,6 @@
 /* The entry point of functions of one or two arrays: what `dispatchkit.declare.compiled` does for plain tensors of
-   NumPy's arrays and Python numbers, by a universal function of NumPy. Anything else, and every error, is left to the
-   function as Python has it, which is called in its place and decides and computes by itself.
+   NumPy's arrays and Python numbers, by a universal function of NumPy or one of the library. Anything else, and every
+   error, is left to the function as Python has it, which is called in its place and decides and computes by itself.
 
    A function stays what it is, with all its attributes; only the pointer that calls of it go through is another one.
    What it does then is said by a tuple among its globals, which holds its code, too: whatever has the function compiled
@@ -16,13 +16,17 @@
 
 /* The members of the tuple of a function, and of the tuple of one that makes nodes. */
 enum {CODE, CLS, KERNEL, TABLE, LIVE, FOREIGN, RECORD, RAW_ARRAY, COUNT, LOOPS, MEMBERS};
-enum {NODE_CODE, NODE_CLS, OPERATION, ENABLED, KEEPS_OUTPUT, TENSORS, READERS, NODE_MEMBERS};
+enum {NODE_CODE, NODE_CLS, OPERATION, ENABLED, KEEPS_OUTPUT, TENSORS, READERS, SNAPSHOT, SPEC, NODE_MEMBERS};
 
 static vectorcallfunc of_python; /* what functions are called by */
 static PyObject *ndarray, *ufunc, *plan_name;
 static PyArray_Descr *double_dtype, *float_dtype; /* those without metadata */
 static Py_ssize_t array_at, node_at, memory_at;
+static PyTypeObject *node_type, *call_node_type, *leaf_type, *extras_type, *spec_type, *derivative_type;
+static PyObject *deposit, *sums, *pull_raw_name, *repeats_name, *trusted_name, *edges_name;
 static Py_ssize_t edges_at, operation_at, saved_at, output_at, shape_at, dtype_at, extras_at; /* of nodes */
+static Py_ssize_t hooks_at, retains_at; /* of extras */
+static Py_ssize_t spec_shape_at, spec_dtype_at, spec_strides_at, spec_device_at;
 
 #define SLOT(tensor, offset) (*(PyObject **)((char *)(tensor) + (offset)))
 
@@ -79,16 +83,17 @@ free_loops(PyObject *capsule)
     PyMem_Free(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* Return the loops of a universal function. */
+/* Return the loops of a universal function; there are none of another one. */
 static PyObject *
-loops_of(PyUFuncObject *kernel)
+loops_of(PyObject *function)
 {
+    PyUFuncObject *kernel = (PyUFuncObject *)function;
     Loops *loops = PyMem_Calloc(1, sizeof(Loops));
     PyObject *capsule;
     if (loops == NULL) {
         return PyErr_NoMemory();
     }
-    if (!kernel->core_enabled && (kernel->nin == 1 || kernel->nin == 2) && kernel->nout == 1) {
+    if ((PyObject *)Py_TYPE(function) == ufunc && !kernel->core_enabled && (kernel->nin == 1 || kernel->nin == 2) && kernel->nout == 1) {
         loops->of_double = loop_over(kernel, NPY_DOUBLE);
         loops->of_float = loop_over(kernel, NPY_FLOAT);
     }
@@ -102,9 +107,9 @@ loops_of(PyUFuncObject *kernel)
 /* Return the result of small arrays of one shape and dtype, and of a Python number beside one, by the loop that NumPy
    would take; NULL where NumPy is to compute it, as where the loop says that a value is not a number. */
 static PyObject *
-by_loop(PyObject *plan, PyObject *const *raw, Py_ssize_t count)
+by_loop(PyObject *capsule, PyObject *const *raw, Py_ssize_t count)
 {
-    Loops *loops = PyCapsule_GetPointer(PyTuple_GET_ITEM(plan, LOOPS), NULL);
+    Loops *loops = PyCapsule_GetPointer(capsule, NULL);
     PyArrayObject *first = NULL;
     PyObject *result;
     Loop *loop = NULL;
@@ -162,21 +167,54 @@ by_loop(PyObject *plan, PyObject *const *raw, Py_ssize_t count)
     return result;
 }
 
+/* Whether an object is the node of a call, and of no class derived from it. */
+static inline int
+is_node(PyObject *vertex)
+{
+    return Py_TYPE(vertex) == node_type || Py_TYPE(vertex) == call_node_type;
+}
+
+/* Return shape, dtype and strides of a tensor's array, a number as it is. */
+static PyObject *
+spec_of(PyObject *value)
+{
+    if (is_number(value)) {
+        return Py_NewRef(value);
+    }
+    PyArrayObject *array = (PyArrayObject *)SLOT(value, array_at);
+    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *strides = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_STRIDES(array));
+    PyObject *spec = shape == NULL || strides == NULL ? NULL : spec_type->tp_alloc(spec_type, 0);
+    if (spec == NULL) {
+        Py_XDECREF(shape);
+        Py_XDECREF(strides);
+        return NULL;
+    }
+    SLOT(spec, spec_shape_at) = shape;
+    SLOT(spec, spec_dtype_at) = Py_NewRef((PyObject *)PyArray_DESCR(array));
+    SLOT(spec, spec_strides_at) = strides;
+    SLOT(spec, spec_device_at) = Py_NewRef(Py_None);
+    return spec;
+}
+
 /* Return the node of a result, None where recording is off; NULL with or without an error where Python is to make it. */
 static PyObject *
 node_of(PyObject *record, PyObject *result, PyObject *const *args, Py_ssize_t count)
 {
     PyObject *plan = plan_of(record, NODE_MEMBERS), *vertices[2] = {NULL, NULL}, *enabled, *node;
+    int shared[2] = {0, 0}, reads_shared = 0, failed = 0;
     if (plan == NULL || PyTuple_GET_SIZE(PyTuple_GET_ITEM(plan, READERS)) != count) {
         return NULL;
     }
     long tensors = PyLong_AsLong(PyTuple_GET_ITEM(plan, TENSORS));
     for (Py_ssize_t i = 0; i < count; i++) {
         if (tensors >> i & 1) {
-            if (SLOT(args[i], memory_at) != Py_None || SLOT(args[i], node_at) == NULL) {
-                return NULL;
+            PyObject *vertex = SLOT(args[i], node_at);
+            if (vertex == NULL || !(vertex == Py_None || is_node(vertex) || Py_TYPE(vertex) == leaf_type)) {
+                return NULL; /* such as one of a view whose memory was changed */
             }
-            vertices[i] = SLOT(args[i], node_at) == Py_None ? NULL : SLOT(args[i], node_at);
+            vertices[i] = vertex == Py_None ? NULL : vertex;
+            shared[i] = SLOT(args[i], memory_at) != Py_None;
         }
     }
     enabled = PyObject_CallNoArgs(PyTuple_GET_ITEM(plan, ENABLED));
@@ -202,7 +240,11 @@ node_of(PyObject *record, PyObject *result, PyObject *const *args, Py_ssize_t co
         long readers = PyLong_AsLong(PyTuple_GET_ITEM(PyTuple_GET_ITEM(plan, READERS), i));
         int read = (readers & 1 && vertices[0] != NULL) || (readers & 2 && vertices[1] != NULL);
         PyTuple_SET_ITEM(edges, i, Py_NewRef(vertices[i] == NULL ? Py_None : vertices[i]));
-        PyTuple_SET_ITEM(saved, i, Py_NewRef(read ? args[i] : Py_None));
+        PyObject *kept = read ? Py_NewRef(args[i])
+            : PyTuple_GET_ITEM(plan, SPEC) == Py_True ? spec_of(args[i]) : Py_NewRef(Py_None);
+        failed |= kept == NULL;
+        PyTuple_SET_ITEM(saved, i, kept);
+        reads_shared |= read && shared[i];
     }
     SLOT(node, operation_at) = Py_NewRef(PyTuple_GET_ITEM(plan, OPERATION));
     SLOT(node, edges_at) = edges;
@@ -211,12 +253,22 @@ node_of(PyObject *record, PyObject *result, PyObject *const *args, Py_ssize_t co
     SLOT(node, shape_at) = shape;
     SLOT(node, dtype_at) = Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)result));
     SLOT(node, extras_at) = Py_NewRef(Py_None);
+    if (failed) {
+        Py_CLEAR(node);
+    }
+    else if (reads_shared) {
+        PyObject *done = PyObject_CallOneArg(PyTuple_GET_ITEM(plan, SNAPSHOT), node);
+        Py_XDECREF(done);
+        if (done == NULL) {
+            Py_CLEAR(node);
+        }
+    }
     return node;
 }
 
-/* Return the result of NumPy's function of raw arrays, NULL with an error where there is none. */
+/* Return the result of the function of raw arrays, NULL with an error where there is none. */
 static PyObject *
-by_numpy(PyObject *plan, PyObject *const *raw, Py_ssize_t count)
+by_kernel(PyObject *plan, PyObject *const *raw, Py_ssize_t count)
 {
     for (Py_ssize_t i = 0; i < count; i++) {
         Py_INCREF(raw[i]); /* a callback of NumPy's may give a tensor another array meanwhile */
@@ -250,9 +302,9 @@ compute(PyObject *plan, PyObject *const *args, Py_ssize_t count)
             flows |= SLOT(args[i], node_at) != Py_None;
         }
     }
-    result = by_loop(plan, raw + 1, count);
+    result = by_loop(PyTuple_GET_ITEM(plan, LOOPS), raw + 1, count);
     if (result == NULL) {
-        result = by_numpy(plan, raw + 1, count);
+        result = by_kernel(plan, raw + 1, count);
     }
     if (result == NULL) {
         return NULL;
@@ -371,12 +423,12 @@ whole_plan(PyObject *members)
     PyObject *loops, *plan;
     if (PyTuple_GET_SIZE(members) != LOOPS || !PyType_Check(PyTuple_GET_ITEM(members, CLS))
         || !PySet_Check(PyTuple_GET_ITEM(members, LIVE)) || !PyList_Check(PyTuple_GET_ITEM(members, FOREIGN))
-        || !PyLong_Check(PyTuple_GET_ITEM(members, COUNT)) || (PyObject *)Py_TYPE(PyTuple_GET_ITEM(members, KERNEL)) != ufunc
+        || !PyLong_Check(PyTuple_GET_ITEM(members, COUNT)) || !PyCallable_Check(PyTuple_GET_ITEM(members, KERNEL))
         || !(PyTuple_GET_ITEM(members, RECORD) == Py_None || PyFunction_Check(PyTuple_GET_ITEM(members, RECORD)))) {
         PyErr_SetString(PyExc_TypeError, "attach: the plan is not that of a function of one or two arrays");
         return NULL;
     }
-    loops = loops_of((PyUFuncObject *)PyTuple_GET_ITEM(members, KERNEL));
+    loops = loops_of(PyTuple_GET_ITEM(members, KERNEL));
     if (loops == NULL) {
         return NULL;
     }
@@ -450,32 +502,216 @@ offset_of(PyObject *cls, const char *name)
     return offset;
 }
 
+/* Whether the extras of a vertex ask for its gradient. */
+static int
+has_hooks(PyObject *extras)
+{
+    if (extras == Py_None) {
+        return 0;
+    }
+    return extras == NULL || Py_TYPE(extras) != extras_type || SLOT(extras, retains_at) != Py_False
+        || SLOT(extras, hooks_at) == NULL || !PyDict_CheckExact(SLOT(extras, hooks_at))
+        || PyDict_GET_SIZE(SLOT(extras, hooks_at)) != 0;
+}
+
+/* Return whether an attribute is true, -1 with an error where that is not to be known. */
+static int
+is_true(PyObject *object, PyObject *name)
+{
+    PyObject *value = PyObject_GetAttr(object, name);
+    int answer = value == NULL ? -1 : PyObject_IsTrue(value);
+    Py_XDECREF(value);
+    return answer;
+}
+
+/* Put a cotangent at a vertex whose shape and dtype it has, or add it to the one there; else have Python do so. */
+static int
+put(PyObject *grads, PyObject *vertex, PyObject *g)
+{
+    PyObject *before = PyDict_GetItemWithError(grads, vertex);
+    if (before != NULL && (PyObject *)Py_TYPE(before) == ndarray && (PyObject *)Py_TYPE(g) == ndarray) {
+        PyObject *both[2] = {before, g}, *sum = by_loop(sums, both, 2);
+        if (sum != NULL) {
+            int failed = PyDict_SetItem(grads, vertex, sum);
+            Py_DECREF(sum);
+            return failed;
+        }
+    }
+    else if (before == NULL && !PyErr_Occurred() && (PyObject *)Py_TYPE(g) == ndarray
+        && (PyObject *)PyArray_DESCR((PyArrayObject *)g) == SLOT(vertex, dtype_at)) {
+        PyObject *shape = SLOT(vertex, shape_at);
+        int ndim = PyArray_NDIM((PyArrayObject *)g), same = PyTuple_CheckExact(shape) && PyTuple_GET_SIZE(shape) == ndim;
+        for (int i = 0; same && i < ndim; i++) {
+            same = PyLong_CheckExact(PyTuple_GET_ITEM(shape, i))
+                && PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i)) == PyArray_DIM((PyArrayObject *)g, i);
+        }
+        if (same) {
+            return PyDict_SetItem(grads, vertex, g);
+        }
+    }
+    PyObject *done = PyErr_Occurred() ? NULL : PyObject_CallFunctionObjArgs(deposit, grads, vertex, g, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* Count one edge less that leads to a vertex, and note it where that was the last. */
+static int
+count_down(PyObject *pending, PyObject *vertex, PyObject *ready)
+{
+    PyObject *count = PyDict_GetItemWithError(pending, vertex);
+    if (count == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetObject(PyExc_KeyError, vertex);
+        }
+        return -1;
+    }
+    long left = PyLong_AsLong(count) - 1;
+    count = PyLong_FromLong(left);
+    int failed = count == NULL || PyDict_SetItem(pending, vertex, count) < 0;
+    Py_XDECREF(count);
+    return failed || (left == 0 && PyList_Append(ready, vertex) < 0) ? -1 : 0;
+}
+
+/* Let the cotangent of a node flow on to its edges. */
+static int
+flow(PyObject *node, PyObject *g, PyObject *ready, PyObject *grads, PyObject *pending, int retain)
+{
+    PyObject *operation = Py_NewRef(SLOT(node, operation_at)), *edges = Py_NewRef(SLOT(node, edges_at));
+    PyObject *pulled = PyObject_CallMethodObjArgs(operation, pull_raw_name, node, g, NULL);
+    PyObject *incoming = pulled == NULL ? NULL : PySequence_Fast(pulled, "expected a sequence of cotangents");
+    int repeats = incoming == NULL ? -1 : retain ? 1 : is_true(operation, repeats_name);
+    int failed = repeats < 0;
+    if (repeats == 0) {
+        Py_XSETREF(SLOT(node, saved_at), Py_NewRef(Py_None));
+        Py_XSETREF(SLOT(node, output_at), Py_NewRef(Py_None));
+    }
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(edges) && i < PySequence_Fast_GET_SIZE(incoming); i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i), *part = PySequence_Fast_GET_ITEM(incoming, i);
+        if (edge != Py_None) {
+            failed = (part != Py_None && put(grads, edge, part) < 0) || count_down(pending, edge, ready) < 0;
+        }
+    }
+    Py_XDECREF(pulled);
+    Py_XDECREF(incoming);
+    Py_DECREF(edges);
+    Py_DECREF(operation);
+    return failed ? -1 : 0;
+}
+
+/* Let cotangents flow through the nodes that are ready, until one is not plain: whether none is left. */
+static PyObject *
+advance(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (count != 4 || !PyList_CheckExact(args[0]) || !PyDict_CheckExact(args[1]) || !PyDict_CheckExact(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "advance: expected a list, two dicts, and whether the graph is kept");
+        return NULL;
+    }
+    PyObject *ready = args[0], *grads = args[1], *pending = args[2];
+    int retain = PyObject_IsTrue(args[3]);
+    Py_ssize_t last;
+    while ((last = PyList_GET_SIZE(ready) - 1) >= 0) {
+        PyObject *node = PyList_GET_ITEM(ready, last), *g;
+        if (deposit == NULL || !is_node(node) || has_hooks(SLOT(node, extras_at)) || SLOT(node, saved_at) == Py_None
+            || SLOT(node, saved_at) == NULL || !PyTuple_CheckExact(SLOT(node, edges_at))
+            || Py_TYPE(SLOT(node, operation_at)) != derivative_type) {
+            Py_RETURN_FALSE;
+        }
+        g = PyDict_GetItemWithError(grads, node);
+        int trusted = g == NULL ? 0 : is_true(SLOT(node, operation_at), trusted_name);
+        if (trusted <= 0) {
+            return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+        }
+        Py_INCREF(node);
+        Py_INCREF(g);
+        int failed = PyList_SetSlice(ready, last, last + 1, NULL) < 0 || PyDict_DelItem(grads, node) < 0
+            || flow(node, g, ready, grads, pending, retain) < 0;
+        Py_DECREF(g);
+        Py_DECREF(node);
+        if (failed) {
+            return NULL;
+        }
+    }
+    Py_RETURN_TRUE;
+}
+
+/* Count the edges to each vertex that can be reached, in a dict that has the roots; return what is left to do. */
+static PyObject *
+reach(PyObject *module, PyObject *pending)
+{
+    PyObject *stack = PyDict_CheckExact(pending) ? PyDict_Keys(pending) : NULL, *edges = NULL;
+    Py_ssize_t last;
+    if (stack == NULL) {
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "reach: expected a dict");
+    }
+    while ((last = PyList_GET_SIZE(stack) - 1) >= 0) {
+        PyObject *vertex = PyList_GET_ITEM(stack, last);
+        edges = is_node(vertex) ? Py_NewRef(SLOT(vertex, edges_at)) : PyObject_GetAttr(vertex, edges_name);
+        if (edges == NULL || PyList_SetSlice(stack, last, last + 1, NULL) < 0 || !PyTuple_Check(edges)) {
+            goto failed;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(edges); i++) {
+            PyObject *edge = PyTuple_GET_ITEM(edges, i), *before, *after;
+            if (edge == Py_None) {
+                continue;
+            }
+            before = PyDict_GetItemWithError(pending, edge);
+            if (before == NULL && (PyErr_Occurred() || PyList_Append(stack, edge) < 0)) {
+                goto failed;
+            }
+            after = PyLong_FromLong(before == NULL ? 1 : PyLong_AsLong(before) + 1);
+            int stored = after != NULL && PyDict_SetItem(pending, edge, after) == 0;
+            Py_XDECREF(after);
+            if (!stored) {
+                goto failed;
+            }
+        }
+        Py_CLEAR(edges);
+    }
+    return stack;
+failed:
+    Py_DECREF(stack);
+    Py_XDECREF(edges);
+    return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "reach: edges are no tuple");
+}
+
 /* Note what is the same for all functions: the classes that tensors and nodes have their slots from, and NumPy's types. */
 static PyObject *
 start(PyObject *module, PyObject *args)
 {
-    PyObject *storage, *node, *a_function;
-    if (!PyArg_ParseTuple(args, "O!O!OOO!", &PyType_Type, &storage, &PyType_Type, &node, &ndarray, &ufunc,
-                          &PyFunction_Type, &a_function)) {
+    PyObject *storage, *a_function, *known_deposit, *add;
+    if (!PyArg_ParseTuple(args, "O!OOO!OOOOOOOO", &PyFunction_Type, &a_function, &known_deposit, &add, &PyType_Type, &storage,
+                          &ndarray, &ufunc, &node_type, &call_node_type, &leaf_type, &extras_type, &spec_type, &derivative_type)
+        || (sums = loops_of(add)) == NULL) {
         return NULL;
     }
-    Py_INCREF(ndarray);
-    Py_INCREF(ufunc);
+    PyObject *node = (PyObject *)node_type, *spec = (PyObject *)spec_type;
     of_python = ((PyFunctionObject *)a_function)->vectorcall;
     if ((array_at = offset_of(storage, "array")) < 0 || (node_at = offset_of(storage, "_node")) < 0
         || (memory_at = offset_of(storage, "_memory")) < 0 || (edges_at = offset_of(node, "edges")) < 0
         || (operation_at = offset_of(node, "operation")) < 0 || (saved_at = offset_of(node, "saved")) < 0
         || (output_at = offset_of(node, "output")) < 0 || (shape_at = offset_of(node, "shape")) < 0
-        || (dtype_at = offset_of(node, "dtype")) < 0 || (extras_at = offset_of(node, "extras")) < 0) {
+        || (dtype_at = offset_of(node, "dtype")) < 0 || (extras_at = offset_of(node, "extras")) < 0
+        || (hooks_at = offset_of((PyObject *)extras_type, "hooks")) < 0
+        || (retains_at = offset_of((PyObject *)extras_type, "retains")) < 0
+        || (spec_shape_at = offset_of(spec, "shape")) < 0 || (spec_dtype_at = offset_of(spec, "dtype")) < 0
+        || (spec_strides_at = offset_of(spec, "strides")) < 0 || (spec_device_at = offset_of(spec, "device")) < 0) {
         return NULL;
     }
+    PyObject *held[] = {ndarray, ufunc, node, (PyObject *)call_node_type, (PyObject *)leaf_type, (PyObject *)extras_type, spec,
+                        (PyObject *)derivative_type, known_deposit};
+    for (size_t i = 0; i < sizeof(held) / sizeof(*held); i++) {
+        Py_INCREF(held[i]);
+    }
+    deposit = known_deposit;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
+    {"advance", (PyCFunction)(void (*)(void))advance, METH_FASTCALL, "Let cotangents flow through plain nodes."},
+    {"reach", reach, METH_O, "Count the edges to each vertex that can be reached, in a dict that has the roots."},
     {"attach", attach, METH_VARARGS, "Let calls of a function go through this entry point, by a plan."},
     {"computer", computer, METH_O, "Return what computes calls of plain tensors by a plan, None of what it leaves."},
-    {"start", start, METH_VARARGS, "Note the classes that have the slots, NumPy's array and ufunc, and any function."},
+    {"start", start, METH_VARARGS, "Note functions of Python, the classes that have the slots, and NumPy's."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -492,5 +728,9 @@ PyInit__entry(void)
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
     float_dtype = PyArray_DescrFromType(NPY_FLOAT);
     plan_name = PyUnicode_InternFromString("_plan");
-    return plan_name == NULL ? NULL : PyModule_Create(&definition);
+    pull_raw_name = PyUnicode_InternFromString("pull_raw");
+    repeats_name = PyUnicode_InternFromString("repeats");
+    trusted_name = PyUnicode_InternFromString("trusted");
+    edges_name = PyUnicode_InternFromString("edges");
+    return PyErr_Occurred() ? NULL : PyModule_Create(&definition);
 }

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import is_fixed, namespace_of, project, raw_array, same_dtype
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import CallNode, Output
@@ -41,18 +42,16 @@ def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known:
     let_go(outside, known)
     if type(g) is ndarray:
         owner = _owner(g)
-        free = id(owner) not in known and (owner is g or _is_whole(g, owner))
-        if free and not (pending and _looked_at(id(owner), pending)):
-            return g
+        key, whole = id(owner), owner is g or _is_whole(g, owner)
     elif is_fixed(g):
         return g
     elif hasattr(g, "untyped_storage"):
         memory = g.untyped_storage()
-        key = memory._cdata
-        free = key not in known and g.is_contiguous() and memory.nbytes() == g.numel() * g.element_size()
-        if free and not (pending and _looked_at(key, pending)):
-            return g
-    return copy_gradient(g)
+        key, whole = memory._cdata, g.is_contiguous() and memory.nbytes() == g.numel() * g.element_size()
+    else:
+        return copy_gradient(g)
+    free = whole and key not in known and not (pending and _looked_at(key, pending))
+    return g if free else copy_gradient(g)
 
 
 def let_go(outside: list[Any], known: set[int]) -> None:
@@ -154,7 +153,8 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     outside = [g for _, g in roots]
     ownership: Ownership = grads, outside, set()
     ready = [vertex for vertex in grads if pending[vertex] == 0]
-    while ready:
+    advance = None if core is None or create_graph or wanted is not None else core.advance
+    while ready and not (advance is not None and advance(ready, grads, pending, retain_graph)):
         vertex = ready.pop()
         g = grads.pop(vertex, None)
         if g is not None:
@@ -216,7 +216,7 @@ def _start(
 def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
     """Return every vertex that can be reached, with the number of edges that lead to it."""
     pending: dict[Vertex, int] = dict.fromkeys(roots, 0)
-    stack = list(pending)
+    stack = list(pending) if core is None else core.reach(pending)
     while stack:
         for edge in stack.pop().edges:
             if edge is not None:
@@ -349,10 +349,8 @@ def _deliver(
 def _add_anew(extras: VertexExtras, g: Any, wrap: Any, create_graph: bool) -> None:
     """Replace the gradient that a vertex has by the sum with another."""
     before = extras.grad
-    if create_graph:
-        extras.grad = before + g
-    else:
-        extras.grad = before + wrap(g) if before.is_tracer else wrap(raw_array(before.array + g))
+    raw = not (create_graph or before.is_tracer)
+    extras.grad = wrap(raw_array(before.array + g)) if raw else before + (g if create_graph else wrap(g))
 
 
 def _add_in_place(before: Storage, g: Any) -> bool:

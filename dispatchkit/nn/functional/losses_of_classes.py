@@ -212,10 +212,11 @@ def _largest(x: Any, target: Any, ignore_index: int) -> Any:
     count = x.shape[1]
     if x.dtype.kind != "f" or x.dtype.itemsize < 4 or target.dtype.kind not in "iu" or x.size == 0:
         return None
-    if np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= count or 0 <= ignore_index < count:
+    # As an unsigned number, one below zero is above all others.
+    if np.maximum.reduce(target.view(target.dtype.str.replace("i", "u"))) >= count or 0 <= ignore_index < count:
         return None
     largest = np.maximum.reduce(x, axis=1, keepdims=True)
-    return largest if np.isfinite(largest).all() else None
+    return largest if np.logical_and.reduce(np.isfinite(largest), None) else None
 
 
 NUMBERS = np.asarray([2, 0, -100, 1])
