@@ -6,12 +6,13 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
-from dispatchkit.as_torch import formulas, functions, networks, table  # noqa: F401  # the three enter functions in the table
+from dispatchkit.as_torch import formulas, functional, functions, networks, table  # noqa: F401  # three enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
@@ -86,7 +87,7 @@ class Tensor(PlainTensor):
 
     Parameters
     ----------
-    *data : elements, which get the default dtype, or the lengths of the axes of a tensor that is not filled
+    *data : elements, of which numbers get the default dtype, or the lengths of the axes of a tensor that is not filled
     **options : of `dispatchkit.Tensor`
 
     Notes
@@ -107,7 +108,9 @@ class Tensor(PlainTensor):
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
             data = (xp.empty(data or (0,)),)
-        super().__init__(*data, **{"dtype": xp.get_default_dtype()} | options)
+        if not isinstance(data[0], PlainTensor):
+            options.setdefault("dtype", xp.get_default_dtype())
+        super().__init__(*data, **options)
 
     @property
     @override
@@ -447,7 +450,7 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            value = spelling_calls(value) if module in (autograd, func) else spelling_results(value)
+            value = spelling_calls(value) if module in (autograd, func, functional) else spelling_results(value)
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
@@ -487,11 +490,13 @@ def enter_modules() -> None:
     )
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
-        enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module))
+        more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
+        enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
+    enter_module("autograd.functional", members_of(functional))
     enter_module("nn.functional", functions_in("nn.functional."))
     enter_module("utils", {})
     enter_module("utils.data", members_of(data))
-    enter_module("utils.checkpoint", {"checkpoint": checkpoint})
+    enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
     for place in ("fft", "linalg", "special"):
         enter_module(place, functions_in(f"{place}."))
     enter_module("random", {"manual_seed": random.manual_seed})

@@ -159,12 +159,13 @@ class Function:
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any, **_: Any) -> Any:
-        """Return a tangent for each output from one for each input, None for inputs that have none.
+        """Return a tangent for each output from one for each input, None for inputs that are not differentiated.
 
         Parameters
         ----------
         ctx : the context; `saved_tensors` gives what `save_for_forward` kept
-        *grad_inputs : the tangent of each input, of its shape, or None
+        *grad_inputs : the tangent of each input, of its shape, or None; zeros where a floating-point tensor has none,
+            unless ``ctx.set_materialize_grads(False)`` asks for None
         **_ : for type checkers alone, so that subclasses may name their parameters
         """
         raise NotImplementedError(MISSING["jvp"])

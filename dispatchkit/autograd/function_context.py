@@ -197,7 +197,7 @@ class FunctionCtx:
         self.non_differentiable = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Set whether backward receives zeros, rather than None, for outputs without gradient.
+        """Set whether backward gets zeros, rather than None, for outputs without gradient, and jvp for input tensors.
 
         Parameters
         ----------

@@ -22,6 +22,7 @@ from dispatchkit.autograd.function_context import (
 from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
@@ -59,20 +60,31 @@ def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> A
     if not record.separate and any(isinstance(x, Tracer) for x in values):
         raise AutogradError(COMBINED.format(name=record.name, where="in several transformations at once"))
     output, ctx = record.with_context(values)
-    pushed_tangents = jvp(ctx, *[_tangent_of(arg, level) for arg in args])
+    pushed_tangents = jvp(ctx, *[_tangent_of(arg, level, ctx.materialize_grads) for arg in args])
     outputs = members_of(output)
     tangents = list(pushed_tangents) if isinstance(pushed_tangents, (tuple, list)) else [pushed_tangents]
     if len(tangents) != len(outputs):
         raise AutogradError(
             f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
         )
+    for index, (y, t) in enumerate(zip(outputs, tangents, strict=True)):
+        if t is not None and any(y is x for x in ctx.non_differentiable):
+            raise AutogradError(
+                f"{record.name}.jvp returned a tangent at index {index}, where the output was marked "
+                "non-differentiable; return None there"
+            )
     pairs = enumerate(zip(outputs, tangents, strict=True))
     return with_members_of(output, [_dual(record, index, y, t, level) for index, (y, t) in pairs])
 
 
-def _tangent_of(arg: Any, level: int) -> Any:
+def _tangent_of(arg: Any, level: int, materialize: bool) -> Any:
     """Return the tangent of an argument, of an array type one that holds tangents; None where it has none."""
-    tangents = [tangent_at(x, level) for x in tensors_in(arg)]
+
+    def tangent(x: Any) -> Any:
+        t = tangent_at(x, level)
+        return tensor_namespace.zeros_like(value_at(x, level)) if t is None and materialize and is_floating(x) else t
+
+    tangents = list(map(tangent, tensors_in(arg)))
     return None if all(t is None for t in tangents) else with_tensors(arg, tangents)
 
 

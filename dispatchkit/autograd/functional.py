@@ -10,9 +10,8 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.recording import set_grad_enabled
-from dispatchkit.graph.sweep import sweep
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import place_of, plain, run_backward
+from dispatchkit.tensor.gradients import place_of, run_backward
 from dispatchkit.transforms import Batched, Tracer
 from dispatchkit.transforms.batched import in_front
 from dispatchkit.transforms.tracer import new_level, top_level
@@ -62,7 +61,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
-    allow_unused: bool = False,
+    allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Any, ...]:
@@ -87,6 +86,11 @@ def grad(
     Raises
     ------
     AutogradError : if an output depends on no input, the graph was freed, or a cotangent is missing
+    ValueError : for ``allow_unused=False`` with ``materialize_grads=True``
+
+    Notes
+    -----
+    With `create_graph` the zeros are leaves, so that their derivatives are zeros in their turn.
 
     Examples
     --------
@@ -96,20 +100,19 @@ def grad(
     >>> dk.autograd.grad(first, x)
     (tensor(18.),)
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True gives zeros for unused inputs, which allow_unused=False refuses")
     results, targets = _as_list(outputs), _as_list(inputs)
     gradients = _gradients("grad", results, grad_outputs)
-    if top_level([*results, *targets]) is not None and not is_grads_batched:
-        gradients_found = _inside(results, gradients, retain_graph, create_graph, targets)
-    elif is_grads_batched:
-        gradients_found = _of_batch(results, gradients, create_graph, targets)
+    if is_grads_batched or top_level([*results, *targets]) is not None:
+        gradients_found = _through(results, gradients, retain_graph, create_graph, targets, is_grads_batched)
     else:
         gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
     for index, (g, target) in enumerate(zip(gradients_found, targets, strict=True)):
-        if g is None and materialize_grads and getattr(target, "is_tracer", False):
-            gradients_found[index] = tensor_namespace.zeros_like(target)
-        elif g is None and materialize_grads:
-            vertex = place_of(target, "one of the inputs")
-            gradients_found[index] = tensor_namespace.zeros(vertex.shape, dtype=vertex.dtype)
+        if g is None and materialize_grads:
+            x: Any = place_of(target, "one of the inputs") if isinstance(target, GradientEdge) else target
+            zeros = tensor_namespace.zeros(x.shape, dtype=x.dtype)
+            gradients_found[index] = zeros.requires_grad_() if create_graph else zeros
         elif g is None and not allow_unused:
             raise AutogradError(
                 f"grad: the outputs do not depend on input {index}; pass allow_unused=True to get None for it, or "
@@ -118,38 +121,31 @@ def grad(
     return tuple(gradients_found)
 
 
-def _inside(
+def _through(
     outputs: Sequence[Any],
     gradients: Sequence[Any],
     retain_graph: bool | None,
     create_graph: bool,
     inputs: Sequence[Any],
+    batched: bool,
 ) -> list[Any]:
-    """Return what `run_backward` gives, for tensors inside transformations or with tangents."""
+    """Return what `run_backward` gives, for tensors inside transformations, or cotangents with a first axis more."""
     for place, tensors in (("the tensor to differentiate", outputs), ("one of the inputs", inputs)):
         for tensor in tensors:
             place_of(tensor._innermost() if isinstance(tensor, Tracer) else tensor, place)
+    level, cts = new_level(), []
     for output, g in zip(outputs, gradients, strict=True):
-        if output.shape != (() if g is None else g.shape):
-            raise AutogradError(f"grad: an output has shape {output.shape}: pass grad_outputs of its shape")
-    cts = [tensor_namespace.ones_like(y) if g is None else g for y, g in zip(outputs, gradients, strict=True)]
+        ct = tensor_namespace.ones_like(output) if g is None and not (batched or output.shape) else g
+        shape = None if ct is None else tuple(ct.shape)
+        if shape is None or shape[int(batched) :] != tuple(output.shape):
+            what, needed = "an output inside a transformation", str(output.shape)
+            if batched:
+                what, needed = "is_grads_batched=True", f"(n, *{output.shape})"
+            raise AutogradError(f"grad: {what} needs grad_outputs {needed}, found {shape}")
+        cts.append(Batched(ct, level) if batched else ct)
     with set_grad_enabled(create_graph):
-        return pull_through("grad", list(outputs), cts, list(inputs), bool(retain_graph or create_graph))
-
-
-def _of_batch(outputs: Sequence[Any], gradients: Sequence[Any], create_graph: bool, inputs: Sequence[Any]) -> list[Any]:
-    """Return what `run_backward` gives, for cotangents that have a first axis more; the graph is kept."""
-    for output, g in zip(outputs, gradients, strict=True):
-        if g is None or tuple(g.shape[1:]) != tuple(output.shape):
-            shape = None if g is None else tuple(g.shape)
-            raise AutogradError(f"grad: is_grads_batched=True needs grad_outputs (n, *{output.shape}), found {shape}")
-    level, size = new_level(), gradients[0].shape[0]
-    starts = [place_of(output, "the tensor to differentiate") for output in outputs]
-    roots = [(vertex, Batched(g, level)) for vertex, g in zip(starts, gradients, strict=True)]
-    targets = [place_of(tensor, "one of the inputs") for tensor in inputs]
-    with set_grad_enabled(create_graph):
-        grads = sweep(roots, plain, inputs=targets, retain_graph=True, create_graph=True, accumulate=False)
-        return [None if (g := grads.get(vertex)) is None else in_front(g, level, size) for vertex in targets]
+        grads = pull_through("grad", outputs, cts, inputs, bool(retain_graph or create_graph or batched))
+        return [None if g is None else in_front(g, level, len(gradients[0])) for g in grads] if batched else grads
 
 
 def _as_list(tensors: Any) -> list[Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
+from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
@@ -16,7 +18,9 @@ from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import top_level
 
 
-def pull_through(name: str, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
+def pull_through(
+    name: str, outputs: Sequence[Any], cts: Sequence[Any], inputs: Sequence[Any], retain: bool
+) -> list[Any]:
     """Return the gradient of each input, None where none flows, level by level from the highest."""
     top = top_level([*outputs, *inputs])
     if top is None:
@@ -28,7 +32,7 @@ def pull_through(name: str, outputs: list[Any], cts: list[Any], inputs: list[Any
 
 
 def _through_batch(
-    name: str, top: Batched, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
+    name: str, top: Batched, outputs: Sequence[Any], cts: Sequence[Any], inputs: Sequence[Any], retain: bool
 ) -> list[Any]:
     level, size = top.level, top.value.shape[0]
     if any(not isinstance(x, Tracer) or x.level != level for x in inputs):
@@ -44,7 +48,7 @@ def _through_batch(
 
 
 def _through_dual(
-    name: str, top: Dual, outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool
+    name: str, top: Dual, outputs: Sequence[Any], cts: Sequence[Any], inputs: Sequence[Any], retain: bool
 ) -> list[Any]:
     level = top.level
     values = [value_at(y, level) for y in outputs]
@@ -62,7 +66,7 @@ def _through_dual(
     return [g if t is None else Dual(filled(g, x), t, level) for g, t, x in zip(grads, tangents, inner, strict=True)]
 
 
-def _sweep(outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) -> list[Any]:
+def _sweep(outputs: Sequence[Any], cts: Sequence[Any], inputs: Sequence[Any], retain: bool) -> list[Any]:
     places = [(vertex_of(y), ct) for y, ct in zip(outputs, cts, strict=True)]
     pairs = [(vertex, ct) for vertex, ct in places if vertex is not None]
     if not pairs:
@@ -71,7 +75,7 @@ def _sweep(outputs: list[Any], cts: list[Any], inputs: list[Any], retain: bool) 
     roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
     # What is recorded here may be part of a graph outside, which is gone through again.
     keep = retain or is_grad_enabled()
-    targets: list[Any] = list(map(vertex_of, inputs))
+    targets: list[Any] = [x.node if isinstance(x, GradientEdge) else vertex_of(x) for x in inputs]
     grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=live, accumulate=False)
     return [
         None if (g := grads.get(vertex)) is None else in_class_of(x, g if live else plain(g))

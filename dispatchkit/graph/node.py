@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from dispatchkit.backends.arrays import is_inexact, namespace_of, project
 from dispatchkit.errors import AnomalyError, InplaceError
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, extras_of
+from dispatchkit.graph.storage import Memory, Storage, Vertex, VertexExtras, VertexName, extras_of
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import stack
 from dispatchkit.protocol.instance import tensor_protocol
@@ -69,7 +69,7 @@ class Node(Vertex):
     @property
     def name(self) -> str:  # type: ignore[override]  # read only here
         """Name of the operation, as printed."""
-        return self.operation.node_name
+        return VertexName(self.operation.node_name)
 
     @property
     def next_functions(self) -> tuple[tuple[Vertex | None, int], ...]:
@@ -197,7 +197,7 @@ class Leaf(Vertex):
 
     __slots__ = ()
     is_leaf = True
-    name = "AccumulateGrad"
+    name = VertexName("AccumulateGrad")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape = shape

@@ -144,9 +144,10 @@ class VertexExtras:
     after : called once a leaf's gradient was accumulated
     retains : whether `grad` is kept
     grad : the gradient: accumulated of a leaf, retained of another
+    metadata : what users keep there
     """
 
-    __slots__ = ("after", "grad", "hooks", "retains", "shared", "versions")
+    __slots__ = ("after", "grad", "hooks", "metadata", "retains", "shared", "versions")
 
     def __init__(self) -> None:
         self.versions: dict[int, int] = {}
@@ -155,6 +156,7 @@ class VertexExtras:
         self.after: dict[int, Callable[[Any], Any]] = {}
         self.retains = False
         self.grad: Any = None
+        self.metadata: dict[Any, Any] | None = None
 
     def give_gradient(self, vertex: Vertex) -> None:
         """Move the gradient, and whether it is retained, to another vertex."""
@@ -162,6 +164,16 @@ class VertexExtras:
             other = extras_of(vertex)
             other.grad, other.retains = self.grad, self.retains
             self.grad, self.retains = None, False
+
+
+class VertexName(str):
+    """The name of a vertex, which PyTorch's programs call for."""
+
+    __slots__ = ()
+
+    def __call__(self) -> str:
+        """Return the name."""
+        return str(self)
 
 
 class Vertex:
@@ -178,7 +190,7 @@ class Vertex:
     __slots__ = ("__weakref__", "dtype", "extras", "shape")
     behind = False
     is_leaf = False
-    name = ""
+    name: str = VertexName()
     edges: tuple[Vertex | None, ...] = ()
 
     shape: tuple[int, ...]
@@ -187,6 +199,14 @@ class Vertex:
 
     def __repr__(self) -> str:
         return f"<{self.name}>"
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for users, which lives as long as the vertex."""
+        extras = extras_of(self)
+        if extras.metadata is None:
+            extras.metadata = {}
+        return extras.metadata
 
     def register_hook(self, hook: Callable[[Any, Any], Any]) -> RemovableHandle:
         """Have a function called each time that the operation has gone backwards.

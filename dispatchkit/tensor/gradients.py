@@ -374,6 +374,8 @@ class GradientMethods(Storage):
     def data(self, value: Any) -> None:
         if not isinstance(value, Storage):
             raise TypeError(f"data: expected a tensor, found {class_name(type(value))}")
+        if self._node is not None:
+            make_leaf(value.array)  # which refuses integers
         memory_of(self)
         self.array = value.array
         share_memory(self, value, family=False)

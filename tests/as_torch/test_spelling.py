@@ -459,3 +459,21 @@ def test_modules_of_autograd_are_imported_by_their_names() -> None:
     assert Function is torch.autograd.Function
     assert once_differentiable is torch.autograd.function.once_differentiable
     assert saved_tensors_hooks is dk.autograd.graph.saved_tensors_hooks
+
+
+def test_older_programs_make_variables() -> None:
+    x = torch.autograd.Variable(torch.ones(2), requires_grad=True)
+    assert isinstance(x, torch.autograd.Variable)
+    assert isinstance(torch.ones(2), torch.autograd.Variable)
+    assert torch.autograd.Variable(torch.tensor([1, 2])).dtype == torch.int64
+    (x * x).sum().backward()
+    assert values(x.grad) == [2.0, 2.0]
+
+
+def test_settings_of_pytorchs_engine_are_taken() -> None:
+    from dispatchkit.as_torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
+
+    x = torch.ones(2).requires_grad_()
+    with torch.autograd.set_multithreading_enabled(False), set_checkpoint_early_stop(False):
+        checkpoint(lambda x: x.exp().sum(dim=0), x, use_reentrant=False).backward()
+    assert values(x.grad) == values(x.detach().exp())

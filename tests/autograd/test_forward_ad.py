@@ -110,7 +110,7 @@ def test_grad_of_duals_is_dual(of_leaf: bool) -> None:
 @pytest.mark.usefixtures("level")
 def test_grad_of_duals_refuses_what_grad_refuses() -> None:
     dual = forward_ad.make_dual(X.clone().requires_grad_(), V)
-    with pytest.raises(AutogradError, match=r"grad: an output has shape \(2,\): pass grad_outputs of its shape"):
+    with pytest.raises(AutogradError, match=r"an output inside a transformation needs grad_outputs \(2,\), found None"):
         dk.autograd.grad(dual * 2, dual)
     with pytest.raises(AutogradError, match="one of the inputs does not require grad"):
         dk.autograd.grad(dual.sum(), forward_ad.make_dual(X, V))

@@ -201,6 +201,46 @@ class Bare(Function):
         pass
 
 
+@pytest.mark.parametrize("materialize", [True, False])
+def test_jvp_gets_zeros_for_tensors_without_tangents(materialize: bool) -> None:
+    seen: list[Any] = []
+
+    class Sum(Function):
+        @staticmethod
+        def forward(factor: Any, x: Any, places: Any, y: Any) -> Any:
+            return x + factor * y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.set_materialize_grads(materialize)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            seen[:] = tangents
+            return tangents[1]
+
+    func.jvp(lambda x: Sum.apply(2, x, dk.arange(3), dk.ones(3)), (X,), (X,))
+    assert seen[0] is seen[2] is None
+    close(seen[1], X)
+    assert seen[3] is None if not materialize else seen[3].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_tangent_of_what_is_not_differentiable_is_refused() -> None:
+    class Both(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.clone()
+            ctx.mark_non_differentiable(y)
+            return x * 2, y
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return 2 * t, t
+
+    with pytest.raises(dk.AutogradError, match=r"Both\.jvp returned a tangent at index 1, where .* return None there"):
+        func.jvp(Both.apply, (X,), (X,))
+
+
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(NotImplementedError, match="Bare: You must implement the jvp function"):
         func.jvp(Bare.apply, (X,), (X,))

@@ -313,3 +313,14 @@ def test_a_gradient_can_be_deleted() -> None:
     constant.grad = dk.ones(2)
     del constant.grad
     assert constant.grad is None
+
+
+def test_zeros_of_unused_inputs_are_differentiable_again() -> None:
+    x, a = dk.tensor(0.5, requires_grad=True), dk.tensor(2.0, requires_grad=True)
+    (slope,) = grad(x * a, x, create_graph=True)
+    (second,) = grad(slope, x, create_graph=True, materialize_grads=True)
+    (third,) = grad(second, x, materialize_grads=True)
+    assert (second.item(), third.item()) == (0.0, 0.0)
+    assert not third.requires_grad
+    with pytest.raises(ValueError, match="gives zeros for unused inputs, which allow_unused=False refuses"):
+        grad(x * a, x, allow_unused=False, materialize_grads=True)

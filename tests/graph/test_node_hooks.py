@@ -223,3 +223,17 @@ def test_hooks_of_several_tensors_are_removed_and_keep_nothing_alive() -> None:
     handle.remove()
     x.sum().backward()
     assert len(seen) == 1
+
+
+def test_vertices_keep_what_users_put_there_and_are_called_for_their_names() -> None:
+    x = dk.tensor(2.0, requires_grad=True)
+    y: Any = dk.exp(x)
+    y.grad_fn.metadata["layer"] = 3
+    assert y.grad_fn.metadata == {"layer": 3}
+    other: Any = dk.exp(x)
+    assert other.grad_fn.metadata == {}
+    assert (y.grad_fn.name, y.grad_fn.name()) == ("ExpBackward", "ExpBackward")
+    leaf = y.grad_fn.next_functions[0][0]
+    assert leaf.name() == "AccumulateGrad"
+    y.backward()
+    assert y.grad_fn.metadata == {"layer": 3}

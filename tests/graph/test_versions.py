@@ -326,3 +326,10 @@ def test_a_tensor_outside_the_graph_and_a_leaf_can_be_detached_in_place() -> Non
 
 def test_a_gradient_that_is_added_to_counts_as_changed_after_an_interrupt() -> None:
     assert not faults("a backward pass", KeyboardInterrupt, range(1, lines_of("a backward pass") + 1, 2))
+
+
+def test_data_of_a_tensor_that_requires_grad_stays_floating() -> None:
+    x = dk.ones(2, requires_grad=True)
+    with pytest.raises(dk.AutogradError, match="only floating-point and complex tensors can require grad"):
+        x.data = dk.arange(2)
+    assert x.tolist() == [1.0, 1.0]

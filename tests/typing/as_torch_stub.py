@@ -77,7 +77,7 @@ COMPARISONS = ("lt", "le", "gt", "ge")
 def make_stubs() -> dict[Path, str]:
     """Return the texts of the stubs by their files."""
     modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
-    internal = ("arguments", "formulas", "functions", "networks", "shared", "spelling", "table")
+    internal = ("arguments", "formulas", "functional", "functions", "networks", "shared", "spelling", "table")
     written = {f"{HOME}.{name}" for name in internal}
     modules = {path: module for path, module in modules.items() if module.__name__ not in written}
     return {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}

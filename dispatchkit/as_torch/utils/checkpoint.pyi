@@ -7,3 +7,5 @@ Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
 from typing import Any
 
 def checkpoint(*args: Any, **kwargs: Any) -> Any: ...
+
+set_checkpoint_early_stop: Any

@@ -1,0 +1,186 @@
+"""`torch.autograd.functional`: Jacobian and Hessian matrices and products with them, by backward passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.autograd import enable_grad, grad, set_grad_enabled
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.errors import AutogradError
+from dispatchkit.tensor import Tensor
+from dispatchkit.wording import class_name
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Function = Callable[..., Any]
+
+
+def _tuple_of(name: str, what: str, values: Any) -> tuple[Any, ...]:
+    values = values if isinstance(values, tuple) else (values,)
+    for index, x in enumerate(values):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"{name}: {what} must be tensors, found a {class_name(type(x))} at index {index}")
+    return values  # type: ignore[no-any-return]  # a tuple
+
+
+def _recorded(name: str, func: Function, inputs: Any, create_graph: bool) -> tuple[Any, Any, tuple[Any, ...]]:
+    """Return arguments of a function, what it gives of them in a graph of its own, and that as a tuple."""
+    xs = _tuple_of(name, "inputs", inputs)
+    with enable_grad():
+        xs = tuple([xp.positive(x) if create_graph and x.requires_grad else x.detach().requires_grad_() for x in xs])
+        output = func(*xs)
+    return xs, output, _tuple_of(name, "outputs of the function", output)
+
+
+def _vectors(name: str, v: Any, like: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the vectors of a product, one for each array; a single element needs none."""
+    if v is None and len(like) == 1 and like[0].numel() == 1:
+        return (xp.ones_like(like[0]),)
+    shapes = [] if v is None else [x.shape for x in _tuple_of(name, "v", v)]
+    if shapes != [x.shape for x in like]:
+        raise AutogradError(f"{name}: v must have the shapes {[x.shape for x in like]}, found {shapes or None}")
+    return v if isinstance(v, tuple) else (v,)
+
+
+def _pulled(name: str, ys: Any, xs: Any, vectors: Any, strict: bool, create_graph: bool, **options: Any) -> Any:
+    """Return the gradients of outputs, zeros for inputs that they do not depend on, which `strict` refuses."""
+    pairs = [(y, v) for y, v in zip(ys, vectors, strict=True) if y.requires_grad]
+    gradients: tuple[Any, ...] = (None,) * len(xs)
+    if pairs:
+        outputs, vectors = zip(*pairs, strict=True)
+        gradients = grad(outputs, xs, vectors, True, create_graph, True, **options)
+    if strict and any(g is None or (create_graph and not g.requires_grad) for g in gradients):
+        raise AutogradError(f"{name}: the outputs do not depend on each input, which strict=True asks for")
+    return gradients
+
+
+def _filled(gradients: Any, xs: Any) -> tuple[Any, ...]:
+    return tuple([xp.zeros_like(x) if g is None else g for g, x in zip(gradients, xs, strict=True)])
+
+
+def _given(values: Any, like: Any, create_graph: bool) -> Any:
+    """Return results as they are asked for: single or in a tuple, as something else, and in the graph or not."""
+    values = tuple([value if create_graph else value.detach() for value in values])
+    return values if isinstance(like, tuple) else values[0]
+
+
+def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return what a function gives, and the product of a vector with its Jacobian matrix.
+
+    Parameters
+    ----------
+    func : takes tensors, and gives one or a tuple
+    inputs : its arguments, a tensor or a tuple
+    v : the vector, of the form of the output; may be left out where that is one element
+    create_graph : whether the results are in the graph of the inputs
+    strict : raise if the output does not depend on an input, for which there are zeros otherwise
+    """
+    xs, output, ys = _recorded("vjp", func, inputs, create_graph)
+    gradients = _pulled("vjp", ys, xs, _vectors("vjp", v, ys), strict, create_graph)
+    return _given(ys, output, create_graph), _given(_filled(gradients, xs), inputs, create_graph)
+
+
+def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return what a function gives, and the product of its Jacobian matrix with a vector.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict : as for `vjp`
+    v : the vector, of the form of the inputs; may be left out where they are one element
+    """
+    xs, output, ys = _recorded("jvp", func, inputs, create_graph)
+    vectors = _vectors("jvp", v, xs)
+    # The pull is linear, so the pull of the pull is the push.
+    zeros = tuple([xp.zeros_like(y).requires_grad_() for y in ys])
+    gradients = _filled(_pulled("jvp", ys, xs, zeros, strict, True), xs)
+    pushed = _pulled("jvp", gradients, zeros, vectors, strict, create_graph)
+    return _given(ys, output, create_graph), _given(_filled(pushed, ys), output, create_graph)
+
+
+def _gradient_of(name: str, func: Function, values: list[Any], strict: bool) -> Function:
+    """Return the function that computes the gradient of another, whose value it keeps in a list."""
+
+    def gradient(*xs: Any) -> tuple[Any, ...]:
+        values[:] = _tuple_of(name, "outputs of the function", func(*xs))
+        if [y.numel() for y in values] != [1]:
+            shapes = ", ".join(str(y.shape) for y in values)
+            raise AutogradError(f"{name}: the function must give a single element, found the shape {shapes}")
+        return _filled(_pulled(name, values, xs, [xp.ones_like(values[0])], strict, True), xs)
+
+    return gradient
+
+
+def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return what a function gives, and the product of a vector with its Hessian matrix.
+
+    Parameters
+    ----------
+    func : gives a tensor of one element
+    inputs, create_graph, strict : as for `vjp`
+    v : the vector, of the form of the inputs
+    """
+    values: list[Any] = []
+    _, product = vjp(_gradient_of("vhp", func, values, strict), inputs, v, create_graph, strict)
+    return _given(values, None, create_graph), product
+
+
+def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """Return what a function gives, and the product of its Hessian matrix with a vector, which is that of `vhp`.
+
+    Parameters
+    ----------
+    func, inputs, v, create_graph, strict : as for `vhp`
+    """
+    values: list[Any] = []
+    _, product = jvp(_gradient_of("hvp", func, values, strict), inputs, v, create_graph, strict)
+    return _given(values, None, create_graph), product if isinstance(inputs, tuple) else product[0]
+
+
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Jacobian matrix of a function, for each output and input one of shape ``(*output, *input)``.
+
+    Parameters
+    ----------
+    func, inputs, create_graph, strict : as for `vjp`
+    vectorize, strategy : say nothing here: all rows are computed at once
+    """
+    xs, output, ys = _recorded("jacobian", func, inputs, create_graph)
+    rows = []
+    with set_grad_enabled(create_graph):
+        for y in ys:
+            units = xp.reshape(xp.eye(y.numel(), dtype=y.dtype), (y.numel(), *y.shape))
+            gradients = _pulled("jacobian", [y], xs, [units], strict, create_graph, is_grads_batched=True)
+            parts = [
+                xp.zeros((*y.shape, *x.shape), dtype=x.dtype) if g is None else xp.reshape(g, (*y.shape, *x.shape))
+                for g, x in zip(gradients, xs, strict=True)
+            ]
+            rows.append(_given(parts, inputs, create_graph))
+    return tuple(rows) if isinstance(output, tuple) else rows[0]
+
+
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Hessian matrix of a function, for each pair of inputs one of shape ``(*input, *input)``.
+
+    Parameters
+    ----------
+    func : gives a tensor of one element
+    inputs, create_graph, strict : as for `vjp`
+    vectorize, outer_jacobian_strategy : as for `jacobian`
+    """
+    matrix = jacobian(_gradient_of("hessian", func, [], strict), inputs, create_graph, strict)
+    return matrix if isinstance(inputs, tuple) else matrix[0]
