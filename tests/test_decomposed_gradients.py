@@ -44,7 +44,10 @@ WITH_ONES = {"ones", "zeros and ones", "signs", "infinities", "an infinity"}
 DEPARTURES: dict[str, tuple[set[str], str]] = {
     "relu": (WITH_ZEROS, TIES),
     "clip": (ALL, TIES),
-    "nn.functional.max_pool2d": (ALL, "decomposes to max, which shares ties; the rule takes the first"),
+    **dict.fromkeys(
+        ("nn.functional.max_pool2d", "nn.functional.max_pool3d"),
+        (ALL, "decomposes to max, which shares ties; the rule takes the first"),
+    ),
     "nn.functional.hardtanh": (WITH_ONES, CLIPS),
     "nn.functional.relu6": (WITH_ZEROS, CLIPS),
     "nn.functional.hardsigmoid": ({"bends"}, CLIPS),
@@ -52,7 +55,7 @@ DEPARTURES: dict[str, tuple[set[str], str]] = {
     "linalg.vector_norm": (WITH_ZEROS, POWER),
     "var": (INFINITE, SUMS),
     "convolve": (INFINITE, SUMS),
-    "nn.functional.conv2d": (INFINITE, SUMS),
+    **dict.fromkeys([f"nn.functional.conv{axes}d" for axes in (1, 2, 3)], (INFINITE, SUMS)),
     "nn.functional.gelu": (INFINITE, LIMIT),
     "nn.functional.softsign": (INFINITE, LIMIT),
     "nn.functional.binary_cross_entropy_with_logits": (INFINITE, LIMIT),
