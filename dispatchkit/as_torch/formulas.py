@@ -5,14 +5,22 @@ Parameters have the names and defaults that they have in PyTorch.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from dispatchkit.as_torch.shared import index_along, several, times
+from dispatchkit.as_torch.functions import linalg_solve, split
+from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
+LOG_PI = math.log(math.pi)
 FORMULAS: dict[str, Function] = {
     # Of elements.
+    "complex": lambda real, imag: real + 1j * imag,
+    "fill": lambda input, value: xp.zeros_like(input) + value,
+    "frac": lambda input: input - xp.trunc(input),
+    "logit": lambda input, eps=None: xp.special.logit(input if eps is None else xp.clip(input, eps, 1 - eps)),
     "add": lambda input, other, *, alpha=1: xp.add(input, times(other, alpha)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
@@ -24,13 +32,21 @@ FORMULAS: dict[str, Function] = {
     "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) > lambd, input, xp.zeros_like(input)),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
+    "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
+    "special.spherical_bessel_j0": lambda input: np.sinc(input / math.pi),
     # Of places.
+    "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
+    "msort": lambda input: xp.sort(input, axis=0),
+    "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(dim, index, input.ndim), src),
     "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(dim, index, input.ndim), source),
     "index_select": lambda input, dim, index: xp.take(input, index, axis=dim),
     "masked_select": lambda input, mask: xp.getitem(*xp.broadcast_arrays(input, mask)),
-    "nonzero": lambda input, *, as_tuple=False: xp.nonzero(input) if as_tuple else xp.argwhere(input),
+    "nonzero": lambda input, *, as_tuple=False: np.nonzero(np.atleast_1d(input)) if as_tuple else xp.argwhere(input),
     "select": lambda input, dim, index: input[index_along(dim, index, input.ndim)],
     # Of shapes.
+    "constant_pad_nd": lambda input, pad, value=0: TRANSLATIONS["nn.functional.pad"](input, pad, value=value),
+    "view_as_complex": lambda input: input[..., 0] + 1j * input[..., 1],
+    "view_as_real": lambda input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
     "atleast_1d": lambda *tensors: np.atleast_1d(*several(tensors)),
     "atleast_2d": lambda *tensors: np.atleast_2d(*several(tensors)),
     "atleast_3d": lambda *tensors: np.atleast_3d(*several(tensors)),
@@ -38,14 +54,32 @@ FORMULAS: dict[str, Function] = {
     "meshgrid": lambda *tensors, indexing="ij": xp.meshgrid(*several(tensors), indexing=indexing),
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
+    "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: times(input, beta) + times(vec1[:, None] * vec2, alpha),
+    "linalg.inv_ex": lambda A, *, check_errors=False: with_info(A, xp.linalg.inv(A)),
+    "linalg.cholesky_ex": lambda A, *, upper=False, check_errors=False: with_info(
+        A, xp.linalg.cholesky(A, upper=upper)
+    ),
+    "linalg.solve_ex": lambda A, B, *, left=True, check_errors=False: with_info(A, linalg_solve(A, B, left=left)),
+    "linalg.vander": lambda x, *, N=None: (
+        xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(x.shape[-1] if N is None else N)
+    ),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: times(input, beta) + times(mat1 @ mat2, alpha),
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
+    "logcumsumexp": lambda input, dim: running(xp.logaddexp, input, dim),
+    "resolve_conj": lambda input: input,
+    "resolve_neg": lambda input: input,
     "equal": lambda input, other: input.shape == other.shape and bool(xp.all(input == other)),
     "is_complex": lambda input: bool(xp.isdtype(input.dtype, "complex floating")),
     "is_floating_point": lambda input: bool(xp.isdtype(input.dtype, "real floating")),
     "numel": lambda input: int(input.size),
 }
-FORMULAS |= {"subtract": FORMULAS["sub"], "addmv": FORMULAS["addmm"], "baddbmm": FORMULAS["addmm"]}
+FORMULAS |= {
+    "subtract": FORMULAS["sub"],
+    "special.logit": FORMULAS["logit"],
+    "unsafe_split": split,
+}
+FORMULAS["special.multigammaln"] = FORMULAS["mvlgamma"]
+FORMULAS |= dict.fromkeys(("addmv", "baddbmm"), FORMULAS["addmm"])
 TRANSLATIONS.update(FORMULAS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Sequence
 from itertools import accumulate
 from types import FunctionType
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import NO_DEFAULT, index_along, times, with_parameters
-from dispatchkit.as_torch.table import TRANSLATIONS, Function, NotTranslated, Values, is_array
+from dispatchkit.as_torch.shared import NO_DEFAULT, index_along, running, several, times, with_parameters
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
@@ -121,15 +122,35 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Fal
     return Values(xp.sort(input, **order), xp.argsort(input, **order))
 
 
+def _pick(input: Any, places: Any, dim: int, keepdim: bool) -> Values:
+    """Return the elements at one place each along an axis, and the places."""
+    elements = xp.take_along_axis(input, places, axis=dim), places
+    return Values(*(x if keepdim else xp.squeeze(x, axis=dim) for x in elements))
+
+
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    place = slice(k - 1, k) if keepdim else k - 1
-    return Values(*(sequence[index_along(dim, place, input.ndim)] for sequence in sort(input, dim)))
+    return _pick(input, xp.take(xp.argsort(input, axis=dim), xp.asarray([k - 1]), axis=dim), dim, keepdim)
 
 
-def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    if dim is None:
-        return median(xp.reshape(input, (-1,)), 0).values
-    return kthvalue(input, (input.shape[dim] + 1) // 2, dim, keepdim)
+def _median(counted: Function) -> Function:
+    def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
+        if dim is None:
+            return median(xp.reshape(input, (-1,)), 0).values
+        last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
+        return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
+
+    return median
+
+
+TRANSLATIONS["median"], TRANSLATIONS["nanmedian"] = _median(xp.ones_like), _median(lambda input: ~xp.isnan(input))
+
+
+def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    rows = xp.moveaxis(input, dim, -1)
+    counts = xp.count_nonzero(rows[..., None] == rows[..., None, :], axis=-1)
+    value = xp.min(xp.where(counts == xp.max(counts, axis=-1, keepdims=True), rows, np.inf), axis=-1, keepdims=True)
+    places = xp.max(xp.where(rows == value, xp.arange(rows.shape[-1]), 0), axis=-1, keepdims=True)
+    return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
@@ -138,17 +159,25 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return xp.swapaxes(input, dim0, dim1)
 
 
-def _transform(name: str, axes: Any = None) -> Function:
+def _transform(name: str, axes: Any = None, *, conjugate: str = "") -> Function:
+    opposite = {None: "forward", "backward": "forward", "forward": "backward"}
+
     def transform(input: Any, s: Any = None, dim: Any = axes, norm: Any = None) -> Any:
         dim = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
-        return getattr(xp.fft, name)(input, s=s, axes=dim, norm=norm or "backward")
+        norm = opposite.get(norm, norm) if conjugate else norm or "backward"
+        x = xp.conj(input) if conjugate == "before" else input
+        y = getattr(xp.fft, name)(x, s=s, axes=dim, norm=norm)
+        return xp.conj(y) if conjugate == "after" else y
 
     return transform
 
 
-for _name in ("fft", "ifft", "rfft", "irfft"):
-    TRANSLATIONS[f"fft.{_name}n"] = _transform(f"{_name}n")
-    TRANSLATIONS[f"fft.{_name}2"] = _transform(f"{_name}n", (-2, -1))
+for _path, _name, _conjugate in (
+    *(("fft", "fft", ""), ("ifft", "ifft", ""), ("rfft", "rfft", ""), ("irfft", "irfft", "")),
+    *(("hfft", "irfft", "before"), ("ihfft", "rfft", "after")),
+):
+    TRANSLATIONS[f"fft.{_path}n"] = _transform(f"{_name}n", conjugate=_conjugate)
+    TRANSLATIONS[f"fft.{_path}2"] = _transform(f"{_name}n", (-2, -1), conjugate=_conjugate)
 
 
 def where(condition: Any, input: Any = None, other: Any = None) -> Any:
@@ -159,7 +188,8 @@ def _softmax(name: str) -> Function:
     def softmax(input: Any, dim: int | None = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
         if dim is None:
             raise NotTranslated
-        return getattr(xp, name)(input if dtype is None else xp.astype(input, numpy_dtype(dtype)), axis=dim)
+        x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
+        return getattr(xp, name)(x, axis=dim) if input.size else x
 
     return softmax
 
@@ -178,6 +208,15 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     size = split_size_or_sections
     cuts = range(size, tensor.shape[dim], size) if isinstance(size, int) else accumulate(size[:-1])
     return xp.split(tensor, tuple(cuts), axis=dim)
+
+
+def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+    return split(input, split_sizes, dim)
+
+
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    windows = np.lib.stride_tricks.sliding_window_view(input, size, dimension)
+    return windows[index_along(dimension % input.ndim, slice(None, None, step), windows.ndim)]
 
 
 def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
@@ -210,8 +249,10 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 
 
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    if dtype is not None or p == "nuc":
+    if dtype is not None:
         raise NotTranslated
+    if p == "nuc":
+        return linalg_matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim)
     axis = tuple(dim) if isinstance(dim, list) else dim
     return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=axis, keepdims=keepdim)
 
@@ -221,7 +262,9 @@ def svd(input: Any, some: bool = True) -> Any:
     return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
-def linalg_solve(A: Any, B: Any) -> Any:
+def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+    if not left:
+        return xp.linalg.solve(A.mT, B.mT).mT
     if 1 < B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]:
         return xp.linalg.solve(A, B[..., None])[..., 0]
     return xp.linalg.solve(A, B)
@@ -251,9 +294,15 @@ def unique(
 
 
 def searchsorted(
-    sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None
+    sorted_sequence: Any,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
 ) -> Any:
-    places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"))
+    places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"), sorter=sorter)
     return xp.astype(places, xp.int32) if out_int32 else places
 
 
@@ -357,7 +406,7 @@ def linalg_matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None) -> Any:
 def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     A = (xp.triu if upper else xp.tril)(A)
     A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A) if unitriangular else A
-    return xp.linalg.solve(A, B) if left else xp.linalg.solve(A.mT, B.mT).mT
+    return linalg_solve(A, B, left=left)
 
 
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
@@ -367,6 +416,142 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
 
 def cholesky_inverse(input: Any, upper: bool = False) -> Any:
     return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
+
+
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    return times(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
+
+
+def block_diag(*tensors: Any) -> Any:
+    matrices, rows = [np.atleast_2d(x) for x in several(tensors)], []
+    ends = list(accumulate(m.shape[1] for m in matrices))
+    for m, end in zip(matrices, ends, strict=True):
+        rows.append(xp.pad(m, ((0, 0), (end - m.shape[1], ends[-1] - end))))
+    return xp.concat(rows, axis=0)
+
+
+def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    places = xp.asarray([*choose(range(input.shape[0]), r)], dtype=xp.int64)
+    return xp.take(input, xp.reshape(places, (-1, r)), axis=0) if r else input[:0]
+
+
+def cartesian_prod(*tensors: Any) -> Any:
+    columns = [xp.ravel(x) for x in xp.meshgrid(*tensors, indexing="ij")]
+    return xp.stack(columns, axis=-1) if len(columns) > 1 else columns[0]
+
+
+def sum_to_size(input: Any, size: Any) -> Any:
+    size = (size,) if isinstance(size, int) else size
+    first = input.ndim - len(size)
+    axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
+    return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size)) if axes else input
+
+
+def _extreme_so_far(name: str) -> Function:
+    def extreme_so_far(input: Any, dim: int) -> Any:
+        def later(first: Any, second: Any) -> Any:
+            x, y = (xp.take_along_axis(rows, places, axis=-1) for places in (first, second))
+            return xp.where((getattr(xp, name)(x, y) | xp.isnan(x)) & ~xp.isnan(y), first, second)
+
+        rows = xp.moveaxis(input, dim, -1)
+        places = running(later, xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape), -1)
+        values = xp.take_along_axis(rows, places, axis=-1)
+        return Values(xp.moveaxis(values, -1, dim), xp.moveaxis(places, -1, dim))
+
+    return extreme_so_far
+
+
+TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = _extreme_so_far("greater"), _extreme_so_far("less")
+
+
+def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+    y = xp.moveaxis(y, dim, -1)
+    steps = (1 if dx is None else dx) if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, dim, -1))
+    return xp.moveaxis(xp.cumulative_sum((y[..., 1:] + y[..., :-1]) / 2 * steps, axis=-1), -1, dim)
+
+
+def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    matrices = xp.moveaxis(input, (dim1, dim2), (-2, -1))
+    places = (..., xp.arange(src.shape[-1]) - min(offset, 0), xp.arange(src.shape[-1]) + max(offset, 0))
+    return xp.moveaxis(xp.index_put(matrices, places, src), (-2, -1), (dim1, dim2))
+
+
+def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+    input, mask = xp.broadcast_arrays(input, mask)
+    return xp.index_put(input, mask, xp.ravel(source)[: int(xp.count_nonzero(mask))])
+
+
+def nanquantile(
+    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: Any = "linear"
+) -> Any:
+    return np.nanquantile(input, q, axis=dim, method=interpolation, keepdims=keepdim)
+
+
+def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    y = xp.index_put(xp.ravel(input), xp.ravel(index), xp.ravel(source), accumulate=accumulate)
+    return xp.reshape(y, input.shape)
+
+
+def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    axes = tuple(axis for axis in range(input.ndim) if axis != dim % input.ndim)
+    lengths = xp.linalg.vector_norm(input, ord=p, axis=axes, keepdims=True)
+    return input * xp.where(lengths > maxnorm, maxnorm / (lengths + 1e-7), 1.0)
+
+
+def unique_consecutive(
+    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    rows = xp.ravel(input) if dim is None else xp.moveaxis(input, dim, 0)
+    differs = rows[1:] != rows[:-1]
+    differs = xp.any(differs, axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
+    starts = xp.concat([xp.ones((min(rows.shape[0], 1),), dtype=xp.bool), differs])
+    (places,) = xp.nonzero(starts)
+    values = rows[places] if dim is None else xp.moveaxis(rows[places], 0, dim)
+    inverse = xp.cumulative_sum(xp.astype(starts, xp.int64)) - 1
+    counts = xp.diff(xp.concat([places, xp.asarray([rows.shape[0]])]))
+    inverse = xp.reshape(inverse, input.shape) if dim is None else inverse
+    further = [x for x, wanted in ((inverse, return_inverse), (counts, return_counts)) if wanted]
+    return (values, *further) if further else values
+
+
+def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+    places = xp.argwhere(input)[:size]
+    return xp.pad(places, ((0, size - places.shape[0]), (0, 0)), constant_values=fill_value)
+
+
+def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    matrix = A.mT if transpose else A
+    return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Any:
+    if size is not None:
+        return xp.random.normal(mean, std, shape=size, generator=generator, **options)
+    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    return mean + std * xp.random.normal(shape=shape, generator=generator, dtype=xp.result_type(mean, std))
+
+
+def randint_like(
+    input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None, generator: Any = None
+) -> Any:
+    low, high = (0, low) if high is None else (low, high)
+    numbers = xp.random.randint(low, high, shape=input.shape, device=device, generator=generator)
+    return xp.astype(numbers, dtype or input.dtype)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    dtype = xp.get_default_dtype() if dtype is None else dtype
+    return xp.full((), s, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    return histogram(input, bins, range=None if min == max else (min, max))[0]
+
+
+def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    counts, edges = np.histogram(xp.ravel(input), bins, range, density, None if weight is None else xp.ravel(weight))
+    return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 
 # Of neural networks.
@@ -386,6 +571,8 @@ def nn_functional_pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float =
     return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
+OF_CHANCE = ("normal", "randint_like", "scalar_tensor")
 for _name, _function in list(globals().items()):
     if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
-        TRANSLATIONS[_name.replace("linalg_", "linalg.").replace("nn_functional_", "nn.functional.")] = _function
+        _path = _name.replace("linalg_", "linalg.").replace("nn_functional_", "nn.functional.")
+        (ALONE if _name in OF_CHANCE else TRANSLATIONS)[_path] = _function

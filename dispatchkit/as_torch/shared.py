@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from dispatchkit.as_torch.table import Function
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 NO_DEFAULT = inspect.Parameter.empty
 
@@ -37,3 +38,17 @@ def index_along(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
 def several(tensors: Any) -> Any:
     """Return tensors, which may be given as one sequence."""
     return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+
+
+def with_info(A: Any, *results: Any) -> tuple[Any, ...]:
+    """Return what decompositions of matrices gave, and what LAPACK says of each that was possible: 0."""
+    return *results, xp.zeros(A.shape[:-2], dtype=xp.int32)
+
+
+def running(combine: Function, x: Any, dim: int) -> Any:
+    """Return what a function of two arrays makes of all elements up to each along an axis, in log(n) steps."""
+    shift, x = 1, xp.moveaxis(x, dim, -1)
+    while shift < x.shape[-1]:
+        x = xp.concat([x[..., :shift], combine(x[..., :-shift], x[..., shift:])], axis=-1)
+        shift *= 2
+    return xp.moveaxis(x, -1, dim)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
-from dispatchkit.as_torch import formulas, functional, functions, networks, table  # noqa: F401  # three enter functions
+from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import Property
@@ -159,6 +162,9 @@ class Tensor(PlainTensor):
         """The conjugates, with the last two axes interchanged."""
         return self.mT.conj()
 
+    H = mH
+    __rdiv__ = PlainTensor.__rtruediv__
+
     def type(self, dtype: Any = None) -> Any:
         """Return the tensor in another dtype; without one, the name of PyTorch's class for its own.
 
@@ -170,15 +176,20 @@ class Tensor(PlainTensor):
             return f"torch.{table.CLASSES[str(self.dtype)]}"
         return self.to(CLASSES.get(dtype.removeprefix("torch."), dtype) if isinstance(dtype, str) else dtype)
 
-    def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Any:
-        """Set every element to one with a probability, else to zero.
+    @override
+    def to(self, *args: Any, non_blocking: bool = False, memory_format: Any = None, **options: Any) -> Any:
+        """Return the tensor in another dtype, that of another tensor, or on a device.
 
         Parameters
         ----------
-        p : the probability
-        generator : to draw from
+        *args : a dtype, a device, or a tensor, then whether not to wait, and whether to copy at any rate
+        non_blocking, memory_format : which change nothing here
+        **options : of `dispatchkit.Tensor.to`
         """
-        return self.copy_(xp.random.bernoulli(p, shape=self.shape, generator=generator))
+        flags = [value for value in args if isinstance(value, bool)]
+        if len(flags) > 1:
+            options["copy"] = flags[1]
+        return super().to(*(value for value in args if not isinstance(value, bool)), **options)
 
     @override
     def __tensor_finalize__(self, op: Any, sources: tuple[Any, ...]) -> None:
@@ -236,6 +247,36 @@ PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 # Functions.
 
 
+class Axis(NamedTuple):
+    """The parameter that says along which axis a function works: its name, place by position and default."""
+
+    parameter: str
+    place: int
+    default: Any
+
+
+def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Axis | None:
+    """Return the axis of a function of PyTorch that takes a number as one element along an axis, None for others."""
+    places = [place for place, p in enumerate(shown) if p.name in ("dim", "dim0") and path not in table.OF_NUMBERS]
+    return next((Axis(targets[shown[place].name], place, shown[place].default) for place in places), None)
+
+
+def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: Axis) -> Any:
+    """Return a result for a number, as one element along an axis where one is asked for, which the result loses."""
+    if kwargs.get(axis.parameter, args[axis.place] if len(args) > axis.place else axis.default) is None:
+        return function(*args, **kwargs)
+
+    def lift(value: Any) -> Any:
+        return value[None] if table.is_array(value) and not value.ndim else value
+
+    def lower(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return with_members(value, [lower(member) for member in value])
+        return value[0] if table.is_array(value) and value.shape == (1,) else value
+
+    return lower(function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()}))
+
+
 def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     """Return a function whose results, or whose `arguments` instead, are adopted."""
 
@@ -259,7 +300,15 @@ def spelling_calls(function: Call) -> Call:
     return call
 
 
-def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str, str], count: int, same: int) -> Call:
+def caller(
+    path: str,
+    function: Call,
+    names: Sequence[str],
+    targets: Mapping[str, str],
+    count: int,
+    same: int,
+    axis: Axis | None,
+) -> Call:
     """Return the function of PyTorch that calls another.
 
     Parameters
@@ -269,6 +318,7 @@ def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str
     names, targets : what arguments are called by position, and which parameters take them
     count : how many parameters of the other are by position alone
     same : how many arguments by position mean the same to the other
+    axis : the parameter of the other that says along which axis a number has its one element
     """
     first = [targets[name] for name in names[:count]]
 
@@ -277,7 +327,10 @@ def caller(path: str, function: Call, names: Sequence[str], targets: Mapping[str
             kwargs = arguments_by_parameter(path, names, targets, args, kwargs)
             args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
         try:
-            y = function(*args, **kwargs)
+            if axis is not None and getattr(args[0] if args else kwargs.get("input"), "ndim", 1) == 0:
+                y = of_number(function, args, kwargs, axis)
+            else:
+                y = function(*args, **kwargs)
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
         return y if type(y) is Tensor else spell(y)
@@ -293,14 +346,17 @@ def by_operation(path: str, operation: Overridable) -> Call:
     count = sum(parameters[targets[name]].kind in first for name in names)
     shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
     shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
-    return show(caller(path, operation.function, names, targets, count, count), path, shown, operation)
+    call = caller(path, operation.function, names, targets, count, count, axis_of(path, shown, targets))
+    return show(call, path, shown, operation)
 
 
 def by_translation(path: str, function: Call) -> Call:
     """Return the function of PyTorch that is put in terms of operations."""
     shown = list(inspect.signature(function).parameters.values())
     names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    return show(caller(path, function, names, {p.name: p.name for p in shown}, 0, len(names)), path, shown, None)
+    targets = {p.name: p.name for p in shown}
+    call = caller(path, function, names, targets, 0, len(names), axis_of(path, shown, targets))
+    return show(call, path, shown, None)
 
 
 def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
@@ -317,22 +373,38 @@ def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operatio
     return call  # type: ignore[no-any-return]
 
 
+def copying(path: str, function: Call) -> Call:
+    """Return a function whose results have memory of their own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        y = function(*args, **kwargs)
+        return tuple(map(xp.clone, y)) if isinstance(y, tuple) else xp.clone(y)
+
+    return show(spelling_results(call), path, list(inspect.signature(function).parameters.values()), None)
+
+
 def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
-    entered = {path: by_translation(path, f) for path, f in table.TRANSLATIONS.items() if not path.startswith("__")}
+    entered = {
+        path: by_translation(path, f)
+        for path, f in {**table.TRANSLATIONS, **table.ALONE}.items()
+        if not path.startswith("__")
+    }
     paths = dict(vars(xp))
     for place, module in {"fft": fft, "linalg": linalg, "nn.functional": nn.functional, "special": special}.items():
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
     paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
     creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
-    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation
+    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation | OPERATIONS
     for path in entered.keys() & known.keys():
         entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
         operation = of(value)
         if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
             entered[path] = by_operation(path, operation)
-    return entered
+    entered |= {f"{path}_copy": copying(f"{path}_copy", entered[path]) for path in table.COPIED}
+    masked = {f"masked.{name}": function for name, function in masked_functions(entered).items()}
+    return entered | {path: by_translation(path, function) for path, function in masked.items()}
 
 
 FUNCTIONS = every_function()
@@ -348,6 +420,24 @@ def in_place(function: Call, plain: Call | None) -> Call:
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
+
+
+def drawing(draw: Call, formula: Call) -> Call:
+    """Return the method that sets every element to what a formula makes of a number that is drawn."""
+
+    def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
+        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
+
+    return method
+
+
+DRAWN = {
+    "bernoulli_": drawing(random.uniform, lambda x, p=0.5: x < p),
+    "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
+    "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
+    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p))),
+    "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),
+}
 
 
 def new_method(name: str) -> Call:
@@ -380,6 +470,8 @@ def give_methods() -> None:
             plain = getattr(PlainTensor, f"{path}_", None)
             if plain is not None or path in table.IN_PLACE:
                 setattr(Tensor, f"{path}_", in_place(function, plain))
+    for name, method in DRAWN.items():
+        setattr(Tensor, name, method)
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
     for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():
@@ -483,6 +575,7 @@ def enter_modules() -> None:
             **{name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()},
             **{each.__name__: each for each in written},
             "is_tensor": table.is_array,
+            "zero_": lambda input: input.zero_(),
             **{name: name for name in table.LAYOUTS},
             "Size": tuple,
             "dtype": type(xp.float64),
@@ -497,7 +590,8 @@ def enter_modules() -> None:
     enter_module("utils", {})
     enter_module("utils.data", members_of(data))
     enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
-    for place in ("fft", "linalg", "special"):
+    enter_module("signal", {})
+    for place in ("fft", "linalg", "masked", "signal.windows", "special"):
         enter_module(place, functions_in(f"{place}."))
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}

@@ -15,11 +15,13 @@ from dispatchkit.protocol.instance import tensor_protocol
 # What PyTorch calls otherwise than the array API and so the operations.
 NAMES = {
     **{name: f"linalg.{name}" for name in ("det", "matrix_power", "slogdet", "trace")},
-    **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "logit", "polygamma", "xlogy")},
+    **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "polygamma", "xlogy")},
     **{f"special.{name}": name for name in ("expm1", "log1p", "logsumexp")},
     **{f"nn.functional.{name}": name for name in ("sigmoid", "tanh")},
+    "alias_copy": "clone",
     "clamp_max": "minimum",
     "clamp_min": "maximum",
+    "conj_physical": "conj",
     "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
     "fix": "trunc",
@@ -28,10 +30,10 @@ NAMES = {
     "lgamma": "special.gammaln",
     "linalg.vecdot": "vecdot",
     "repeat": "tile",
-    "repeat_interleave": "repeat",
     "special.psi": "special.digamma",
     "spmm": "mm",
     "unbind": "unstack",
+    "unsafe_chunk": "chunk",
 }
 # Of the same name, but another meaning.
 OTHERS = frozenset({"empty_like", "equal", "index_put", "nn.functional.batch_norm", "nn.functional.dropout"})
@@ -42,7 +44,6 @@ CREATION = {
     "from_numpy": "asarray",
     "multinomial": "random.multinomial",
     "nn.functional.dropout": "nn.functional.dropout",
-    "normal": "random.normal",
 }
 # What arguments are called, and by which parameters of operations they are taken.
 KEYWORDS = {
@@ -100,13 +101,20 @@ UNUSED = frozenset({"antialias", "generator", "out", "output_size", "reduce", "r
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
-METHODS = frozenset({"expand", "repeat", "view"})
+METHODS = frozenset({"expand", "repeat", "sum_to_size", "unfold", "view"})
 # In-place methods beyond those of elementwise operations.
 IN_PLACE = (
     *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "div", "erfinv"),
     *("index_add", "index_copy", "index_fill"),
     *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
 )
+# What has a further name with ``_copy``, for a result in memory of its own.
+COPIED = (
+    *("diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold"),
+    *("unsqueeze", "view"),
+)
+# Functions that have axes of a number's own: of others a number is taken as one element along an axis.
+OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
 ALIASES = {
     **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parameter"), "nn"),
@@ -151,7 +159,9 @@ INSTEAD = {
     "vecdot": "linalg.vecdot",
 }
 Function = Callable[..., Any]
+# Functions in terms of operations, and those of them by which calls from PyTorch are not answered.
 TRANSLATIONS: dict[str, Function] = {}
+ALONE: dict[str, Function] = {}
 
 
 class NotTranslated(Exception):  # noqa: N818  # no error: another way is taken

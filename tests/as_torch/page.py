@@ -29,7 +29,7 @@ name that is missing raises an `AttributeError` that says what to write, where t
 """
 PLACES = (
     *("", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils.data"),
-    *("autograd", "func", "linalg", "fft", "special"),
+    *("autograd", "func", "linalg", "fft", "masked", "signal.windows", "special"),
 )
 
 

@@ -373,7 +373,7 @@ def test_wrong_arguments_are_named() -> None:
     with pytest.raises(TypeError, match=r"as_torch\.cat got multiple values for argument 'dim'"):
         torch.cat((X, X), 0, dim=1)  # type: ignore[misc]  # twice
     with pytest.raises(TypeError, match=r"as_torch\.norm has no operations for these arguments"):
-        torch.norm(X, "nuc")
+        torch.norm(X, dtype=torch.float32)
     with pytest.raises(TypeError, match="out"):
         torch.exp(X, out=X)  # type: ignore[call-arg]  # which is not there
 

@@ -116,6 +116,13 @@ SHRINK: Calls = [lambda f, x: f(x), lambda f, x: f(x, 0.75)]
 BOTH_AXES: Calls = [lambda f, x: f(x[None]), lambda f, x: f(x, (4, 2)), lambda f, x: f(x, dim=(1, 0), norm="ortho")]
 WITHOUT_CHANCE: Calls = [lambda f, x: f(x[None], 0.5, False), lambda f, x: f(x[None], p=0.0)]
 POOLED: Calls = [lambda f, x: f(x[None], 2), lambda f, x: f(x, 2, stride=1, padding=1), lambda f, x: f(x, (2,), 1)]
+EXTREMES: Calls = [lambda f, x: f(x, 0), lambda f, x: f(x * 0, dim=-1), lambda f, x: f(torch.stack([x, -x]), 1)]
+MIDDLE: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2], 0), lambda f, x: f(x, dim=1, keepdim=True)]
+FACTORED: Calls = [lambda f, x: f(x), lambda f, x: f(x[:2]), lambda f, x: f(torch.stack([x.T[:, 1:], -x[:, :2]]))]
+LOGITS: Calls = [lambda f, x: f(x * 0.2 + 0.4), lambda f, x: f(x, 0.25), lambda f, x: f(x[0], eps=0.125)]
+GAMMAS: Calls = [lambda f, x: f(x + 4, 1), lambda f, x: f(x + 4, p=3)]
+PARTIAL: Calls = [*ONE, lambda f, x: f(x, check_errors=True)]
+
 
 SIGNS = torch.tensor([[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0], [1.0, 1.0, -1.0]], dtype=torch.float64)
 LABELS = torch.tensor([[0, 2, -1], [1, -1, 0], [2, 1, 0]])
@@ -126,6 +133,79 @@ UNPOOLED: Calls = [
     lambda f, x: f(image(x)[None], torch.arange(9).reshape((1, 1, 1, 3, 3)) * 4, 2),
 ]
 CALLS: dict[str, Calls] = {
+    "alias_copy": SAME,
+    "constant_pad_nd": [lambda f, x: f(x, (1, 2)), lambda f, x: f(x, pad=(0, 1, 2, 0), value=2.5)],
+    **dict.fromkeys(("mvlgamma", "special.multigammaln"), GAMMAS),
+    "special.spherical_bessel_j0": ELEMENTS[:1],
+    "unsafe_split": [lambda f, x: f(x, 2), lambda f, x: f(x, 1, dim=1)],
+    "addbmm": [lambda f, x: f(x, x[None], SQUARE[None]), lambda f, x: f(x[0], x[None], x[None], beta=2, alpha=0.5)],
+    "addr": [lambda f, x: f(x, x[0], x[1]), lambda f, x: f(x[0], x[0], SQUARE[1], beta=2, alpha=0.5)],
+    "block_diag": [lambda f, x: f(x, SQUARE[:1]), lambda f, x: f(x[0], x[1:])],
+    "cartesian_prod": [lambda f, x: f(x[0], SQUARE[1, :2]), lambda f, x: f(x[0])],
+    "combinations": [
+        *(lambda f, x: f(x[0]), lambda f, x: f(x[0], 3), lambda f, x: f(x[0], r=2, with_replacement=True)),
+        *(lambda f, x: f(x[0], 0), lambda f, x: f(x[0, :1], 2)),
+    ],
+    "complex": [lambda f, x: f(x, x + 1), lambda f, x: f(x.float(), x.float())],
+    **dict.fromkeys(("cummax", "cummin"), EXTREMES),
+    "cumulative_trapezoid": INTEGRALS,
+    "diagonal_scatter": [
+        *(lambda f, x: f(x, x[0] + 1), lambda f, x: f(x, x[0, :2], 1), lambda f, x: f(x, x[0, :1], offset=-2)),
+        lambda f, x: f(x[None], x[:1] + 4, 0, 1, 2),
+    ],
+    "frac": SAME,
+    "histc": [lambda f, x: f(x, 4), lambda f, x: f(x, bins=3, min=0, max=3)],
+    "histogram": [
+        *(lambda f, x: f(x, 4), lambda f, x: f(x, 3, range=(0.0, 3.0), density=True)),
+        lambda f, x: f(x, SQUARE[1].sort()[0], weight=x + 2),
+    ],
+    "logcumsumexp": ALONG,
+    **dict.fromkeys(("logit", "special.logit"), LOGITS),
+    "masked_scatter": [lambda f, x: f(x, x > 0.6, SQUARE + 5), lambda f, x: f(x, x[0] > 0.6, source=x)],
+    "mode": [lambda f, x: f(x.round()), lambda f, x: f(x.round(), 0, True), lambda f, x: f(x * 0, dim=1)],
+    "msort": SAME,
+    "nanmedian": [*MIDDLE, lambda f, x: f(torch.log(x), 1), lambda f, x: f(torch.log(x[:2]))],
+    "nanquantile": [lambda f, x: f(x, 0.3), lambda f, x: f(torch.log(x), 0.6, dim=1, keepdim=True)],
+    "nonzero_static": [lambda f, x: f(x > 0.6, size=3), lambda f, x: f(x > 2, size=4, fill_value=7)],
+    "put": [lambda f, x: f(x, CLASSES, x[0]), lambda f, x: f(x, CLASSES * 0 + 4, SQUARE[0], accumulate=True)],
+    "renorm": [lambda f, x: f(x, 2, 0, 1.5), lambda f, x: f(x, p=1, dim=-1, maxnorm=2.0)],
+    **dict.fromkeys(("resolve_conj", "resolve_neg"), SAME),
+    "select_scatter": [lambda f, x: f(x, x[0] + 1, 0, 1), lambda f, x: f(x, src=x[0], dim=-1, index=-1)],
+    "split_with_sizes": [lambda f, x: f(x, (1, 2)), lambda f, x: f(x, split_sizes=[2, 1], dim=1)],
+    "triangular_solve": [
+        *(lambda f, x: f(x, SQUARE), lambda f, x: f(x, SQUARE, False), lambda f, x: f(x, SQUARE, transpose=True)),
+        lambda f, x: f(x, SQUARE, unitriangular=True),
+    ],
+    "unique_consecutive": [
+        *(lambda f, x: f(x > 0.6), lambda f, x: f(x[0] * 0, True, True), lambda f, x: f(x, return_inverse=True)),
+        lambda f, x: f(torch.stack([x, x, -x]), return_counts=True, dim=0),
+    ],
+    "unsafe_chunk": [lambda f, x: f(x, 2), lambda f, x: f(x, 2, dim=1)],
+    "view_as_complex": [
+        lambda f, x: f(torch.stack([x, SQUARE], -1)),
+        lambda f, x: f(input=torch.stack([x, x], 2).float()),
+    ],
+    "view_as_real": [lambda f, x: f(x * (1 + 2j))],
+    "lu": [lambda f, x: f(x), lambda f, x: f(x[:2], True, True), lambda f, x: f(x, get_infos=True)],
+    "lu_unpack": [
+        *(lambda f, x: f(x, CLASSES.int() + 1), lambda f, x: f(x[:2], CLASSES[:2].int() % 2 + 1)),
+        lambda f, x: f(x[:, :2], CLASSES[:2].int() + 1, unpack_data=False),
+    ],
+    "lu_solve": [lambda f, x: f(SQUARE, x, CLASSES.int() * 0 + 3), lambda f, x: f(x[:, :1], x, CLASSES.int() * 0 + 3)],
+    "linalg.lu_solve": [
+        *(lambda f, x: f(x, CLASSES.int() * 0 + 3, SQUARE), lambda f, x: f(x, CLASSES.int() * 0 + 3, x, left=False)),
+        lambda f, x: f(x, CLASSES.int() * 0 + 3, B=SQUARE, adjoint=True),
+    ],
+    **dict.fromkeys(("linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"), FACTORED),
+    "linalg.lstsq": [
+        *(lambda f, x: f(x, SQUARE), lambda f, x: f(x[:, :2], x[:, 2:]), lambda f, x: f(x[:2], x[:2])),
+        *(lambda f, x: f(x[:, :2], x, driver="gels"), lambda f, x: f(x[:, :1] * x[:1], x, rcond=1e-9)),
+    ],
+    **dict.fromkeys(("linalg.cholesky_ex", "linalg.inv_ex"), PARTIAL),
+    "linalg.solve_ex": [lambda f, x: f(x, SQUARE + 1), lambda f, x: f(x, x[0]), lambda f, x: f(x, x[:1], left=False)],
+    "linalg.vander": [lambda f, x: f(x), lambda f, x: f(x[0], N=5)],
+    **dict.fromkeys(("fft.hfft2", "fft.ihfft2"), BOTH_AXES),
+    **dict.fromkeys(("fft.hfftn", "fft.ihfftn"), FFTN),
     **dict.fromkeys(("add", "sub", "subtract", "rsub"), SCALED),
     **dict.fromkeys(("div", "divide", "true_divide"), ROUNDED),
     **dict.fromkeys(REDUCTIONS, REDUCTION),
@@ -562,7 +642,7 @@ def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> Non
         "'torch.matrix_exp' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
     )
     with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
-        torch.cummax(MetadataTensor([1.0], {"unit": "m"}), 0)
+        torch.geqrf(MetadataTensor([[1.0]], {"unit": "m"}))
 
 
 def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:

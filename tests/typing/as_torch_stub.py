@@ -65,6 +65,11 @@ def inference_mode(mode: F) -> F: ...
 @overload
 def inference_mode(mode: builtins.bool = ...) -> Block: ...
 """
+# The modules that make the package, of which there is no stub.
+OF_SPELLING = (
+    *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared", "special_functions"),
+    *("spelling", "table", "windows"),
+)
 # What takes `inplace`, which changes nothing here.
 ACTIVATIONS = (
     *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
@@ -77,8 +82,7 @@ COMPARISONS = ("lt", "le", "gt", "ge")
 def make_stubs() -> dict[Path, str]:
     """Return the texts of the stubs by their files."""
     modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
-    internal = ("arguments", "formulas", "functional", "functions", "networks", "shared", "spelling", "table")
-    written = {f"{HOME}.{name}" for name in internal}
+    written = {f"{HOME}.{name}" for name in OF_SPELLING}
     modules = {path: module for path, module in modules.items() if module.__name__ not in written}
     return {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
 
@@ -182,7 +186,7 @@ def _function(name: str, function: Any, indent: str = "") -> str:
 def _shown(parameters: list[inspect.Parameter], method: bool) -> str:
     shown, last, optional = ["self"] if method else [], None, False
     for p in parameters[1:] if method else parameters:
-        star = "*" if p.kind is p.VAR_POSITIONAL else ""
+        star = "*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else ""
         if p.kind is p.KEYWORD_ONLY and last not in {p.KEYWORD_ONLY, p.VAR_POSITIONAL}:
             shown.append("*")
         last = p.kind

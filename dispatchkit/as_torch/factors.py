@@ -1,0 +1,75 @@
+"""PyTorch's factors of matrices beyond those of `dispatchkit.linalg`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.as_torch.functions import linalg_solve
+from dispatchkit.as_torch.shared import with_info
+from dispatchkit.as_torch.table import TRANSLATIONS
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+
+def _swap(rows: Any, k: int, pivot: Any) -> Any:
+    """Return an array with two of its rows interchanged: the k-th and, of each matrix, another."""
+    places, pivot = xp.arange(rows.shape[-2]), pivot[..., None]
+    order = xp.where(places == k, pivot, xp.where(places == pivot, k, places))
+    return xp.take_along_axis(rows, xp.broadcast_to(order[..., None], rows.shape), axis=-2)
+
+
+def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+    pivots = []
+    for k in range(min(A.shape[-2:])):
+        place = xp.argmax(xp.abs(A[..., k:, k]), axis=-1) + k
+        pivots.append(place + 1)
+        A = _swap(A, k, place)
+        below, corner = A[..., k + 1 :, :], A[..., k, k, None, None]
+        column = below[..., k : k + 1] / xp.where(corner == 0, 1, corner)
+        rest = below[..., k + 1 :] - column * A[..., k : k + 1, k + 1 :]
+        A = xp.concat([A[..., : k + 1, :], xp.concat([below[..., :k], column, rest], axis=-1)], axis=-2)
+    counts = xp.stack(pivots, axis=-1) if pivots else xp.zeros((*A.shape[:-2], 0))
+    return A, xp.astype(counts, xp.int32)
+
+
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    count, m = min(LU_data.shape[-2:]), LU_data.shape[-2]
+    P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*LU_data.shape[:-2], m, m))
+    for k in range(LU_pivots.shape[-1]):
+        P = _swap(P, k, LU_pivots[..., k] - 1)
+    L = xp.tril(LU_data[..., :count], k=-1) + xp.eye(m, count, dtype=LU_data.dtype)
+    nothing = xp.zeros((0,), dtype=LU_data.dtype)
+    L, U = (L, xp.triu(LU_data[..., :count, :])) if unpack_data else (nothing, nothing)
+    return xp.matrix_transpose(P) if unpack_pivots else nothing, L, U
+
+
+def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    P, L, U = lu_unpack(LU, pivots)
+    A = P @ L @ U
+    return linalg_solve(xp.conj(xp.matrix_transpose(A)) if adjoint else A, B, left=left)
+
+
+def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+    m, n = A.shape[-2:]
+    s = xp.linalg.svdvals(A)
+    rcond = max(m, n) * xp.finfo(s.dtype).eps if rcond is None else rcond
+    x = xp.linalg.pinv(A, rtol=rcond) @ B
+    nothing = xp.zeros((0,), dtype=s.dtype)
+    rank = xp.count_nonzero(s > rcond * s[..., :1], axis=-1)
+    full = m > n and bool(xp.all(rank == n)) and driver not in (None, "gelsy")
+    residuals = xp.sum(xp.abs(A @ x - B) ** 2, axis=-2) if full else nothing
+    rank = xp.zeros((0,), dtype=rank.dtype) if driver == "gels" else rank
+    return x, residuals, rank, s.detach() if driver in ("gelsd", "gelss") else nothing
+
+
+TRANSLATIONS.update(
+    {
+        "linalg.lstsq": lstsq,
+        "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
+        "linalg.lu_factor": lu_factor,
+        "linalg.lu_factor_ex": lambda A, *, pivot=True, check_errors=False: with_info(A, *lu_factor(A, pivot=pivot)),
+        "linalg.lu_solve": lu_solve,
+        "lu": lambda A, pivot=True, get_infos=False: with_info(A, *lu_factor(A, pivot=pivot))[: 2 + get_infos],
+        "lu_solve": lambda b, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, b),
+        "lu_unpack": lu_unpack,
+    }
+)

@@ -1,0 +1,102 @@
+"""PyTorch's special functions beyond those of `dispatchkit.special`: SciPy's as operations, and polynomials.
+
+Calls from PyTorch are not answered by them: PyTorch computes its own.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+from dispatchkit.as_torch.table import ALONE, Function
+from dispatchkit.declare.decorators import operation
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.ops.special import compute
+from dispatchkit.protocol.kinds import kinds
+
+# SciPy's functions of one and of two arguments by PyTorch's names, where these are others.
+UNARY = {
+    **dict.fromkeys(("i0", "i0e", "i1", "i1e", "entr", "ndtri", "log_ndtr", "erfcx")),
+    **{f"bessel_{name}": name for name in ("j0", "j1", "y0", "y1")},
+    **{f"modified_bessel_{name}": name for name in ("i0", "i1", "k0", "k1")},
+    **{f"scaled_modified_bessel_{name}": f"{name}e" for name in ("k0", "k1")},
+}
+BINARY = dict.fromkeys(("gammainc", "gammaincc", "xlog1py", "zeta"))
+# Partial derivatives for the last argument.
+PARTIALS: dict[str, Function] = {
+    "entr": lambda x: -xp.log(x) - 1,
+    "erfcx": lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi),
+    "gammainc": lambda x1, x2: xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
+    "gammaincc": lambda x1, x2: -xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
+    "i0": lambda x, y: OPERATIONS["special.i1"](x),
+    "i0e": lambda x, y: OPERATIONS["special.i1e"](x) - xp.sign(x) * y,
+    "i1": lambda x, y: xp.where(x == 0, 0.5, OPERATIONS["special.i0"](x) - y / xp.where(x == 0, 1, x)),
+    "i1e": lambda x, y: xp.where(
+        x == 0, 0.5, OPERATIONS["special.i0e"](x) - y * (xp.sign(x) + 1 / xp.where(x == 0, 1, x))
+    ),
+    "log_ndtr": lambda x: math.sqrt(2 / math.pi) / OPERATIONS["special.erfcx"](-x / math.sqrt(2)),
+    "ndtri": lambda y: math.sqrt(2 * math.pi) * xp.exp(y * y / 2),
+    "xlog1py": lambda x1, x2: x1 / (1 + x2),
+    "zeta": lambda x1, x2: -x1 * OPERATIONS["special.zeta"](x1 + 1, x2),
+}
+
+
+def _of_scipy(name: str, scipy: str, *, binary: bool) -> Any:
+    named: Any = SimpleNamespace(__name__=scipy)
+
+    def of_one(xp: Any, x: Any, /) -> Any:
+        return compute(xp, named, x)
+
+    def of_two(xp: Any, x1: Any, x2: Any, /) -> Any:
+        return compute(xp, named, x1, x2)
+
+    body = of_two if binary else of_one
+    body.__name__ = name
+    function = operation(kind=kinds.special, namespace="torch.special", decomposes=False, real=True)(body)
+    if name in PARTIALS:
+        function.def_partial("x2")(PARTIALS[name]) if binary else function.def_partial(PARTIALS[name])
+    return function
+
+
+OPERATIONS: dict[str, Any] = {
+    f"special.{name}": _of_scipy(name, scipy or name, binary=names is BINARY)
+    for names in (UNARY, BINARY)
+    for name, scipy in names.items()
+}
+OPERATIONS["special.xlog1py"].def_partial("x1")(lambda x1, x2: xp.log1p(x2))
+OPERATIONS |= {"i0": OPERATIONS["special.i0"]}
+OPERATIONS |= {"igamma": OPERATIONS["special.gammainc"], "igammac": OPERATIONS["special.gammaincc"]}
+
+
+# Of degree 1, and of the next degree after that of degree k, p, and the one before.
+CHEBYSHEV = {
+    name: (lambda x, constant=constant, slope=slope: slope * x + constant, lambda k, x, p, before: 2 * x * p - before)
+    for name, slope, constant in (("t", 1, 0), ("u", 2, 0), ("v", 2, -1), ("w", 2, 1))
+}
+POLYNOMIALS: dict[str, tuple[Function, Function]] = {
+    **{f"chebyshev_polynomial_{name}": formulas for name, formulas in CHEBYSHEV.items()},
+    "hermite_polynomial_h": (lambda x: 2 * x, lambda k, x, p, before: 2 * (x * p - k * before)),
+    "hermite_polynomial_he": (lambda x: x, lambda k, x, p, before: x * p - k * before),
+    "laguerre_polynomial_l": (lambda x: 1 - x, lambda k, x, p, before: ((2 * k + 1 - x) * p - k * before) / (k + 1)),
+    "legendre_polynomial_p": (lambda x: x, lambda k, x, p, before: ((2 * k + 1) * x * p - k * before) / (k + 1)),
+}
+
+
+def _polynomial(first: Function, following: Function, *, shifted: bool = False) -> Function:
+    def polynomial(input: Any, n: Any) -> Any:
+        degree = xp.trunc(xp.asarray(n))
+        x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
+        before, p = xp.ones_like(x), first(x)
+        y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))
+        for k in range(1, int(xp.max(degree)) if degree.size else 0):
+            before, p = p, following(k, x, p, before)
+            y = xp.where(degree == k + 1, p, y)
+        return y
+
+    return polynomial
+
+
+ALONE.update({f"special.{name}": _polynomial(*formulas) for name, formulas in POLYNOMIALS.items()})
+for _name, _formulas in CHEBYSHEV.items():
+    ALONE[f"special.shifted_chebyshev_polynomial_{_name}"] = _polynomial(*_formulas, shifted=True)
