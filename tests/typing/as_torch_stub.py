@@ -67,8 +67,8 @@ def inference_mode(mode: builtins.bool = ...) -> Block: ...
 """
 # The modules that make the package, of which there is no stub.
 OF_SPELLING = (
-    *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared", "special_functions"),
-    *("spelling", "table", "windows"),
+    *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared"),
+    *("special_functions", "spelling", "table", "windows"),
 )
 # What takes `inplace`, which changes nothing here.
 ACTIVATIONS = (
