@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic
 
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
+from dispatchkit.nn.convolution import Sizes
 from dispatchkit.nn.functional.shared import Pair, Single, Triple, sizes
 from dispatchkit.nn.module import Declared, declared
 
@@ -20,6 +21,17 @@ class Pooling(Declared):
         super()._set_options(options)
 
 
+@declared(None)
+class _Largest(Pooling, Generic[Sizes]):
+    """What layers share that find the largest elements of windows."""
+
+    kernel_size: int | Sizes
+    stride: int | Sizes | None = None
+    padding: int | Sizes = 0
+    dilation: int | Sizes = 1
+    ceil_mode: bool = False
+
+
 class PoolingOfSequences(Pooling):
     """What layers that make sequences shorter share: they pool images of one row."""
 
@@ -32,7 +44,7 @@ class PoolingOfSequences(Pooling):
 
 
 @declared(functional.max_pool2d)
-class MaxPool1d(PoolingOfSequences):
+class MaxPool1d(PoolingOfSequences, _Largest[tuple[int]]):
     """A layer that finds the largest element of each window of sequences.
 
     Parameters
@@ -52,12 +64,6 @@ class MaxPool1d(PoolingOfSequences):
     >>> dk.nn.MaxPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
     tensor([[2., 5.]])
     """
-
-    kernel_size: Single
-    stride: Single | None = None
-    padding: Single = 0
-    dilation: Single = 1
-    ceil_mode: bool = False
 
 
 @declared(functional.avg_pool2d)
@@ -95,7 +101,7 @@ class AvgPool1d(PoolingOfSequences):
 
 
 @declared(functional.max_pool2d)
-class MaxPool2d(Pooling):
+class MaxPool2d(_Largest[tuple[int, int]]):
     """A layer that finds the largest element of each window of images.
 
     Parameters
@@ -112,15 +118,9 @@ class MaxPool2d(Pooling):
     tensor([[4., 7.]])
     """
 
-    kernel_size: Pair
-    stride: Pair | None = None
-    padding: Pair = 0
-    dilation: Pair = 1
-    ceil_mode: bool = False
-
 
 @declared(functional.max_pool3d)
-class MaxPool3d(Pooling):
+class MaxPool3d(_Largest[tuple[int, int, int]]):
     """A layer that finds the largest element of each window of volumes.
 
     Parameters
@@ -136,12 +136,6 @@ class MaxPool3d(Pooling):
     >>> dk.nn.MaxPool3d(2)(dk.ones((1, 4, 4, 4))).shape
     (1, 2, 2, 2)
     """
-
-    kernel_size: Triple
-    stride: Triple | None = None
-    padding: Triple = 0
-    dilation: Triple = 1
-    ceil_mode: bool = False
 
 
 @declared(functional.avg_pool2d)
