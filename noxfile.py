@@ -152,8 +152,9 @@ def peers(session: nox.Session) -> None:
 def peers_suites(session: nox.Session) -> None:
     """Run other libraries' own tests over dispatchkit: `nox -s peers-suites -- --at PATH`, a folder of checkouts.
 
-    PATH holds `autograd` (HIPS); NumPy, Pint, PyTorch and linear_operator bring theirs with them. What is recorded
-    in tests/peers_suites/expected with a reason may fail. `--suite numpy` runs one of them.
+    PATH may hold `autograd` (HIPS) and `pytorch`, whose tests of autograd are of version 2.6; NumPy, Pint, PyTorch's
+    samples and linear_operator's tests come with them. What is recorded in tests/peers_suites/expected with a reason
+    may fail. `--suite numpy` runs one of them.
     """
     install(session, "test", "peers")
     session.install("pint", "pytest-subtests", "expecttest", "linear_operator")

@@ -158,6 +158,11 @@ class Tensor(PlainTensor):
         return super().contiguous()
 
     @property
+    def output_nr(self) -> int:
+        """Which of the outputs of the operation that made it the tensor is."""
+        return getattr(self.grad_fn, "index", 0)
+
+    @property
     def mH(self) -> Any:
         """The conjugates, with the last two axes interchanged."""
         return self.mT.conj()
@@ -224,7 +229,9 @@ def adopt(value: Any) -> Any:
     """Return a plain tensor or parameter as one of PyTorch's spelling, in its memory and graph; all else as it is."""
     cls = type(value)
     if cls is PlainTensor:
-        return value.as_subclass(Tensor)
+        adopted = value.as_subclass(Tensor)
+        adopted._memory.give_root(value, adopted)  # the plain one is given up
+        return adopted
     if cls in TRACED:
         return TRACED[cls](value.value, *((value.tangent,) if cls is Dual else ()), value.level)
     return value.as_subclass(PARAMETER) if cls is nn.Parameter else value
@@ -572,7 +579,7 @@ def enter_modules() -> None:
             **constants,
             **{name: getattr(autograd, name) for name in MODES},
             **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
-            **{name: functools.partial(FUNCTIONS["tensor"], dtype=dtype) for dtype, name in table.CLASSES.items()},
+            **{name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()},
             **{each.__name__: each for each in written},
             "is_tensor": table.is_array,
             "zero_": lambda input: input.zero_(),

@@ -30,6 +30,7 @@ __all__ = [
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "register_multi_grad_hook",
+    "save_on_cpu",
     "saved_tensors_hooks",
 ]
 
@@ -450,6 +451,28 @@ class saved_tensors_hooks(Block):  # noqa: N801  # PyTorch's name
         if refusal is not None:
             raise AutogradError(refusal)
         super().__enter__()
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # PyTorch's name
+    """Keep tensors saved for the backward pass in main memory, inside a `with` block, until it needs them.
+
+    Parameters
+    ----------
+    pin_memory, device_type : say nothing here: the pass returns each to the device that it came from
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> x = dk.tensor([1.0, 2.0], requires_grad=True)
+    >>> with dk.autograd.graph.save_on_cpu():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 4.])
+    """
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda x: (x.device, x.cpu()), lambda kept: kept[1].to(kept[0]))
 
 
 class disable_saved_tensors_hooks(Block):  # noqa: N801  # PyTorch's name

@@ -61,6 +61,11 @@ class Memory:
         """The tensor that the others are views of; None once it is gone or was given other contents."""
         return self._member(self._first)
 
+    def give_root(self, tensor: Storage, other: Storage) -> None:
+        """Let another tensor be the one that the others are views of, if this one is."""
+        if self.root is tensor:
+            self._first = ref(other)
+
     def forget_dead(self) -> None:
         """Drop the tensors that are gone, and say when it is time to do so again."""
         self.views = [view for view in self.views if self._member(view) is not None]

@@ -47,6 +47,9 @@ class Dual(Tracer):
         """Return a dual of this level with value and tangent changed."""
         return type(self)(change(self.value), None if self.tangent is None else change(self.tangent), self.level)
 
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, tangent={self.tangent!r})"
+
     def detach(self) -> Any:
         """Return the value without its tangent, outside the graph."""
         return self.value.detach()

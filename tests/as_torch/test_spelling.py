@@ -477,3 +477,35 @@ def test_settings_of_pytorchs_engine_are_taken() -> None:
     with torch.autograd.set_multithreading_enabled(False), set_checkpoint_early_stop(False):
         checkpoint(lambda x: x.exp().sum(dim=0), x, use_reentrant=False).backward()
     assert values(x.grad) == values(x.detach().exp())
+
+
+def test_a_result_is_no_view_of_the_tensor_that_it_was_made_of() -> None:
+    x = torch.ones(3).requires_grad_()
+    y = x * 2
+    view = y[:2]
+    with pytest.raises(dk.AutogradError, match="a view cannot be taken out of the graph in place"):
+        view.detach_()
+    assert not y.detach_().requires_grad
+    assert not x.detach_().requires_grad
+
+
+def test_classes_of_tensors_take_lengths() -> None:
+    assert torch.FloatTensor(2, 3).size() == (2, 3)
+    assert torch.LongTensor(3).dtype == torch.int64
+    assert values(torch.FloatTensor([1, 2])) == [1.0, 2.0]
+
+
+def test_output_nr_leads_to_a_gradient_edge() -> None:
+    x = torch.ones(2, 2).requires_grad_()
+    u, s, vh = torch.linalg.svd(x + torch.eye(2))
+    assert [part.output_nr for part in (u, s, vh)] == [0, 1, 2]
+    assert (x.output_nr, (x * 2).output_nr) == (0, 0)
+    edge = torch.autograd.graph.GradientEdge(s.grad_fn, s.output_nr)
+    (g,) = torch.autograd.grad(s.sum(), edge)
+    assert g.tolist() == [1.0, 1.0]
+
+
+def test_complex_numbers_of_their_parts() -> None:
+    z = torch.complex(torch.tensor([1.0, 2.0]), torch.tensor([0.5, -1.0]))
+    assert values(z) == [1 + 0.5j, 2 - 1j]
+    assert torch.complex(torch.zeros(2, dtype=torch.float32), torch.ones(2, dtype=torch.float32)).dtype == np.complex64

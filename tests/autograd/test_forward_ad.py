@@ -155,3 +155,8 @@ def test_refusals() -> None:
         forward_ad.exit_dual_level(level=1)
     with pytest.raises(TransformError, match="made outside of what jvp follows"):
         dk.zeros(2)[:] = forward_ad.make_dual(X, V)
+
+
+@pytest.mark.usefixtures("level")
+def test_a_dual_shows_its_tangent() -> None:
+    assert repr(forward_ad.make_dual(X, V)).endswith("tensor([0.5000, 2.0000]), tangent=tensor([ 1., -3.]))")

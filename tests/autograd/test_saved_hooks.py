@@ -395,3 +395,17 @@ def test_hooks_in_use_cannot_be_refused() -> None:
         refusing = disable_saved_tensors_hooks("too late")
         with pytest.raises(dk.AutogradError, match="too late"):
             refusing.__enter__()
+
+
+def test_saved_tensors_are_kept_in_main_memory() -> None:
+    x = dk.tensor([1.0, 2.0], requires_grad=True)
+    with dk.autograd.graph.save_on_cpu(), dk.autograd.graph.save_on_cpu(pin_memory=True):
+        y = dk.exp(x) * x
+    y.sum().backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), (np.exp([1.0, 2.0]) * [2.0, 3.0]))
+    with dk.autograd.graph.save_on_cpu():
+        z = x**2
+        x.detach().add_(1.0)  # what is saved is no copy where it is in main memory already
+    with pytest.raises(dk.errors.InplaceError):
+        z.sum().backward()

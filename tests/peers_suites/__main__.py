@@ -86,6 +86,7 @@ SUITES = {
         Suite("autograd", ("tests",), "autograd", needs=("scipy",)),
         Suite("pint", ("testsuite/test_numpy.py",), ":pint"),
         Suite("torch_samples", ("torch_samples.py",), HERE, needs=("torch", "expecttest"), plugin=False),
+        Suite("torch_autograd", ("test/test_autograd.py",), "pytorch", ("torch", "expecttest"), ("--noconftest",)),
         Suite("structured_matrices", ("structured_matrices.py",), HERE, needs=("linear_operator",), plugin=False),
     )
 }

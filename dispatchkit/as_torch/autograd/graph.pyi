@@ -16,4 +16,6 @@ get_gradient_edge: Any
 
 register_multi_grad_hook: Any
 
+save_on_cpu: Any
+
 saved_tensors_hooks: Any

@@ -1,0 +1,305 @@
+"""PyTorch's tests of autograd over `dispatchkit.as_torch`.
+
+A plugin of pytest: the modules of the tests import `torch` as dispatchkit's spelling of it. What helps PyTorch's tests
+stays PyTorch's, but takes and gives tensors of dispatchkit.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import importlib
+import re
+import sys
+import types
+import unittest
+import weakref
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.testing._internal import common_device_type, common_utils
+
+import dispatchkit as dk
+import dispatchkit.as_torch as spelled
+from dispatchkit import tree
+from dispatchkit.autograd import graph
+from dispatchkit.graph.node import Leaf
+
+SPELLED: Any = spelled
+# PyTorch's own, which tests are made with.
+HELPERS = ("torch.testing", "torch.utils._", "torch.utils.flop_counter", "torch.autograd.profiler")
+EXCLUDED = (
+    "logging_tensor|profiler|record_function|SelectiveActivation|MultipleDispatch|TestAutogradLogging|mkldnn|"
+    "TestAutograd::test_multi_grad_all_hooks"  # compiles C++
+)
+
+
+def theirs(value: Any) -> Any:
+    """Return a tensor or dtype of dispatchkit as PyTorch's, and anything else as it is."""
+    if isinstance(value, dk.Tensor):
+        value = value.detach()
+        return torch.from_numpy(np.array(value if value.is_tracer else value.numpy()))
+    if isinstance(value, np.dtype):
+        return getattr(torch, str(value))
+    return value
+
+
+def ours(value: Any) -> Any:
+    """Return a tensor or dtype of PyTorch as dispatchkit's, and anything else as it is."""
+    if isinstance(value, torch.Tensor):
+        return SPELLED.from_numpy(value.detach().numpy()).requires_grad_(value.requires_grad)
+    return getattr(SPELLED, str(value).removeprefix("torch.")) if isinstance(value, torch.dtype) else value
+
+
+def each(change: Any, value: Any) -> Any:
+    """Return a container with its members changed."""
+    return tree.map_leaves(tree.container_items, change, value)
+
+
+def translated(function: Any) -> Any:
+    """Return a function of PyTorch's that takes and gives tensors and dtypes of dispatchkit."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return each(ours, function(*each(theirs, args), **each(theirs, kwargs)))
+
+    return call
+
+
+def dtypes(*names: Any) -> Any:
+    """Be PyTorch's decorator, whose tests get dtypes of dispatchkit."""
+
+    def decorate(test: Any) -> Any:
+        @functools.wraps(test)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return test(*args, **each(ours, kwargs))
+
+        return common_device_type.dtypes(*each(theirs, names))(call)
+
+    return decorate
+
+
+def of_their_dtypes(decorator: Any) -> Any:
+    """Return a decorator of PyTorch's that takes dtypes of dispatchkit."""
+    return lambda *names: decorator(*each(theirs, names))
+
+
+class TestCase(common_utils.TestCase):  # type: ignore[misc]  # a class of a peer
+    """PyTorch's, whose checks take tensors of dispatchkit."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        SPELLED.set_default_dtype(SPELLED.float32)
+        SPELLED.manual_seed(0)
+
+
+class Raises:
+    """PyTorch's check of an error, which compares no text of dispatchkit's errors."""
+
+    def __init__(self, case: unittest.TestCase, error: Any, text: str, *call: Any, **kwargs: Any) -> None:
+        self.case, self.error, self.text, self.exception = case, error, text, None
+        if call:
+            with self:
+                call[0](*call[1:], **kwargs)
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        if kind is None:
+            self.case.fail(f"{self.error} not raised")
+        modules = [kind.__module__, *(frame.f_globals["__name__"] for frame, _ in walk_tb(traceback))]
+        self.exception = error
+        raised_here = any(module.startswith("dispatchkit.") for module in (modules[0], modules[-1]))
+        return issubclass(kind, self.error) and (raised_here or re.search(self.text, str(error)) is not None)
+
+
+def of_theirs(check: Any) -> Any:
+    """Return a check of two values that takes tensors of dispatchkit."""
+    return lambda case, x, y, *args, **kwargs: check(case, each(theirs, x), each(theirs, y), *args, **kwargs)
+
+
+for _name in ("assertEqual", "assertNotEqual"):
+    setattr(TestCase, _name, of_theirs(getattr(common_utils.TestCase, _name)))
+TestCase.assertRaisesRegex = lambda case, *args, **kwargs: Raises(case, *args, **kwargs)
+
+REPLACED = {
+    "TestCase": TestCase,
+    "dtypes": dtypes,
+    **{name: of_their_dtypes(getattr(common_device_type, name)) for name in ("dtypesIfCUDA", "dtypesIfMPS")},
+    "gradcheck": SPELLED.autograd.gradcheck,
+    "gradgradcheck": SPELLED.autograd.gradgradcheck,
+    **{
+        function.__name__: translated(function)
+        for function in (
+            torch.testing.make_tensor,
+            torch.testing.assert_close,
+            *(
+                getattr(importlib.import_module(f"torch.testing._internal.{module}"), name)
+                for module, name in (
+                    ("common_dtype", "floating_types_and"),
+                    ("common_methods_invocations", "mask_not_all_zeros"),
+                )
+            ),
+        )
+    },
+}
+
+
+class Undefined(SPELLED.autograd.Function):  # type: ignore[misc]  # made for PyTorch's spelling
+    """A copy whose backward gives no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> None:
+        return None
+
+
+class Delayed(SPELLED.autograd.Function):  # type: ignore[misc]  # likewise
+    """A copy whose backward fails."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, text: str) -> Any:
+        ctx.text = text
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> None:
+        raise RuntimeError(ctx.text)
+
+
+class WeakReference:
+    """PyTorch's reference that does not keep a tensor alive."""
+
+    def __init__(self, tensor: Any) -> None:
+        self.reference = weakref.ref(tensor)
+
+    def expired(self) -> bool:
+        return self.reference() is None
+
+
+# What tests take from PyTorch's own core, and what does the same here.
+OF_THE_CORE = types.SimpleNamespace(
+    _WeakTensorRef=WeakReference,
+    is_grad_enabled=SPELLED.is_grad_enabled,
+    _autograd=types.SimpleNamespace(_saved_tensors_hooks_is_enabled=lambda: graph._refusal.get().value is None),
+    _functions=types.SimpleNamespace(
+        AccumulateGrad=Leaf,
+        DelayedError=lambda text, count: lambda x: Delayed.apply(x, text),
+        UndefinedGrad=lambda: Undefined.apply,
+    ),
+)
+
+
+class Place(types.ModuleType):
+    """A module of PyTorch: dispatchkit's spelling of it, or what helps tests."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.ours = sys.modules.get(f"{spelled.__name__}{name.removeprefix('torch')}")
+        self.is_helper = name.startswith(HELPERS)
+
+    def __getattr__(self, name: str) -> Any:
+        path = f"{self.__name__}.{name}"
+        if path == "torch._C":
+            return OF_THE_CORE
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if path.startswith(HELPERS):
+            value = REPLACED.get(name) or getattr(importlib.import_module(self.__name__), name)
+            return place(path) if isinstance(value, types.ModuleType) else value
+        if f"{spelled.__name__}{path.removeprefix('torch')}" in sys.modules:
+            return place(path)
+        if Loading.now and not hasattr(self.ours, name):  # in a decorator of a test that is not for this device
+            return getattr(importlib.import_module(self.__name__), name)
+        return getattr(self.ours, name)
+
+
+class Loading:
+    """Whether a module of tests is being loaded."""
+
+    now = False
+
+
+class Absent:
+    """A name that dispatchkit does not have, and a module imports at its beginning."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise AttributeError(f"dispatchkit.as_{self.path} is not there")
+
+    def __getattr__(self, name: str) -> Any:
+        return self()
+
+    def __mro_entries__(self, bases: Any) -> Any:
+        return self()
+
+
+@functools.cache
+def place(name: str) -> Place:
+    """Return what stands for a module of PyTorch."""
+    return Place(name)
+
+
+def importing(name: str, *args: Any) -> Any:
+    """Import a module as the tests do, names that dispatchkit does not have included."""
+    if name.partition(".")[0] != "torch":
+        return builtins.__import__(name, *args)
+    members = args[2] if len(args) > 2 else None
+    loading, Loading.now = Loading.now, False
+    for path in (name, *(f"{name}.{member}" for member in members or ())):
+        outer: Any = place("torch")
+        for part in path.split(".")[1:]:
+            if not hasattr(outer, part) and part != "*":
+                setattr(outer, part, Absent(path))
+            outer = getattr(outer, part)
+    Loading.now = loading
+    return place(name) if members else place("torch")
+
+
+def load(path: Path, name: str) -> types.ModuleType:
+    """Return a module of tests that gets dispatchkit for PyTorch."""
+    module = sys.modules[name] = types.ModuleType(name)
+    module.__file__ = str(path)
+    vars(module)["__builtins__"] = {**vars(builtins), "__import__": importing}
+    Loading.now = True
+    try:
+        exec(compile(path.read_text(), str(path), "exec"), vars(module))  # noqa: S102  # tests of a checkout
+    finally:
+        Loading.now = False
+    return module
+
+
+def pytest_configure(config: Any) -> None:
+    """Load the modules that the tests take further tests from."""
+    package = sys.modules["autograd"] = types.ModuleType("autograd")
+    package.__path__ = []
+    vars(place("torch.autograd.forward_ad"))["_current_level"] = -1  # tests leave levels until it is so
+    for name in ("test_complex", "test_functional", "test_logging"):
+        load(config.rootpath / f"test/autograd/{name}.py", f"autograd.{name}")
+
+
+def pytest_pycollect_makemodule(module_path: Any, parent: Any) -> pytest.Module:
+    """Collect a module that is loaded here."""
+
+    class Loaded(pytest.Module):
+        def _getobj(self) -> Any:
+            return load(module_path, module_path.stem)
+
+    return Loaded.from_parent(parent, path=module_path)
+
+
+def pytest_collection_modifyitems(config: Any, items: list[pytest.Item]) -> None:
+    """Leave out the tests of what is not autograd: of PyTorch's dispatcher, its profiler and its other layouts."""
+    excluded = [item for item in items if re.search(EXCLUDED, item.nodeid)]
+    config.hook.pytest_deselected(items=excluded)
+    items[:] = [item for item in items if item not in excluded]
