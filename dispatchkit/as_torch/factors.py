@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.functions import linalg_solve
 from dispatchkit.as_torch.shared import with_info
 from dispatchkit.as_torch.table import TRANSLATIONS
@@ -61,8 +63,41 @@ def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> An
     return x, residuals, rank, s.detach() if driver in ("gelsd", "gelss") else nothing
 
 
+def _reflect(input: Any, tau: Any, x: Any, *, adjoint: bool = False) -> Any:
+    """Return the product of Householder's reflections, the first of them leftmost, or its adjoint, with matrices."""
+    count = tau.shape[-1]
+    vectors = xp.tril(input[..., :count], k=-1) + xp.eye(input.shape[-2], count, dtype=input.dtype)
+    for k in range(count) if adjoint else reversed(range(count)):
+        v, factor = vectors[..., k : k + 1], tau[..., k, None, None]
+        x = x - (xp.conj(factor) if adjoint else factor) * (v @ (xp.conj(v.mT) @ x))
+    return x
+
+
+def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    if left:
+        return _reflect(input, tau, other, adjoint=transpose)
+    return xp.conj(_reflect(input, tau, xp.conj(other.mT), adjoint=not transpose).mT)
+
+
+def geqrf(input: Any) -> Any:
+    raw, tau = np.linalg.qr(input, mode="raw")
+    return xp.matrix_transpose(xp.asarray(raw)), xp.asarray(tau)
+
+
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Any:
+    u, s, vh = xp.linalg.svd(A if M is None else A - M, full_matrices=False)
+    return u[..., :q], s[..., :q], xp.conj(xp.matrix_transpose(vh))[..., :q]
+
+
+def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    A = A - xp.mean(A, axis=-2, keepdims=True) if center else A
+    return svd_lowrank(A, min(6, *A.shape[-2:]) if q is None else q)
+
+
 TRANSLATIONS.update(
     {
+        "geqrf": geqrf,
+        "linalg.householder_product": lambda A, tau: _reflect(A, tau, xp.eye(*A.shape[-2:], dtype=A.dtype)),
         "linalg.lstsq": lstsq,
         "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
         "linalg.lu_factor": lu_factor,
@@ -71,5 +106,8 @@ TRANSLATIONS.update(
         "lu": lambda A, pivot=True, get_infos=False: with_info(A, *lu_factor(A, pivot=pivot))[: 2 + get_infos],
         "lu_solve": lambda b, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, b),
         "lu_unpack": lu_unpack,
+        "ormqr": ormqr,
+        "pca_lowrank": pca_lowrank,
+        "svd_lowrank": svd_lowrank,
     }
 )

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from dispatchkit.as_torch.functions import linalg_solve, split
+from dispatchkit.as_torch.functions import cholesky_solve, linalg_solve, split
 from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -54,6 +54,12 @@ FORMULAS: dict[str, Function] = {
     "meshgrid": lambda *tensors, indexing="ij": xp.meshgrid(*several(tensors), indexing=indexing),
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
+    "cholesky_inverse": lambda input, upper=False: cholesky_solve(
+        xp.eye(input.shape[-1], dtype=input.dtype), input, upper
+    ),
+    "cross": lambda input, other, dim=None: xp.linalg.cross(
+        input, other, axis=input.shape.index(3) if dim is None else dim
+    ),
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: times(input, beta) + times(vec1[:, None] * vec2, alpha),
     "linalg.inv_ex": lambda A, *, check_errors=False: with_info(A, xp.linalg.inv(A)),
     "linalg.cholesky_ex": lambda A, *, upper=False, check_errors=False: with_info(
@@ -67,6 +73,9 @@ FORMULAS: dict[str, Function] = {
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
+    "scalar_tensor": lambda s, *, dtype=None, **options: xp.full(
+        (), s, dtype=dtype or xp.get_default_dtype(), **options
+    ),
     "logcumsumexp": lambda input, dim: running(xp.logaddexp, input, dim),
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,

@@ -275,10 +275,6 @@ def linalg_matrix_norm(A: Any, ord: Any = "fro", dim: Sequence[int] = (-2, -1), 
     return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim)) if keepdim else y
 
 
-def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    return xp.linalg.cross(input, other, axis=input.shape.index(3) if dim is None else dim)
-
-
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
@@ -360,10 +356,9 @@ def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: An
 
 
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    length, size = input.shape[-1], input.shape[-1] + abs(offset)
-    places = (..., xp.arange(length) - min(offset, 0), xp.arange(length) + max(offset, 0))
-    matrices = xp.index_put(xp.zeros((*input.shape[:-1], size, size), dtype=input.dtype), places, input)
-    return xp.moveaxis(matrices, (-2, -1), (dim1, dim2))
+    size = input.shape[-1] + abs(offset)
+    zeros = xp.zeros((*input.shape[:-1], size, size), dtype=input.dtype)
+    return xp.moveaxis(diagonal_scatter(zeros, input, offset, -2, -1), (-2, -1), (dim1, dim2))
 
 
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
@@ -412,10 +407,6 @@ def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, u
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
     adjoint = xp.conj(xp.matrix_transpose(input2))
     return xp.linalg.solve(adjoint @ input2 if upper else input2 @ adjoint, input)
-
-
-def cholesky_inverse(input: Any, upper: bool = False) -> Any:
-    return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -532,17 +523,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     return mean + std * xp.random.normal(shape=shape, generator=generator, dtype=xp.result_type(mean, std))
 
 
-def randint_like(
-    input: Any, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None, generator: Any = None
-) -> Any:
+def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, **options: Any) -> Any:
     low, high = (0, low) if high is None else (low, high)
-    numbers = xp.random.randint(low, high, shape=input.shape, device=device, generator=generator)
-    return xp.astype(numbers, dtype or input.dtype)
-
-
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
-    dtype = xp.get_default_dtype() if dtype is None else dtype
-    return xp.full((), s, dtype=dtype, device=device, requires_grad=requires_grad)
+    return xp.astype(xp.random.randint(low, high, shape=input.shape, **options), dtype or input.dtype)
 
 
 def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
@@ -571,7 +554,7 @@ def nn_functional_pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float =
     return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
-OF_CHANCE = ("normal", "randint_like", "scalar_tensor")
+OF_CHANCE = ("normal", "randint_like")
 for _name, _function in list(globals().items()):
     if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
         _path = _name.replace("linalg_", "linalg.").replace("nn_functional_", "nn.functional.")

@@ -197,6 +197,14 @@ CALLS: dict[str, Calls] = {
         lambda f, x: f(x, CLASSES.int() * 0 + 3, B=SQUARE, adjoint=True),
     ],
     **dict.fromkeys(("linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"), FACTORED),
+    "geqrf": [lambda f, x: f(x), lambda f, x: f(x[:2])],
+    "linalg.householder_product": [lambda f, x: f(x, x[0]), lambda f, x: f(x[:, :2], tau=x[0, :1])],
+    "ormqr": [
+        *(lambda f, x: f(x, x[0], SQUARE), lambda f, x: f(x[:, :2], x[0, :2], SQUARE, True, True)),
+        *(lambda f, x: f(x, x[0], SQUARE, left=False), lambda f, x: f(x, x[1], SQUARE, left=False, transpose=True)),
+    ],
+    "svd_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, M=x[:1])[1]],
+    "pca_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, center=False)[1]],
     "linalg.lstsq": [
         *(lambda f, x: f(x, SQUARE), lambda f, x: f(x[:, :2], x[:, 2:]), lambda f, x: f(x[:2], x[:2])),
         *(lambda f, x: f(x[:, :2], x, driver="gels"), lambda f, x: f(x[:, :1] * x[:1], x, rcond=1e-9)),
@@ -642,7 +650,7 @@ def test_refusals_of_operators_are_no_type_errors_that_pytorch_swallows() -> Non
         "'torch.matrix_exp' on [Bare]: no operation has its meaning, and Bare does not declare fallback.dense"
     )
     with pytest.raises(dk.TorchCallError, match=r"MetadataTensor does not declare fallback\.dense"):
-        torch.geqrf(MetadataTensor([[1.0]], {"unit": "m"}))
+        torch.linalg.ldl_factor(MetadataTensor([[1.0]], {"unit": "m"}))
 
 
 def test_an_error_of_a_rule_comes_out_of_an_operator_as_what_it_is() -> None:
