@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 # Types whose conversion to an array is no advice.
 INCONVERTIBLE = frozenset({"NoneType", "bytes", "dict", "frozenset", "set", "str"})
 
@@ -32,6 +33,15 @@ def format_bytes(nbytes: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
+
+
+def escape(text: str) -> str:
+    """Return a text for a page of HTML; `html.escape` comes with two thousand names of characters.
+
+    >>> escape("<int>")
+    '&lt;int&gt;'
+    """
+    return text.translate(MARKUP)
 
 
 def section(title: str, lines: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -42,7 +41,6 @@ PLAIN: frozenset[type] = frozenset({int, float, complex, bool, str, type(None), 
 UNTRACKED: set[type] = {*PLAIN, tuple, list}
 
 
-@dataclass(eq=False, slots=True)
 class Spec:
     """Shape and dtype of an array whose values are not kept.
 
@@ -53,10 +51,12 @@ class Spec:
     device : of another library's array
     """
 
-    shape: tuple[int, ...]
-    dtype: Any
-    strides: tuple[int, ...] | None = None
-    device: Any = None
+    __slots__ = ("device", "dtype", "shape", "strides")
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None, device: Any = None
+    ) -> None:
+        self.shape, self.dtype, self.strides, self.device = shape, dtype, strides, device
 
     @property
     def ndim(self) -> int:

@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from threading import RLock
 from types import NotImplementedType
@@ -131,7 +131,6 @@ class Step:
     follow: Callable[..., Any] | None = None
 
 
-@dataclass(eq=False, slots=True)
 class Skipped:
     """An answer that is known not to come before it is asked.
 
@@ -141,8 +140,10 @@ class Skipped:
     text : why it does not
     """
 
-    cls: type
-    text: str
+    __slots__ = ("cls", "text")
+
+    def __init__(self, cls: type, text: str) -> None:
+        self.cls, self.text = cls, text
 
 
 # Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
@@ -312,7 +313,6 @@ Later: TypeAlias = "partial[Step | Skipped]"
 _making = RLock()
 
 
-@dataclass(eq=False, slots=True)
 class Chain:
     """The answers to calls with one combination of types.
 
@@ -325,11 +325,13 @@ class Chain:
     whole : whether all are made
     """
 
-    operation: Overridable
-    types: tuple[type, ...]
-    order: list[type]
-    entries: list[Step | Skipped | Later] = field(default_factory=list)
-    whole: bool = False
+    __slots__ = ("entries", "operation", "order", "types", "whole")
+
+    def __init__(
+        self, operation: Overridable, types: tuple[type, ...], order: list[type], entries: Sequence[Step] = ()
+    ) -> None:
+        self.operation, self.types, self.order, self.whole = operation, types, order, False
+        self.entries: list[Step | Skipped | Later] = [*entries]
 
     def __iter__(self) -> Iterator[Step | Skipped]:
         """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -18,6 +17,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPEND
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
+from dispatchkit.wording import escape
 
 # How verdicts begin, with the class of their colour.
 CLASSES = {

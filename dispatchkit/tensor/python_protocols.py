@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from html import escape
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +22,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
 from dispatchkit.tensor.conversion import number_for, parse_to
 from dispatchkit.tensor.gradients import run_backward
+from dispatchkit.wording import escape
 
 _options = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80)
 

@@ -7,7 +7,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, wraps
-from html import escape
 from typing import Any, ClassVar, Never, NoReturn, Self, TypeVar
 
 import numpy as np
@@ -32,7 +31,7 @@ from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.python_protocols import format_tensor, html_of
-from dispatchkit.wording import class_name
+from dispatchkit.wording import class_name, escape
 
 OWN_ARGUMENTS = "a subclass with arguments of its own defines __init__, which calls super().__init__(data)"
 

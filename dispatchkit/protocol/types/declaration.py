@@ -245,7 +245,6 @@ _keys = itertools.count()
 _making = threading.Lock()
 
 
-@dataclass(slots=True)
 class Record:
     """What a protocol keeps for one type.
 
@@ -257,10 +256,13 @@ class Record:
     serial : grows from record to record
     """
 
-    declaration: Declaration | None = None
-    owned: dict[Any, None] = dataclasses.field(default_factory=dict)
-    conversions: dict[type, Conversion] = dataclasses.field(default_factory=dict)
-    serial: int = dataclasses.field(default_factory=lambda: next(_keys))
+    __slots__ = ("conversions", "declaration", "owned", "serial")
+
+    def __init__(self) -> None:
+        self.declaration: Declaration | None = None
+        self.owned: dict[Any, None] = {}
+        self.conversions: dict[type, Conversion] = {}
+        self.serial = next(_keys)
 
 
 class TypeRecords(dict[int, Record]):
@@ -335,7 +337,6 @@ class Records:
         return None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Conversion:
     """An edge of the conversion graph.
 
@@ -347,11 +348,10 @@ class Conversion:
     lossy : whether something is lost
     """
 
-    source: type
-    target: type
-    function: Callable[[Any], Any]
-    cost: float
-    lossy: bool
+    __slots__ = ("cost", "function", "lossy", "source", "target")
+
+    def __init__(self, source: type, target: type, function: Callable[[Any], Any], cost: float, lossy: bool) -> None:
+        self.source, self.target, self.function, self.cost, self.lossy = source, target, function, cost, lossy
 
 
 class Conversions:
