@@ -95,7 +95,7 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     >>> import dispatchkit as dk
     >>> s = dk.types.ScalarTensor(3, 2.0)
     >>> print(dk.explain(dk.negative, s).outcome.partition("(")[0])
-    ScalarTensor: negative_structured
+    ScalarTensor: sign_structured[negative]
     >>> def energy(s):
     ...     return dk.max(s @ s) + dk.mean(s)
     >>> found = dk.explain(energy, s)

@@ -32,7 +32,7 @@ enter = tensor_protocol.implements
 def bind_rule(function: Any, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Return a rule of several functions, which takes the function first, as the rule of one of them."""
     handler = partial(rule, function)
-    handler.__dict__["__qualname__"] = f"{rule.__qualname__}[{function.__name__}]"
+    handler.__dict__["__name__"] = handler.__dict__["__qualname__"] = f"{rule.__qualname__}[{function.__name__}]"
     return handler
 
 

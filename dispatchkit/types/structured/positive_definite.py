@@ -100,7 +100,6 @@ def inv_quad(matrix: Any, right: Tensor, *, reduce: bool = True) -> Tensor:
     >>> inv_quad(dk.types.DiagonalTensor([1.0, 2.0]), dk.asarray([[1.0, 2.0], [2.0, 4.0]]), reduce=False)
     tensor([ 3., 12.])
     """
-
     right = as_tensor("inv_quad", "right", right, 1)
 
     def of_columns(columns: Tensor) -> Any:
