@@ -6,6 +6,6 @@ interpreter's lock. What is compiled is kept on disk, and loads from there in th
 
 from __future__ import annotations
 
-from dispatchkit.kernels.numba import activations, convolution, normalization, rows
+from dispatchkit.kernels.numba import activations, normalization, rows
 
-__all__ = ["activations", "convolution", "normalization", "rows"]
+__all__ = ["activations", "normalization", "rows"]

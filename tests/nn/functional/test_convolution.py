@@ -17,8 +17,6 @@ from dispatchkit.nn.functional import windows
 from tests.declared import OPERATIONS
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 # Images, weight, parameters.
 CALLS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "plain": ((2, 3, 7, 6), (4, 3, 3, 2), {}),
@@ -35,6 +33,9 @@ CALLS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "one image": ((3, 5, 5), (2, 3, 2, 2), {}),
     "the whole image": ((2, 3, 4, 4), (5, 3, 4, 4), {}),
     "an end that no window reaches": ((2, 1, 6, 8), (1, 1, 2, 3), {"stride": 3}),
+    "a stride and gaps": ((2, 2, 19, 21), (3, 2, 3, 3), {"padding": 2, "stride": 3, "dilation": 2}),
+    "a stride longer than windows": ((2, 2, 12, 12), (3, 2, 2, 2), {"padding": 1, "stride": 4}),
+    "more padding than a window": ((2, 1, 3, 3), (1, 1, 2, 2), {"padding": 4, "stride": 3}),
 }
 
 
@@ -85,7 +86,6 @@ def test_values_and_gradients_are_pytorchs(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ["numpy"], indirect=True)
 def test_filters_of_one_channel_are_summed_over_shifted_images(monkeypatch: pytest.MonkeyPatch) -> None:
     shape, of_weight, parameters = CALLS["a filter for each channel"]
     arrays = drawn(*shape), drawn(*of_weight), drawn(of_weight[0])
