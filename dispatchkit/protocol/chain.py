@@ -328,7 +328,11 @@ class Chain:
     __slots__ = ("entries", "operation", "order", "types", "whole")
 
     def __init__(
-        self, operation: Overridable, types: tuple[type, ...], order: list[type], entries: Sequence[Step] = ()
+        self,
+        operation: Overridable,
+        types: tuple[type, ...],
+        order: list[type],
+        entries: Sequence[Step | Skipped | Later] = (),
     ) -> None:
         self.operation, self.types, self.order, self.whole = operation, types, order, False
         self.entries: list[Step | Skipped | Later] = [*entries]
