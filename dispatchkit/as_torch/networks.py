@@ -10,12 +10,12 @@ import inspect
 import math
 from collections.abc import Sequence
 from functools import partial
-from types import FunctionType
 
 import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.functions import nn_functional_pairwise_distance as pairwise_distance
+from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, NotTranslated
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -356,9 +356,8 @@ def _of_windows(axes):
         yield fractional_max_pool
 
 
-for _name, _function in list(globals().items()):
-    if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
-        TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+for _name, _function in written_functions(globals()).items():
+    TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
 for _axes in (1, 2, 3):
     TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout(getattr(nn, f"Dropout{_axes}d"))
     TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})
