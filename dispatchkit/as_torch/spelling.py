@@ -29,7 +29,6 @@ from dispatchkit.tree import with_members
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
-MODES = ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled")
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
 
 
@@ -43,9 +42,9 @@ def missing(place: str, name: str) -> NoReturn:
     ------
     AttributeError : saying what to write instead, if the table knows
     """
-    place = place if not place or place == "Tensor" else f"{place}."
-    path = name if place == "Tensor" else f"{place}{name}"
-    where = f"'{HOME}.Tensor' object" if place == "Tensor" else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
+    is_method = place == "Tensor"
+    path = name if is_method else f"{place}.{name}".lstrip(".")
+    where = f"'{HOME}.Tensor' object" if is_method else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
@@ -307,15 +306,7 @@ def spelling_calls(function: Call) -> Call:
     return call
 
 
-def caller(
-    path: str,
-    function: Call,
-    names: Sequence[str],
-    targets: Mapping[str, str],
-    count: int,
-    same: int,
-    axis: Axis | None,
-) -> Call:
+def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, operation: Any, count: int) -> Call:
     """Return the function of PyTorch that calls another.
 
     Parameters
@@ -323,11 +314,12 @@ def caller(
     path : of the function inside PyTorch
     function : the other
     names, targets : what arguments are called by position, and which parameters take them
-    count : how many parameters of the other are by position alone
-    same : how many arguments by position mean the same to the other
-    axis : the parameter of the other that says along which axis a number has its one element
+    shown : the parameters that it shows
+    operation : which the other belongs to, or None
+    count : how many parameters of an operation are by position alone
     """
-    first = [targets[name] for name in names[:count]]
+    first, axis = [targets[name] for name in names[:count]], axis_of(path, shown, targets)
+    same = len(names) if operation is None else count
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if names and (kwargs or not 0 < len(args) <= same):
@@ -342,7 +334,7 @@ def caller(
             raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
         return y if type(y) is Tensor else spell(y)
 
-    return call
+    return show(call, path, shown, operation)
 
 
 def by_operation(path: str, operation: Overridable) -> Call:
@@ -353,17 +345,14 @@ def by_operation(path: str, operation: Overridable) -> Call:
     count = sum(parameters[targets[name]].kind in first for name in names)
     shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
     shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
-    call = caller(path, operation.function, names, targets, count, count, axis_of(path, shown, targets))
-    return show(call, path, shown, operation)
+    return caller(path, operation.function, names, targets, shown, operation, count)
 
 
 def by_translation(path: str, function: Call) -> Call:
     """Return the function of PyTorch that is put in terms of operations."""
     shown = list(inspect.signature(function).parameters.values())
     names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    targets = {p.name: p.name for p in shown}
-    call = caller(path, function, names, targets, 0, len(names), axis_of(path, shown, targets))
-    return show(call, path, shown, None)
+    return caller(path, function, names, {p.name: p.name for p in shown}, shown, None, 0)
 
 
 def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
@@ -392,17 +381,15 @@ def copying(path: str, function: Call) -> Call:
 
 def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
-    entered = {
-        path: by_translation(path, f)
-        for path, f in {**table.TRANSLATIONS, **table.ALONE}.items()
-        if not path.startswith("__")
-    }
+    translations = table.TRANSLATIONS | table.ALONE
+    entered = {path: by_translation(path, f) for path, f in translations.items() if not path.startswith("__")}
     paths = dict(vars(xp))
     for place, module in {"fft": fft, "linalg": linalg, "nn.functional": nn.functional, "special": special}.items():
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
-    paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
-    creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
-    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation | OPERATIONS
+    named = {
+        path: functools.reduce(getattr, name.split("."), xp) for path, name in (table.NAMES | table.CREATION).items()
+    }
+    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | named | OPERATIONS
     for path in entered.keys() & known.keys():
         entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
@@ -570,24 +557,20 @@ def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: 
 
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
-    constants = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
-    written = (Tensor, device, inference_mode, load, saving.save, set_printoptions)
-    enter_members(
-        sys.modules[HOME],
-        "",
-        {
-            **constants,
-            **{name: getattr(autograd, name) for name in MODES},
-            **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
-            **{name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()},
-            **{each.__name__: each for each in written},
-            "is_tensor": table.is_array,
-            "zero_": lambda input: input.zero_(),
-            **{name: name for name in table.LAYOUTS},
-            "Size": tuple,
-            "dtype": type(xp.float64),
-        },
-    )
+    members = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
+    members |= {path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS}
+    members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
+    members |= {name: name for name in table.LAYOUTS}
+    modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
+    for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
+        members[each.__name__] = each
+    further = {
+        "is_tensor": table.is_array,
+        "zero_": lambda input: input.zero_(),
+        "Size": tuple,
+        "dtype": type(xp.float64),
+    }
+    enter_members(sys.modules[HOME], "", members | further)
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
