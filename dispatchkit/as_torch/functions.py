@@ -6,10 +6,10 @@ underscore is no function of PyTorch. They get tensors and array types.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import accumulate
 from typing import Any
 
@@ -64,7 +64,7 @@ def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function
 
 
 def _of_numpy(path: str, names: list[str]) -> Function:
-    function: Any = functools.reduce(getattr, path.split("."), np)
+    function: Any = reduce(getattr, path.split("."), np)
     signature = signature_in_numpy(function)
     defaults = [NO_DEFAULT] * len(names) if signature is None else [p.default for p in signature.parameters.values()]
     return _with_parameters(function, dict(zip(names, defaults, strict=False)))
@@ -93,37 +93,31 @@ def div(input, other, *, rounding_mode=None):
 divide = true_divide = div
 
 
-def _extreme(name: str, of_two: str, where: str) -> Function:
-    def extreme(input, dim=None, keepdim=False, *, other=None):
-        other = dim if is_array(dim) else other
-        if other is not None:
-            return getattr(xp, of_two)(input, other)
-        if dim is None:
-            return getattr(xp, name)(input)
-        values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
-        return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
-
-    return extreme
+def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
+    other = dim if is_array(dim) else other
+    if other is not None:
+        return getattr(xp, of_two)(input, other)
+    if dim is None:
+        return getattr(xp, name)(input)
+    values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
+    return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
 
 
-TRANSLATIONS["max"] = _extreme("max", "maximum", "argmax")
-TRANSLATIONS["min"] = _extreme("min", "minimum", "argmin")
+TRANSLATIONS["max"] = partial(_extreme, "max", "maximum", "argmax")
+TRANSLATIONS["min"] = partial(_extreme, "min", "minimum", "argmin")
 
 
-def _spread(name: str, *, with_mean: bool = False) -> Function:
-    def spread(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        correction = int(unbiased) if correction is None else correction
-        along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
-        y = getattr(xp, name)(input, correction=correction, **along)
-        return (y, xp.mean(input, **along)) if with_mean else y
-
-    return spread
+def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = int(unbiased) if correction is None else correction
+    along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
+    y = getattr(xp, name)(input, correction=correction, **along)
+    return (y, xp.mean(input, **along)) if with_mean else y
 
 
 for _name in ("std", "var"):
-    TRANSLATIONS[_name], TRANSLATIONS[f"{_name}_mean"] = _spread(_name), _spread(_name, with_mean=True)
+    TRANSLATIONS[_name], TRANSLATIONS[f"{_name}_mean"] = partial(_spread, _name, False), partial(_spread, _name, True)
 
 
 def sort(input, dim=-1, descending=False, stable=False):
@@ -141,17 +135,15 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     return _pick(input, xp.take(xp.argsort(input, axis=dim), xp.asarray([k - 1]), axis=dim), dim, keepdim)
 
 
-def _median(counted: Function) -> Function:
-    def median(input, dim=None, keepdim=False):
-        if dim is None:
-            return median(xp.reshape(input, (-1,)), 0).values
-        last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
-        return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
-
-    return median
+def _median(counted, /, input, dim=None, keepdim=False):
+    if dim is None:
+        return _median(counted, xp.reshape(input, (-1,)), 0).values
+    last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
+    return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
 
 
-TRANSLATIONS["median"], TRANSLATIONS["nanmedian"] = _median(xp.ones_like), _median(lambda input: ~xp.isnan(input))
+TRANSLATIONS["median"] = partial(_median, xp.ones_like)
+TRANSLATIONS["nanmedian"] = partial(_median, lambda input: ~xp.isnan(input))
 
 
 def mode(input, dim=-1, keepdim=False):
@@ -168,44 +160,45 @@ def transpose(input, dim0, dim1):
     return xp.swapaxes(input, dim0, dim1)
 
 
-def _transform(name: str, axes: Any = None, *, conjugate: str = "") -> Function:
-    opposite = {None: "forward", "backward": "forward", "forward": "backward"}
-
-    def transform(input, s=None, dim=axes, norm=None):
-        dim = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
-        norm = opposite.get(norm, norm) if conjugate else norm or "backward"
-        x = xp.conj(input) if conjugate == "before" else input
-        y = getattr(xp.fft, name)(x, s=s, axes=dim, norm=norm)
-        return xp.conj(y) if conjugate == "after" else y
-
-    return transform
+OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
+TRANSFORMS = {"fft": "fft", "ifft": "ifft", "rfft": "rfft", "irfft": "irfft", "hfft": "irfft", "ihfft": "rfft"}
 
 
-for _path, _name, _conjugate in (
-    *(("fft", "fft", ""), ("ifft", "ifft", ""), ("rfft", "rfft", ""), ("irfft", "irfft", "")),
-    *(("hfft", "irfft", "before"), ("ihfft", "rfft", "after")),
-):
-    TRANSLATIONS[f"fft.{_path}n"] = _transform(f"{_name}n", conjugate=_conjugate)
-    TRANSLATIONS[f"fft.{_path}2"] = _transform(f"{_name}n", (-2, -1), conjugate=_conjugate)
+def _transform(name, conjugate, input, s, dim, norm):
+    dim = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
+    transformed = partial(getattr(xp.fft, f"{name}n"), s=s, axes=dim)
+    if conjugate:
+        return xp.conj(transformed(xp.conj(input), norm=OPPOSITE.get(norm, norm)))
+    return transformed(input, norm=norm or "backward")
+
+
+def _of_all_axes(name, conjugate, /, input, s=None, dim=None, norm=None):
+    return _transform(name, conjugate, input, s, dim, norm)
+
+
+def _of_two_axes(name, conjugate, /, input, s=None, dim=(-2, -1), norm=None):
+    return _transform(name, conjugate, input, s, dim, norm)
+
+
+for _path, _name in TRANSFORMS.items():
+    TRANSLATIONS[f"fft.{_path}n"] = partial(_of_all_axes, _name, _path != _name)
+    TRANSLATIONS[f"fft.{_path}2"] = partial(_of_two_axes, _name, _path != _name)
 
 
 def where(condition, input=None, other=None):
     return xp.nonzero(condition) if input is None else xp.where(condition, input, other)
 
 
-def _softmax(name: str) -> Function:
-    def softmax(input, dim=None, dtype=None, *, _stacklevel=3):
-        if dim is None:
-            raise NotTranslated
-        x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
-        return getattr(xp, name)(x, axis=dim) if input.size else x
-
-    return softmax
+def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
+    if dim is None:
+        raise NotTranslated
+    x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
+    return getattr(xp, name)(x, axis=dim) if input.size else x
 
 
 for _name in ("softmax", "log_softmax"):
     for _place in ("", "special.", "nn.functional."):
-        TRANSLATIONS[f"{_place}{_name}"] = _softmax(_name)
+        TRANSLATIONS[f"{_place}{_name}"] = partial(_softmax, _name)
 
 
 def narrow(input, dim, start, length):
@@ -343,8 +336,7 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 
 
 def cdist(x1, x2, p=2.0, compute_mode=None):
-    apart = xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3)
-    return xp.linalg.vector_norm(apart, ord=p, axis=-1)
+    return xp.linalg.vector_norm(xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3), ord=p, axis=-1)
 
 
 def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
@@ -451,21 +443,18 @@ def sum_to_size(input, size):
     return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size)) if axes else input
 
 
-def _extreme_so_far(name: str) -> Function:
-    def extreme_so_far(input, dim):
-        def later(first, second):
-            x, y = (xp.take_along_axis(rows, places, axis=-1) for places in (first, second))
-            return xp.where((getattr(xp, name)(x, y) | xp.isnan(x)) & ~xp.isnan(y), first, second)
+def _extreme_so_far(is_before, /, input, dim):
+    def later(first, second):
+        x, y = (xp.take_along_axis(rows, places, axis=-1) for places in (first, second))
+        return xp.where((is_before(x, y) | xp.isnan(x)) & ~xp.isnan(y), first, second)
 
-        rows = xp.moveaxis(input, dim, -1)
-        places = running(later, xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape), -1)
-        values = xp.take_along_axis(rows, places, axis=-1)
-        return Values(xp.moveaxis(values, -1, dim), xp.moveaxis(places, -1, dim))
-
-    return extreme_so_far
+    rows = xp.moveaxis(input, dim, -1)
+    places = running(later, xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape), -1)
+    values = xp.take_along_axis(rows, places, axis=-1)
+    return Values(xp.moveaxis(values, -1, dim), xp.moveaxis(places, -1, dim))
 
 
-TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = _extreme_so_far("greater"), _extreme_so_far("less")
+TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = partial(_extreme_so_far, xp.greater), partial(_extreme_so_far, xp.less)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):

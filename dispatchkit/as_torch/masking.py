@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
@@ -31,16 +32,11 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
         return x if mask is None else xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
 
-    def reduction(name: str) -> Function:
+    def reduced(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
-
-        def reduce(input, dim=None, *, keepdim=None, dtype=None, mask=None):
-            kept = {} if keepdim is None else {"keepdim": keepdim}
-            x = visible(input, mask, NEUTRAL[name], dtype)
-            y = whole(x, dim, **kept)
-            return y.values if name == "median" else xp.astype(y, x.dtype, copy=False)
-
-        return reduce
+        x = visible(input, mask, NEUTRAL[name], dtype)
+        y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
+        return y.values if name == "median" else xp.astype(y, x.dtype, copy=False)
 
     def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         ones = visible(xp.ones_like(input), mask, 0, dtype)
@@ -65,4 +61,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {**{name: reduction(name) for name in NEUTRAL}, **{function.__name__: function for function in written}}
+    return {
+        **{name: partial(reduced, name) for name in NEUTRAL},
+        **{function.__name__: function for function in written},
+    }

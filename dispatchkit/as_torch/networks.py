@@ -265,10 +265,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 def _grid(lengths, *options):
     """Return the windows over images of a kernel, dilation, padding and stride."""
     names = ("kernel_size", "dilation", "padding", "stride")
-    kernels, gaps, ends, steps = (
-        sizes(nn.Conv2d, name, value, 2, least=int(name != "padding"))
-        for name, value in zip(names, options, strict=True)
-    )
+    named = zip(names, options, strict=True)
+    kernels, gaps, ends, steps = (sizes(nn.Conv2d, name, n, 2, least=int(name != "padding")) for name, n in named)
     return Grid(map(Windows.along, lengths, kernels, steps, gaps, ends, ends))
 
 
@@ -310,9 +308,8 @@ def _of_windows(axes):
             return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
         windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)
         starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
-        return _largest(
-            input, [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)], True
-        )
+        tables = [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)]
+        return _largest(input, tables, True)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
@@ -341,10 +338,8 @@ def _of_windows(axes):
     def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
         lead, kernels = input.shape[:-axes], several("kernel_size", kernel_size)
         strides, ends = several("stride", stride or kernels), sizes(layer, "padding", padding, axes, least=0)
-        lengths = [
-            (n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-axes:], strides, ends, kernels, strict=True)
-        ]
-        lengths = lengths if output_size is None else output_size[-axes:]
+        along = zip(input.shape[-axes:], strides, ends, kernels, strict=True)
+        lengths = output_size[-axes:] if output_size else [(n - 1) * s - 2 * p + k for n, s, p, k in along]
         zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
         places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
         y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())

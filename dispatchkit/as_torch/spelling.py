@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
@@ -253,23 +253,21 @@ PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 # Functions.
 
 
-class Axis(NamedTuple):
-    """The parameter that says along which axis a function works: its name, place by position and default."""
+def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Any:
+    """Return what says the axis of a function of PyTorch that takes a number as one element along it, None of others.
 
-    parameter: str
-    place: int
-    default: Any
-
-
-def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Axis | None:
-    """Return the axis of a function of PyTorch that takes a number as one element along an axis, None for others."""
+    Returns
+    -------
+    tuple : the parameter, its place by position and its default
+    """
     places = [place for place, p in enumerate(shown) if p.name in ("dim", "dim0") and path not in table.OF_NUMBERS]
-    return next((Axis(targets[shown[place].name], place, shown[place].default) for place in places), None)
+    return next(((targets[shown[place].name], place, shown[place].default) for place in places), None)
 
 
-def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: Axis) -> Any:
+def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: tuple[str, int, Any]) -> Any:
     """Return a result for a number, as one element along an axis where one is asked for, which the result loses."""
-    if kwargs.get(axis.parameter, args[axis.place] if len(args) > axis.place else axis.default) is None:
+    parameter, place, default = axis
+    if kwargs.get(parameter, args[place] if len(args) > place else default) is None:
         return function(*args, **kwargs)
 
     def lift(value: Any) -> Any:
@@ -386,9 +384,8 @@ def every_function() -> dict[str, Call]:
     paths = dict(vars(xp))
     for place, module in {"fft": fft, "linalg": linalg, "nn.functional": nn.functional, "special": special}.items():
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
-    named = {
-        path: functools.reduce(getattr, name.split("."), xp) for path, name in (table.NAMES | table.CREATION).items()
-    }
+    names = table.NAMES | table.CREATION
+    named = {path: functools.reduce(getattr, name.split("."), xp) for path, name in names.items()}
     known = {path: value for path, value in paths.items() if path not in table.OTHERS} | named | OPERATIONS
     for path in entered.keys() & known.keys():
         entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
@@ -545,11 +542,6 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     return members
 
 
-def functions_in(place: str) -> dict[str, Call]:
-    """Return the functions of a module inside PyTorch by their names."""
-    return {path.removeprefix(place): f for path, f in FUNCTIONS.items() if path.startswith(place)}
-
-
 def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
     """Call a function, and compute what its backward pass needs anew rather than keeping it."""
     return func.checkpoint(function)(*args, **kwargs)
@@ -564,25 +556,20 @@ def enter_modules() -> None:
     modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
     for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
         members[each.__name__] = each
-    further = {
-        "is_tensor": table.is_array,
-        "zero_": lambda input: input.zero_(),
-        "Size": tuple,
-        "dtype": type(xp.float64),
-    }
-    enter_members(sys.modules[HOME], "", members | further)
+    members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
+    enter_members(sys.modules[HOME], "", members | {"Size": tuple, "dtype": type(xp.float64)})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
-    enter_module("nn.functional", functions_in("nn.functional."))
     enter_module("utils", {})
     enter_module("utils.data", members_of(data))
     enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
     enter_module("signal", {})
-    for place in ("fft", "linalg", "masked", "signal.windows", "special"):
-        enter_module(place, functions_in(f"{place}."))
+    for place in ("fft", "linalg", "masked", "nn.functional", "signal.windows", "special"):
+        functions = {path.removeprefix(f"{place}."): f for path, f in FUNCTIONS.items() if path.startswith(f"{place}.")}
+        enter_module(place, functions)
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
     enter_module("cuda", {**absent, **dict.fromkeys(("manual_seed", "manual_seed_all"), random.manual_seed)})
