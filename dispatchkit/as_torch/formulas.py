@@ -11,7 +11,7 @@ import numpy as np
 
 from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
 from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
-from dispatchkit.as_torch.functions import linalg_solve, split
+from dispatchkit.as_torch.functions import histogram, linalg_solve, split
 from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -33,6 +33,7 @@ FORMULAS: dict[str, Function] = {
     "rsub": lambda input, other, *, alpha=1: xp.subtract(other, times(input, alpha)),
     "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) > lambd, input, xp.zeros_like(input)),
+    "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
     "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
     "special.spherical_bessel_j0": lambda input: np.sinc(input / math.pi),
@@ -69,6 +70,7 @@ FORMULAS: dict[str, Function] = {
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
+    "histc": lambda input, bins=100, min=0, max=0: histogram(input, bins, range=None if min == max else (min, max))[0],
     "logcumsumexp": lambda input, dim: running(xp.logaddexp, input, dim),
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,
@@ -77,10 +79,6 @@ FORMULAS: dict[str, Function] = {
     "is_floating_point": lambda input: bool(xp.isdtype(input.dtype, "real floating")),
     "numel": lambda input: int(input.size),
 }
-FORMULAS |= dict.fromkeys(("addmv", "baddbmm"), FORMULAS["addmm"])
-FORMULAS |= {
-    "subtract": FORMULAS["sub"],
-    "special.logit": FORMULAS["logit"],
-    "special.multigammaln": FORMULAS["mvlgamma"],
-}
-TRANSLATIONS.update(FORMULAS)
+FURTHER = {"special.logit": "logit", "special.multigammaln": "mvlgamma", "subtract": "sub"}
+FURTHER |= {"addmv": "addmm", "baddbmm": "addmm"}
+TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

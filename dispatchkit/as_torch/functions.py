@@ -164,25 +164,18 @@ OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
 TRANSFORMS = {"fft": "fft", "ifft": "ifft", "rfft": "rfft", "irfft": "irfft", "hfft": "irfft", "ihfft": "rfft"}
 
 
-def _transform(name, conjugate, input, s, dim, norm):
-    dim = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
+def _transform(name, conjugate, axes, /, input, s=None, dim=None, norm=None):
+    dim = axes if dim is None else (dim,) if isinstance(dim, int) else dim
+    dim = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
     transformed = partial(getattr(xp.fft, f"{name}n"), s=s, axes=dim)
     if conjugate:
         return xp.conj(transformed(xp.conj(input), norm=OPPOSITE.get(norm, norm)))
     return transformed(input, norm=norm or "backward")
 
 
-def _of_all_axes(name, conjugate, /, input, s=None, dim=None, norm=None):
-    return _transform(name, conjugate, input, s, dim, norm)
-
-
-def _of_two_axes(name, conjugate, /, input, s=None, dim=(-2, -1), norm=None):
-    return _transform(name, conjugate, input, s, dim, norm)
-
-
 for _path, _name in TRANSFORMS.items():
-    TRANSLATIONS[f"fft.{_path}n"] = partial(_of_all_axes, _name, _path != _name)
-    TRANSLATIONS[f"fft.{_path}2"] = partial(_of_two_axes, _name, _path != _name)
+    TRANSLATIONS[f"fft.{_path}n"] = partial(_transform, _name, _path != _name, None)
+    TRANSLATIONS[f"fft.{_path}2"] = partial(_transform, _name, _path != _name, (-2, -1))
 
 
 def where(condition, input=None, other=None):
@@ -523,10 +516,6 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 def randint_like(input, low, high=None, *, dtype=None, **options):
     low, high = (0, low) if high is None else (low, high)
     return xp.astype(xp.random.randint(low, high, shape=input.shape, **options), dtype or input.dtype)
-
-
-def histc(input, bins=100, min=0, max=0):
-    return histogram(input, bins, range=None if min == max else (min, max))[0]
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):

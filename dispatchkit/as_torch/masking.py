@@ -61,7 +61,4 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {
-        **{name: partial(reduced, name) for name in NEUTRAL},
-        **{function.__name__: function for function in written},
-    }
+    return {name: partial(reduced, name) for name in NEUTRAL} | {each.__name__: each for each in written}

@@ -162,18 +162,11 @@ def _dropout(layer):
     return lambda input, p=0.5, training=True, inplace=False: layer(p).train(training)(input)
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _alpha_dropout(input, p, training, input.shape)
-
-
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
-
-
-def _alpha_dropout(input, p, training, shape):
+def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     if not training or p in (0, 1):
         return input * (0.0 if training and p else 1.0)
+    shape = (*input.shape[:2], *(1,) * (input.ndim - 2)) if of_features else input.shape
     kept = xp.random.bernoulli(1 - p, shape=shape) == 1
     scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
     return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
@@ -185,10 +178,6 @@ def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
 
 
 # Of elements and pairs of them.
-
-
-def tanhshrink(input):
-    return input - xp.tanh(input)
 
 
 def pdist(input, p=2.0):
@@ -353,6 +342,8 @@ def _of_windows(axes):
 
 for _name, _function in written_functions(globals()).items():
     TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
+TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)
 for _axes in (1, 2, 3):
     TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout(getattr(nn, f"Dropout{_axes}d"))
     TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})

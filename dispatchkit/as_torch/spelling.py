@@ -508,23 +508,18 @@ class DataLoader(data.DataLoader):
 SUBCLASSES: dict[Any, Any] = {nn.Module: Module, autograd.Function: Function, data.DataLoader: DataLoader}
 
 
-def enter_members(module: Any, path: str, members: Mapping[str, Any]) -> None:
-    """Give a module its members, and what it says of those that it has not."""
+def enter_module(path: str, members: Mapping[str, Any]) -> None:
+    """Let a module be imported by its name in PyTorch, and say what to write for what it has not."""
+    home = f"{HOME}.{path}".rstrip(".")
+    module: Any = sys.modules.setdefault(home, ModuleType(home, f"`torch.{path}` of PyTorch in terms of dispatchkit."))
     vars(module).update(members)
     module.__getattr__ = functools.partial(missing, path)
     module.__all__ = sorted(members)
     module.__dir__ = lambda: [*module.__all__, *(name for name in vars(module) if name.startswith("__"))]
-
-
-def enter_module(path: str, members: Mapping[str, Any]) -> None:
-    """Let a module be imported by its name in PyTorch."""
-    module = ModuleType(f"{HOME}.{path}", f"`torch.{path}` of PyTorch in terms of dispatchkit.")
-    enter_members(module, path, members)
-    sys.modules[module.__name__] = module
-    outer, _, name = path.rpartition(".")
-    holder: Any = sys.modules[f"{HOME}.{outer}".rstrip(".")]
-    setattr(holder, name, module)
-    holder.__all__ = sorted({*holder.__all__, name})
+    if path:
+        outer, _, name = home.rpartition(".")
+        setattr(sys.modules[outer], name, module)
+        vars(sys.modules[outer])["__all__"] = sorted({*vars(sys.modules[outer])["__all__"], name})
 
 
 def members_of(module: ModuleType) -> dict[str, Any]:
@@ -557,7 +552,7 @@ def enter_modules() -> None:
     for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
-    enter_members(sys.modules[HOME], "", members | {"Size": tuple, "dtype": type(xp.float64)})
+    enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}

@@ -100,8 +100,7 @@ LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_f
 METHODS = frozenset({"expand", "repeat", "sum_to_size", "unfold", "view"})
 # In-place methods beyond those of elementwise operations.
 IN_PLACE = (
-    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "div", "erfinv"),
-    *("index_add", "index_copy", "index_fill"),
+    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "erfinv", "index_add", "index_copy", "index_fill"),
     *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
 )
 # What has a further name with ``_copy``, for a result in memory of its own.
