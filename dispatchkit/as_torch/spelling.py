@@ -25,7 +25,7 @@ from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient
 from dispatchkit.transforms import Batched, Dual
-from dispatchkit.tree import with_members
+from dispatchkit.tree import container_items, map_leaves, sequence_items
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
@@ -238,13 +238,7 @@ def adopt(value: Any) -> Any:
 
 def spell(value: Any) -> Any:
     """Return results with the plain tensors in them adopted."""
-    if isinstance(value, PlainTensor):
-        return adopt(value)
-    if isinstance(value, (tuple, list)):
-        return with_members(value, [spell(member) for member in value])
-    if isinstance(value, Mapping):
-        return {key: spell(member) for key, member in value.items()}
-    return value
+    return adopt(value) if isinstance(value, PlainTensor) else map_leaves(container_items, adopt, value)
 
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
@@ -274,11 +268,10 @@ def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], ax
         return value[None] if table.is_array(value) and not value.ndim else value
 
     def lower(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return with_members(value, [lower(member) for member in value])
         return value[0] if table.is_array(value) and value.shape == (1,) else value
 
-    return lower(function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()}))
+    y = function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()})
+    return map_leaves(sequence_items, lower, y)
 
 
 def spelling_results(function: Call, *, arguments: bool = False) -> Call:
