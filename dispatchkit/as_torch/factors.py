@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import with_info
+from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -19,7 +19,7 @@ def _swap(rows: Any, k: int, pivot: Any) -> Any:
     return xp.take_along_axis(rows, xp.broadcast_to(order[..., None], rows.shape), axis=-2)
 
 
-def lu_factor(A: Any, *, pivot: bool = True) -> Any:
+def linalg_lu_factor(A, *, pivot=True):
     pivots = []
     for k in range(min(A.shape[-2:])):
         place = xp.argmax(xp.abs(A[..., k:, k]), axis=-1) + k
@@ -33,7 +33,7 @@ def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     return A, xp.astype(counts, xp.int32)
 
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
     count, m = min(LU_data.shape[-2:]), LU_data.shape[-2]
     P = xp.broadcast_to(xp.eye(m, dtype=LU_data.dtype), (*LU_data.shape[:-2], m, m))
     for k in range(LU_pivots.shape[-1]):
@@ -44,13 +44,13 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return xp.matrix_transpose(P) if unpack_pivots else nothing, L, U
 
 
-def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     P, L, U = lu_unpack(LU, pivots)
     A = P @ L @ U
     return linalg_solve(xp.conj(xp.matrix_transpose(A)) if adjoint else A, B, left=left)
 
 
-def lstsq(A: Any, B: Any, rcond: Any = None, *, driver: str | None = None) -> Any:
+def linalg_lstsq(A, B, rcond=None, *, driver=None):
     m, n = A.shape[-2:]
     s = xp.linalg.svdvals(A)
     rcond = max(m, n) * xp.finfo(s.dtype).eps if rcond is None else rcond
@@ -73,41 +73,29 @@ def _reflect(input: Any, tau: Any, x: Any, *, adjoint: bool = False) -> Any:
     return x
 
 
-def ormqr(input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+def linalg_householder_product(A, tau):
+    return _reflect(A, tau, xp.eye(*A.shape[-2:], dtype=A.dtype))
+
+
+def ormqr(input, tau, other, left=True, transpose=False):
     if left:
         return _reflect(input, tau, other, adjoint=transpose)
     return xp.conj(_reflect(input, tau, xp.conj(other.mT), adjoint=not transpose).mT)
 
 
-def geqrf(input: Any) -> Any:
+def geqrf(input):
     raw, tau = np.linalg.qr(input, mode="raw")
     return xp.matrix_transpose(xp.asarray(raw)), xp.asarray(tau)
 
 
-def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> Any:
+def svd_lowrank(A, q=6, niter=2, M=None):
     u, s, vh = xp.linalg.svd(A if M is None else A - M, full_matrices=False)
     return u[..., :q], s[..., :q], xp.conj(xp.matrix_transpose(vh))[..., :q]
 
 
-def pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+def pca_lowrank(A, q=None, center=True, niter=2):
     A = A - xp.mean(A, axis=-2, keepdims=True) if center else A
     return svd_lowrank(A, min(6, *A.shape[-2:]) if q is None else q)
 
 
-TRANSLATIONS.update(
-    {
-        "geqrf": geqrf,
-        "linalg.householder_product": lambda A, tau: _reflect(A, tau, xp.eye(*A.shape[-2:], dtype=A.dtype)),
-        "linalg.lstsq": lstsq,
-        "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
-        "linalg.lu_factor": lu_factor,
-        "linalg.lu_factor_ex": lambda A, *, pivot=True, check_errors=False: with_info(A, *lu_factor(A, pivot=pivot)),
-        "linalg.lu_solve": lu_solve,
-        "lu": lambda A, pivot=True, get_infos=False: with_info(A, *lu_factor(A, pivot=pivot))[: 2 + get_infos],
-        "lu_solve": lambda b, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, b),
-        "lu_unpack": lu_unpack,
-        "ormqr": ormqr,
-        "pca_lowrank": pca_lowrank,
-        "svd_lowrank": svd_lowrank,
-    }
-)
+TRANSLATIONS.update(written_functions(globals()))

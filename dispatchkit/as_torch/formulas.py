@@ -9,7 +9,9 @@ import math
 
 import numpy as np
 
-from dispatchkit.as_torch.functions import cholesky_solve, linalg_solve, split
+from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
+from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
+from dispatchkit.as_torch.functions import histogram, linalg_solve, split
 from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -31,18 +33,19 @@ FORMULAS: dict[str, Function] = {
     "rsub": lambda input, other, *, alpha=1: xp.subtract(other, times(input, alpha)),
     "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) > lambd, input, xp.zeros_like(input)),
+    "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
     "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
     "special.spherical_bessel_j0": lambda input: np.sinc(input / math.pi),
     # Of places.
     "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
     "msort": lambda input: xp.sort(input, axis=0),
-    "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(dim, index, input.ndim), src),
-    "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(dim, index, input.ndim), source),
+    "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
+    "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(input, dim, index), source),
     "index_select": lambda input, dim, index: xp.take(input, index, axis=dim),
     "masked_select": lambda input, mask: xp.getitem(*xp.broadcast_arrays(input, mask)),
     "nonzero": lambda input, *, as_tuple=False: np.nonzero(np.atleast_1d(input)) if as_tuple else xp.argwhere(input),
-    "select": lambda input, dim, index: input[index_along(dim, index, input.ndim)],
+    "select": lambda input, dim, index: input[index_along(input, dim, index)],
     # Of shapes.
     "constant_pad_nd": lambda input, pad, value=0: TRANSLATIONS["nn.functional.pad"](input, pad, value=value),
     "view_as_complex": lambda input: input[..., 0] + 1j * input[..., 1],
@@ -52,30 +55,22 @@ FORMULAS: dict[str, Function] = {
     "atleast_3d": lambda *tensors: np.atleast_3d(*several(tensors)),
     "broadcast_tensors": lambda *tensors: xp.broadcast_arrays(*several(tensors)),
     "meshgrid": lambda *tensors, indexing="ij": xp.meshgrid(*several(tensors), indexing=indexing),
+    "split_with_sizes": lambda input, split_sizes, dim=0: split(input, split_sizes, dim),
+    "unsafe_split": split,
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
-    "cholesky_inverse": lambda input, upper=False: cholesky_solve(
-        xp.eye(input.shape[-1], dtype=input.dtype), input, upper
-    ),
-    "cross": lambda input, other, dim=None: xp.linalg.cross(
-        input, other, axis=input.shape.index(3) if dim is None else dim
-    ),
     "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: times(input, beta) + times(vec1[:, None] * vec2, alpha),
+    "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
+    "linalg.lu_factor_ex": lambda A, *, pivot=True, check_errors=False: with_info(A, *lu_factor(A, pivot=pivot)),
+    "lu": lambda A, pivot=True, get_infos=False: with_info(A, *lu_factor(A, pivot=pivot))[: 2 + get_infos],
+    "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
     "linalg.inv_ex": lambda A, *, check_errors=False: with_info(A, xp.linalg.inv(A)),
-    "linalg.cholesky_ex": lambda A, *, upper=False, check_errors=False: with_info(
-        A, xp.linalg.cholesky(A, upper=upper)
-    ),
     "linalg.solve_ex": lambda A, B, *, left=True, check_errors=False: with_info(A, linalg_solve(A, B, left=left)),
-    "linalg.vander": lambda x, *, N=None: (
-        xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(x.shape[-1] if N is None else N)
-    ),
     "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: times(input, beta) + times(mat1 @ mat2, alpha),
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
-    "scalar_tensor": lambda s, *, dtype=None, **options: xp.full(
-        (), s, dtype=dtype or xp.get_default_dtype(), **options
-    ),
+    "histc": lambda input, bins=100, min=0, max=0: histogram(input, bins, range=None if min == max else (min, max))[0],
     "logcumsumexp": lambda input, dim: running(xp.logaddexp, input, dim),
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,
@@ -84,11 +79,6 @@ FORMULAS: dict[str, Function] = {
     "is_floating_point": lambda input: bool(xp.isdtype(input.dtype, "real floating")),
     "numel": lambda input: int(input.size),
 }
-FORMULAS |= {
-    "subtract": FORMULAS["sub"],
-    "special.logit": FORMULAS["logit"],
-    "unsafe_split": split,
-}
-FORMULAS["special.multigammaln"] = FORMULAS["mvlgamma"]
-FORMULAS |= dict.fromkeys(("addmv", "baddbmm"), FORMULAS["addmm"])
-TRANSLATIONS.update(FORMULAS)
+FURTHER = {"special.logit": "logit", "special.multigammaln": "mvlgamma", "subtract": "sub"}
+FURTHER |= {"addmv": "addmm", "baddbmm": "addmm"}
+TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

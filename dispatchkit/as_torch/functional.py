@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.autograd import enable_grad, grad, set_grad_enabled
@@ -13,18 +12,16 @@ from dispatchkit.wording import class_name
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
-Function = Callable[..., Any]
 
-
-def _tuple_of(name: str, what: str, values: Any) -> tuple[Any, ...]:
+def _tuple_of(name, what, values):
     values = values if isinstance(values, tuple) else (values,)
     for index, x in enumerate(values):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}: {what} must be tensors, found a {class_name(type(x))} at index {index}")
-    return values  # type: ignore[no-any-return]  # a tuple
+    return values
 
 
-def _recorded(name: str, func: Function, inputs: Any, create_graph: bool) -> tuple[Any, Any, tuple[Any, ...]]:
+def _recorded(name, func, inputs, create_graph):
     """Return arguments of a function, what it gives of them in a graph of its own, and that as a tuple."""
     xs = _tuple_of(name, "inputs", inputs)
     with enable_grad():
@@ -33,7 +30,7 @@ def _recorded(name: str, func: Function, inputs: Any, create_graph: bool) -> tup
     return xs, output, _tuple_of(name, "outputs of the function", output)
 
 
-def _vectors(name: str, v: Any, like: tuple[Any, ...]) -> tuple[Any, ...]:
+def _vectors(name, v, like):
     """Return the vectors of a product, one for each array; a single element needs none."""
     if v is None and len(like) == 1 and like[0].numel() == 1:
         return (xp.ones_like(like[0]),)
@@ -43,29 +40,33 @@ def _vectors(name: str, v: Any, like: tuple[Any, ...]) -> tuple[Any, ...]:
     return v if isinstance(v, tuple) else (v,)
 
 
-def _pulled(name: str, ys: Any, xs: Any, vectors: Any, strict: bool, create_graph: bool, **options: Any) -> Any:
-    """Return the gradients of outputs, zeros for inputs that they do not depend on, which `strict` refuses."""
+def _pulled(name, ys, xs, vectors, strict, create_graph, shape=(), **options):
+    """Return the gradients of outputs for inputs, or rows of them in a shape.
+
+    There are zeros for inputs that the outputs do not depend on, which `strict` refuses.
+    """
     pairs = [(y, v) for y, v in zip(ys, vectors, strict=True) if y.requires_grad]
-    gradients: tuple[Any, ...] = (None,) * len(xs)
+    gradients: Any = (None,) * len(xs)
     if pairs:
         outputs, vectors = zip(*pairs, strict=True)
         gradients = grad(outputs, xs, vectors, True, create_graph, True, **options)
     if strict and any(g is None or (create_graph and not g.requires_grad) for g in gradients):
         raise AutogradError(f"{name}: the outputs do not depend on each input, which strict=True asks for")
-    return gradients
+    filled = []
+    with set_grad_enabled(create_graph):
+        for g, x in zip(gradients, xs, strict=True):
+            form = (*shape, *x.shape)
+            filled.append(xp.zeros(form, dtype=x.dtype) if g is None else xp.reshape(g, form))
+    return tuple(filled)
 
 
-def _filled(gradients: Any, xs: Any) -> tuple[Any, ...]:
-    return tuple([xp.zeros_like(x) if g is None else g for g, x in zip(gradients, xs, strict=True)])
-
-
-def _given(values: Any, like: Any, create_graph: bool) -> Any:
+def _given(values, like, create_graph):
     """Return results as they are asked for: single or in a tuple, as something else, and in the graph or not."""
     values = tuple([value if create_graph else value.detach() for value in values])
     return values if isinstance(like, tuple) else values[0]
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vjp(func, inputs, v=None, create_graph=False, strict=False):
     """Return what a function gives, and the product of a vector with its Jacobian matrix.
 
     Parameters
@@ -78,10 +79,10 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     """
     xs, output, ys = _recorded("vjp", func, inputs, create_graph)
     gradients = _pulled("vjp", ys, xs, _vectors("vjp", v, ys), strict, create_graph)
-    return _given(ys, output, create_graph), _given(_filled(gradients, xs), inputs, create_graph)
+    return _given(ys, output, create_graph), _given(gradients, inputs, create_graph)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def jvp(func, inputs, v=None, create_graph=False, strict=False):
     """Return what a function gives, and the product of its Jacobian matrix with a vector.
 
     Parameters
@@ -93,25 +94,25 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     vectors = _vectors("jvp", v, xs)
     # The pull is linear, so the pull of the pull is the push.
     zeros = tuple([xp.zeros_like(y).requires_grad_() for y in ys])
-    gradients = _filled(_pulled("jvp", ys, xs, zeros, strict, True), xs)
+    gradients = _pulled("jvp", ys, xs, zeros, strict, True)
     pushed = _pulled("jvp", gradients, zeros, vectors, strict, create_graph)
-    return _given(ys, output, create_graph), _given(_filled(pushed, ys), output, create_graph)
+    return _given(ys, output, create_graph), _given(pushed, output, create_graph)
 
 
-def _gradient_of(name: str, func: Function, values: list[Any], strict: bool) -> Function:
+def _gradient_of(name, func, values, strict):
     """Return the function that computes the gradient of another, whose value it keeps in a list."""
 
-    def gradient(*xs: Any) -> tuple[Any, ...]:
+    def gradient(*xs):
         values[:] = _tuple_of(name, "outputs of the function", func(*xs))
         if [y.numel() for y in values] != [1]:
             shapes = ", ".join(str(y.shape) for y in values)
             raise AutogradError(f"{name}: the function must give a single element, found the shape {shapes}")
-        return _filled(_pulled(name, values, xs, [xp.ones_like(values[0])], strict, True), xs)
+        return _pulled(name, values, xs, [xp.ones_like(values[0])], strict, True)
 
     return gradient
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """Return what a function gives, and the product of a vector with its Hessian matrix.
 
     Parameters
@@ -120,31 +121,24 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     inputs, create_graph, strict : as for `vjp`
     v : the vector, of the form of the inputs
     """
-    values: list[Any] = []
+    values: Any = []
     _, product = vjp(_gradient_of("vhp", func, values, strict), inputs, v, create_graph, strict)
     return _given(values, None, create_graph), product
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+def hvp(func, inputs, v=None, create_graph=False, strict=False):
     """Return what a function gives, and the product of its Hessian matrix with a vector, which is that of `vhp`.
 
     Parameters
     ----------
     func, inputs, v, create_graph, strict : as for `vhp`
     """
-    values: list[Any] = []
+    values: Any = []
     _, product = jvp(_gradient_of("hvp", func, values, strict), inputs, v, create_graph, strict)
     return _given(values, None, create_graph), product if isinstance(inputs, tuple) else product[0]
 
 
-def jacobian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
-) -> Any:
+def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """Return the Jacobian matrix of a function, for each output and input one of shape ``(*output, *input)``.
 
     Parameters
@@ -154,26 +148,14 @@ def jacobian(
     """
     xs, output, ys = _recorded("jacobian", func, inputs, create_graph)
     rows = []
-    with set_grad_enabled(create_graph):
-        for y in ys:
-            units = xp.reshape(xp.eye(y.numel(), dtype=y.dtype), (y.numel(), *y.shape))
-            gradients = _pulled("jacobian", [y], xs, [units], strict, create_graph, is_grads_batched=True)
-            parts = [
-                xp.zeros((*y.shape, *x.shape), dtype=x.dtype) if g is None else xp.reshape(g, (*y.shape, *x.shape))
-                for g, x in zip(gradients, xs, strict=True)
-            ]
-            rows.append(_given(parts, inputs, create_graph))
+    for y in ys:
+        units = xp.reshape(xp.eye(y.numel(), dtype=y.dtype), (y.numel(), *y.shape))
+        parts = _pulled("jacobian", [y], xs, [units], strict, create_graph, y.shape, is_grads_batched=True)
+        rows.append(_given(parts, inputs, create_graph))
     return tuple(rows) if isinstance(output, tuple) else rows[0]
 
 
-def hessian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
     """Return the Hessian matrix of a function, for each pair of inputs one of shape ``(*input, *input)``.
 
     Parameters

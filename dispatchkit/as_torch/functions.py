@@ -6,23 +6,23 @@ underscore is no function of PyTorch. They get tensors and array types.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 from collections.abc import Sequence
+from functools import partial, reduce
 from itertools import accumulate
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import NO_DEFAULT, index_along, running, several, times, with_parameters
+from dispatchkit.as_torch.shared import index_along, running, several, times, with_info, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
+NO_DEFAULT = inspect.Parameter.empty
 # Functions of NumPy, which operations answer, by what PyTorch calls their arguments.
 OF_NUMPY = {
     "input": ("angle", "deg2rad", "exp2", "fliplr", "flipud", "isneginf", "isposinf", "isreal", "rad2deg", "sinc"),
@@ -49,19 +49,30 @@ OF_LAYERS = {
 }
 
 
+def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function:
+    """Return a function that calls another by position; of its parameters the defaults are given, or `NO_DEFAULT`."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in parameters.items()])
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        arguments = signature.bind(*args, **kwargs)
+        arguments.apply_defaults()
+        return function(*arguments.args)
+
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
+
+
 def _of_numpy(path: str, names: list[str]) -> Function:
-    function: Any = functools.reduce(getattr, path.split("."), np)
+    function: Any = reduce(getattr, path.split("."), np)
     signature = signature_in_numpy(function)
     defaults = [NO_DEFAULT] * len(names) if signature is None else [p.default for p in signature.parameters.values()]
-    return with_parameters(function, dict(zip(names, defaults, strict=False)))
+    return _with_parameters(function, dict(zip(names, defaults, strict=False)))
 
 
 def _of_layer(layer: type[nn.Module]) -> Function:
-    def of_layer(input: Any, *options: Any) -> Any:
-        return layer(*options)(input)
-
     options = {p.name: p.default for p in inspect.signature(layer).parameters.values()}
-    return with_parameters(of_layer, {"input": NO_DEFAULT, **options})
+    return _with_parameters(lambda input, *options: layer(*options)(input), {"input": NO_DEFAULT, **options})
 
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
@@ -69,7 +80,7 @@ TRANSLATIONS["trapz"] = TRANSLATIONS["trapezoid"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 
-def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
         return xp.divide(input, other)
     if rounding_mode == "floor":
@@ -82,42 +93,34 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
 divide = true_divide = div
 
 
-def _extreme(name: str, of_two: str, where: str) -> Function:
-    def extreme(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-        other = dim if is_array(dim) else other
-        if other is not None:
-            return getattr(xp, of_two)(input, other)
-        if dim is None:
-            return getattr(xp, name)(input)
-        values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
-        return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
-
-    return extreme
+def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
+    other = dim if is_array(dim) else other
+    if other is not None:
+        return getattr(xp, of_two)(input, other)
+    if dim is None:
+        return getattr(xp, name)(input)
+    values = getattr(xp, name)(input, axis=dim, keepdims=keepdim)
+    return Values(values, getattr(xp, where)(input, axis=dim, keepdims=keepdim))
 
 
-TRANSLATIONS["max"] = _extreme("max", "maximum", "argmax")
-TRANSLATIONS["min"] = _extreme("min", "minimum", "argmin")
+TRANSLATIONS["max"] = partial(_extreme, "max", "maximum", "argmax")
+TRANSLATIONS["min"] = partial(_extreme, "min", "minimum", "argmin")
 
 
-def _spread(name: str, *, with_mean: bool = False) -> Function:
-    def spread(
-        input: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: Any = None
-    ) -> Any:
-        if isinstance(dim, bool):
-            dim, unbiased = None, dim
-        correction = int(unbiased) if correction is None else correction
-        along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
-        y = getattr(xp, name)(input, correction=correction, **along)
-        return (y, xp.mean(input, **along)) if with_mean else y
-
-    return spread
+def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *, correction=None):
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    correction = int(unbiased) if correction is None else correction
+    along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
+    y = getattr(xp, name)(input, correction=correction, **along)
+    return (y, xp.mean(input, **along)) if with_mean else y
 
 
 for _name in ("std", "var"):
-    TRANSLATIONS[_name], TRANSLATIONS[f"{_name}_mean"] = _spread(_name), _spread(_name, with_mean=True)
+    TRANSLATIONS[_name], TRANSLATIONS[f"{_name}_mean"] = partial(_spread, _name, False), partial(_spread, _name, True)
 
 
-def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
+def sort(input, dim=-1, descending=False, stable=False):
     order = {"axis": dim, "descending": descending}
     return Values(xp.sort(input, **order), xp.argsort(input, **order))
 
@@ -128,24 +131,22 @@ def _pick(input: Any, places: Any, dim: int, keepdim: bool) -> Values:
     return Values(*(x if keepdim else xp.squeeze(x, axis=dim) for x in elements))
 
 
-def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+def kthvalue(input, k, dim=-1, keepdim=False):
     return _pick(input, xp.take(xp.argsort(input, axis=dim), xp.asarray([k - 1]), axis=dim), dim, keepdim)
 
 
-def _median(counted: Function) -> Function:
-    def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        if dim is None:
-            return median(xp.reshape(input, (-1,)), 0).values
-        last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
-        return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
-
-    return median
+def _median(counted, /, input, dim=None, keepdim=False):
+    if dim is None:
+        return _median(counted, xp.reshape(input, (-1,)), 0).values
+    last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
+    return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
 
 
-TRANSLATIONS["median"], TRANSLATIONS["nanmedian"] = _median(xp.ones_like), _median(lambda input: ~xp.isnan(input))
+TRANSLATIONS["median"] = partial(_median, xp.ones_like)
+TRANSLATIONS["nanmedian"] = partial(_median, lambda input: ~xp.isnan(input))
 
 
-def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+def mode(input, dim=-1, keepdim=False):
     rows = xp.moveaxis(input, dim, -1)
     counts = xp.count_nonzero(rows[..., None] == rows[..., None, :], axis=-1)
     value = xp.min(xp.where(counts == xp.max(counts, axis=-1, keepdims=True), rows, np.inf), axis=-1, keepdims=True)
@@ -153,102 +154,89 @@ def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
     return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
-def transpose(input: Any, dim0: int, dim1: int) -> Any:
+def transpose(input, dim0, dim1):
     if {dim0 % input.ndim, dim1 % input.ndim} == {input.ndim - 2, input.ndim - 1}:
         return xp.matrix_transpose(input)
     return xp.swapaxes(input, dim0, dim1)
 
 
-def _transform(name: str, axes: Any = None, *, conjugate: str = "") -> Function:
-    opposite = {None: "forward", "backward": "forward", "forward": "backward"}
-
-    def transform(input: Any, s: Any = None, dim: Any = axes, norm: Any = None) -> Any:
-        dim = tuple(range(-len(s), 0)) if dim is None and s is not None else (dim,) if isinstance(dim, int) else dim
-        norm = opposite.get(norm, norm) if conjugate else norm or "backward"
-        x = xp.conj(input) if conjugate == "before" else input
-        y = getattr(xp.fft, name)(x, s=s, axes=dim, norm=norm)
-        return xp.conj(y) if conjugate == "after" else y
-
-    return transform
+OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward"}
+TRANSFORMS = {"fft": "fft", "ifft": "ifft", "rfft": "rfft", "irfft": "irfft", "hfft": "irfft", "ihfft": "rfft"}
 
 
-for _path, _name, _conjugate in (
-    *(("fft", "fft", ""), ("ifft", "ifft", ""), ("rfft", "rfft", ""), ("irfft", "irfft", "")),
-    *(("hfft", "irfft", "before"), ("ihfft", "rfft", "after")),
-):
-    TRANSLATIONS[f"fft.{_path}n"] = _transform(f"{_name}n", conjugate=_conjugate)
-    TRANSLATIONS[f"fft.{_path}2"] = _transform(f"{_name}n", (-2, -1), conjugate=_conjugate)
+def _transform(name, conjugate, axes, /, input, s=None, dim=None, norm=None):
+    dim = axes if dim is None else (dim,) if isinstance(dim, int) else dim
+    dim = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
+    transformed = partial(getattr(xp.fft, f"{name}n"), s=s, axes=dim)
+    if conjugate:
+        return xp.conj(transformed(xp.conj(input), norm=OPPOSITE.get(norm, norm)))
+    return transformed(input, norm=norm or "backward")
 
 
-def where(condition: Any, input: Any = None, other: Any = None) -> Any:
+for _path, _name in TRANSFORMS.items():
+    TRANSLATIONS[f"fft.{_path}n"] = partial(_transform, _name, _path != _name, None)
+    TRANSLATIONS[f"fft.{_path}2"] = partial(_transform, _name, _path != _name, (-2, -1))
+
+
+def where(condition, input=None, other=None):
     return xp.nonzero(condition) if input is None else xp.where(condition, input, other)
 
 
-def _softmax(name: str) -> Function:
-    def softmax(input: Any, dim: int | None = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
-        if dim is None:
-            raise NotTranslated
-        x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
-        return getattr(xp, name)(x, axis=dim) if input.size else x
-
-    return softmax
+def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
+    if dim is None:
+        raise NotTranslated
+    x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
+    return getattr(xp, name)(x, axis=dim) if input.size else x
 
 
 for _name in ("softmax", "log_softmax"):
     for _place in ("", "special.", "nn.functional."):
-        TRANSLATIONS[f"{_place}{_name}"] = _softmax(_name)
+        TRANSLATIONS[f"{_place}{_name}"] = partial(_softmax, _name)
 
 
-def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
+def narrow(input, dim, start, length):
     start = int(start) % input.shape[dim] if start < 0 else int(start)
-    return input[index_along(dim, slice(start, start + length), input.ndim)]
+    return input[index_along(input, dim, slice(start, start + length))]
 
 
-def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
+def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
     cuts = range(size, tensor.shape[dim], size) if isinstance(size, int) else accumulate(size[:-1])
     return xp.split(tensor, tuple(cuts), axis=dim)
 
 
-def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
-    return split(input, split_sizes, dim)
-
-
-def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+def unfold(input, dimension, size, step):
     windows = np.lib.stride_tricks.sliding_window_view(input, size, dimension)
-    return windows[index_along(dimension % input.ndim, slice(None, None, step), windows.ndim)]
+    return windows[index_along(windows, dimension % input.ndim, slice(None, None, step))]
 
 
-def unflatten(input: Any, dim: int, sizes: Sequence[int]) -> Any:
+def unflatten(input, dim, sizes):
     dim %= input.ndim
     return xp.reshape(input, (*input.shape[:dim], *sizes, *input.shape[dim + 1 :]))
 
 
-def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    return xp.index_put(input, index_along(dim, index, input.ndim), times(source, alpha), accumulate=True)
+def index_add(input, dim, index, source, *, alpha=1):
+    return xp.index_put(input, index_along(input, dim, index), times(source, alpha), accumulate=True)
 
 
-def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    values = xp.asarray(value, dtype=input.dtype)
-    return xp.index_put(input, index_along(dim, index, input.ndim), values)
+def index_fill(input, dim, index, value):
+    return xp.index_put(input, index_along(input, dim, index), xp.asarray(value, dtype=input.dtype))
 
 
-def scatter(input: Any, dim: int, index: Any, src: Any = None, *, value: Any = None) -> Any:
+def scatter(input, dim, index, src=None, *, value=None):
     src = src if value is None else value
     elements = src[tuple(map(slice, index.shape))] if is_array(src) else xp.asarray(src, dtype=input.dtype)
-    places = [
-        xp.reshape(xp.arange(length), (-1, *(1,) * (index.ndim - axis - 1))) for axis, length in enumerate(index.shape)
-    ]
+    places = list(np.indices(index.shape, sparse=True))
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
 
 
-def squeeze(input: Any, dim: Any = None) -> Any:
+def squeeze(input, dim=None):
     axes = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     return xp.squeeze(input, axis=tuple(axis for axis in axes if input.shape[axis] == 1))
 
 
-def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         raise NotTranslated
     if p == "nuc":
@@ -257,12 +245,12 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, *, 
     return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=axis, keepdims=keepdim)
 
 
-def svd(input: Any, some: bool = True) -> Any:
+def svd(input, some=True):
     u, s, vh = xp.linalg.svd(input, full_matrices=not some)
     return u, s, xp.conj(xp.matrix_transpose(vh))
 
 
-def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
+def linalg_solve(A, B, *, left=True):
     if not left:
         return xp.linalg.solve(A.mT, B.mT).mT
     if 1 < B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]:
@@ -270,39 +258,29 @@ def linalg_solve(A: Any, B: Any, *, left: bool = True) -> Any:
     return xp.linalg.solve(A, B)
 
 
-def linalg_matrix_norm(A: Any, ord: Any = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Any:
+def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False):
     y = xp.linalg.matrix_norm(xp.moveaxis(A, tuple(dim), (-2, -1)), ord=ord)
     return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim)) if keepdim else y
 
 
-def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
+def take_along_dim(input, indices, dim=None):
     if dim is None:
         return xp.take_along_axis(xp.reshape(input, (-1,)), xp.reshape(indices, (-1,)), axis=0)
     return xp.take_along_axis(input, indices, axis=dim)
 
 
-def unique(
-    input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
-) -> Any:
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     if dim is not None:
         raise NotTranslated
-    return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)  # type: ignore[call-overload]
+    return np.unique(input, return_inverse=return_inverse, return_counts=return_counts)
 
 
-def searchsorted(
-    sorted_sequence: Any,
-    input: Any,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
-    sorter: Any = None,
-) -> Any:
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
     places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"), sorter=sorter)
     return xp.astype(places, xp.int32) if out_int32 else places
 
 
-def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", value: Any = None) -> Any:
+def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     # What is negative is cut off.
     cuts = [slice(max(0, -before), min(0, after) or None) for before, after in last]
@@ -316,52 +294,55 @@ def nn_functional_pad(input: Any, pad: Sequence[int], mode: str = "constant", va
 # Of NumPy, with other arguments.
 
 
-def nan_to_num(input: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(input, nan=None, posinf=None, neginf=None):
     return np.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
-def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
     steps = spacing if isinstance(spacing, (list, tuple)) else () if spacing is None else (spacing,)
-    slopes: Any = np.gradient(input, *steps, axis=dim, edge_order=edge_order)  # type: ignore[call-overload]
+    slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
     return slopes if isinstance(slopes, tuple) else (slopes,)
 
 
 # More of several operations.
 
 
-def logspace(start: Any, end: Any, steps: int, base: Any = 10.0, *, dtype: Any = None, device: Any = None) -> Any:
+def scalar_tensor(s, *, dtype=None, **options):
+    return xp.full((), s, dtype=dtype or xp.get_default_dtype(), **options)
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
     return xp.pow(base, xp.linspace(start, end, steps, dtype=dtype, device=device))
 
 
-def logdet(input: Any) -> Any:
+def logdet(input):
     sign, logarithm = xp.linalg.slogdet(input)
     return xp.log(sign) + logarithm
 
 
-def aminmax(input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+def aminmax(input, *, dim=None, keepdim=False):
     return xp.amin(input, axis=dim, keepdims=keepdim), xp.amax(input, axis=dim, keepdims=keepdim)
 
 
-def bucketize(input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
+def bucketize(input, boundaries, *, out_int32=False, right=False):
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-def cdist(x1: Any, x2: Any, p: Any = 2.0, compute_mode: Any = None) -> Any:
-    apart = xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3)
-    return xp.linalg.vector_norm(apart, ord=p, axis=-1)
+def cdist(x1, x2, p=2.0, compute_mode=None):
+    return xp.linalg.vector_norm(xp.expand_dims(x1, axis=-2) - xp.expand_dims(x2, axis=-3), ord=p, axis=-1)
 
 
-def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-    return xp.index_put(input, index_along(dim, slice(start, end, step), input.ndim), src)
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    return xp.index_put(input, index_along(input, dim, slice(start, end, step)), src)
 
 
-def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(input, offset=0, dim1=-2, dim2=-1):
     size = input.shape[-1] + abs(offset)
     zeros = xp.zeros((*input.shape[:-1], size, size), dtype=input.dtype)
     return xp.moveaxis(diagonal_scatter(zeros, input, offset, -2, -1), (-2, -1), (dim1, dim2))
 
 
-def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     low, high = -np.inf, np.inf
     if xp.isdtype(input.dtype, "integral"):
         low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
@@ -385,12 +366,12 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     return xp.index_put(base, region, xp.moveaxis(reduced, -1, dim))
 
 
-def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+def index_reduce(input, dim, index, source, reduce, *, include_self=True):
     index = xp.reshape(index, (-1, *(1,) * (input.ndim - dim % input.ndim - 1)))
     return scatter_reduce(input, dim, xp.broadcast_to(index, source.shape), source, reduce, include_self=include_self)
 
 
-def linalg_matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None) -> Any:
+def linalg_matrix_rank(A, *, atol=None, rtol=None):
     if atol is None:
         return xp.linalg.matrix_rank(A, rtol=rtol)
     s = xp.linalg.svdvals(A)
@@ -398,22 +379,38 @@ def linalg_matrix_rank(A: Any, *, atol: Any = None, rtol: Any = None) -> Any:
     return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
 
 
-def linalg_solve_triangular(A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     A = (xp.triu if upper else xp.tril)(A)
     A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A) if unitriangular else A
     return linalg_solve(A, B, left=left)
 
 
-def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
+def cholesky_solve(input, input2, upper=False):
     adjoint = xp.conj(xp.matrix_transpose(input2))
     return xp.linalg.solve(adjoint @ input2 if upper else input2 @ adjoint, input)
 
 
-def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def cholesky_inverse(input, upper=False):
+    return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
+
+
+def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
+    return with_info(A, xp.linalg.cholesky(A, upper=upper))
+
+
+def cross(input, other, dim=None):
+    return xp.linalg.cross(input, other, axis=input.shape.index(3) if dim is None else dim)
+
+
+def linalg_vander(x, *, N=None):
+    return xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(x.shape[-1] if N is None else N)
+
+
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return times(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
 
 
-def block_diag(*tensors: Any) -> Any:
+def block_diag(*tensors):
     matrices, rows = [np.atleast_2d(x) for x in several(tensors)], []
     ends = list(accumulate(m.shape[1] for m in matrices))
     for m, end in zip(matrices, ends, strict=True):
@@ -421,78 +418,71 @@ def block_diag(*tensors: Any) -> Any:
     return xp.concat(rows, axis=0)
 
 
-def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
+def combinations(input, r=2, with_replacement=False):
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = xp.asarray([*choose(range(input.shape[0]), r)], dtype=xp.int64)
     return xp.take(input, xp.reshape(places, (-1, r)), axis=0) if r else input[:0]
 
 
-def cartesian_prod(*tensors: Any) -> Any:
+def cartesian_prod(*tensors):
     columns = [xp.ravel(x) for x in xp.meshgrid(*tensors, indexing="ij")]
     return xp.stack(columns, axis=-1) if len(columns) > 1 else columns[0]
 
 
-def sum_to_size(input: Any, size: Any) -> Any:
+def sum_to_size(input, size):
     size = (size,) if isinstance(size, int) else size
     first = input.ndim - len(size)
     axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
     return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size)) if axes else input
 
 
-def _extreme_so_far(name: str) -> Function:
-    def extreme_so_far(input: Any, dim: int) -> Any:
-        def later(first: Any, second: Any) -> Any:
-            x, y = (xp.take_along_axis(rows, places, axis=-1) for places in (first, second))
-            return xp.where((getattr(xp, name)(x, y) | xp.isnan(x)) & ~xp.isnan(y), first, second)
+def _extreme_so_far(is_before, /, input, dim):
+    def later(first, second):
+        x, y = (xp.take_along_axis(rows, places, axis=-1) for places in (first, second))
+        return xp.where((is_before(x, y) | xp.isnan(x)) & ~xp.isnan(y), first, second)
 
-        rows = xp.moveaxis(input, dim, -1)
-        places = running(later, xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape), -1)
-        values = xp.take_along_axis(rows, places, axis=-1)
-        return Values(xp.moveaxis(values, -1, dim), xp.moveaxis(places, -1, dim))
-
-    return extreme_so_far
+    rows = xp.moveaxis(input, dim, -1)
+    places = running(later, xp.broadcast_to(xp.arange(rows.shape[-1]), rows.shape), -1)
+    values = xp.take_along_axis(rows, places, axis=-1)
+    return Values(xp.moveaxis(values, -1, dim), xp.moveaxis(places, -1, dim))
 
 
-TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = _extreme_so_far("greater"), _extreme_so_far("less")
+TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = partial(_extreme_so_far, xp.greater), partial(_extreme_so_far, xp.less)
 
 
-def cumulative_trapezoid(y: Any, x: Any = None, *, dx: Any = None, dim: int = -1) -> Any:
+def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     y = xp.moveaxis(y, dim, -1)
     steps = (1 if dx is None else dx) if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, dim, -1))
     return xp.moveaxis(xp.cumulative_sum((y[..., 1:] + y[..., :-1]) / 2 * steps, axis=-1), -1, dim)
 
 
-def diagonal_scatter(input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
     matrices = xp.moveaxis(input, (dim1, dim2), (-2, -1))
     places = (..., xp.arange(src.shape[-1]) - min(offset, 0), xp.arange(src.shape[-1]) + max(offset, 0))
     return xp.moveaxis(xp.index_put(matrices, places, src), (-2, -1), (dim1, dim2))
 
 
-def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
+def masked_scatter(input, mask, source):
     input, mask = xp.broadcast_arrays(input, mask)
     return xp.index_put(input, mask, xp.ravel(source)[: int(xp.count_nonzero(mask))])
 
 
-def nanquantile(
-    input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: Any = "linear"
-) -> Any:
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
     return np.nanquantile(input, q, axis=dim, method=interpolation, keepdims=keepdim)
 
 
-def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+def put(input, index, source, accumulate=False):
     y = xp.index_put(xp.ravel(input), xp.ravel(index), xp.ravel(source), accumulate=accumulate)
     return xp.reshape(y, input.shape)
 
 
-def renorm(input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+def renorm(input, p, dim, maxnorm):
     axes = tuple(axis for axis in range(input.ndim) if axis != dim % input.ndim)
     lengths = xp.linalg.vector_norm(input, ord=p, axis=axes, keepdims=True)
     return input * xp.where(lengths > maxnorm, maxnorm / (lengths + 1e-7), 1.0)
 
 
-def unique_consecutive(
-    input: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
-) -> Any:
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     rows = xp.ravel(input) if dim is None else xp.moveaxis(input, dim, 0)
     differs = rows[1:] != rows[:-1]
     differs = xp.any(differs, axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
@@ -506,33 +496,29 @@ def unique_consecutive(
     return (values, *further) if further else values
 
 
-def nonzero_static(input: Any, *, size: int, fill_value: int = -1) -> Any:
+def nonzero_static(input, *, size, fill_value=-1):
     places = xp.argwhere(input)[:size]
     return xp.pad(places, ((0, size - places.shape[0]), (0, 0)), constant_values=fill_value)
 
 
-def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     matrix = A.mT if transpose else A
     return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, **options: Any) -> Any:
+def normal(mean, std=1.0, size=None, *, generator=None, **options):
     if size is not None:
         return xp.random.normal(mean, std, shape=size, generator=generator, **options)
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
     return mean + std * xp.random.normal(shape=shape, generator=generator, dtype=xp.result_type(mean, std))
 
 
-def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, **options: Any) -> Any:
+def randint_like(input, low, high=None, *, dtype=None, **options):
     low, high = (0, low) if high is None else (low, high)
     return xp.astype(xp.random.randint(low, high, shape=input.shape, **options), dtype or input.dtype)
 
 
-def histc(input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    return histogram(input, bins, range=None if min == max else (min, max))[0]
-
-
-def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def histogram(input, bins, *, range=None, weight=None, density=False):
     counts, edges = np.histogram(xp.ravel(input), bins, range, density, None if weight is None else xp.ravel(weight))
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
@@ -540,22 +526,19 @@ def histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, d
 # Of neural networks.
 
 
-def nn_functional_softmin(input: Any, dim: Any = None, dtype: Any = None, *, _stacklevel: int = 3) -> Any:
+def nn_functional_softmin(input, dim=None, dtype=None, *, _stacklevel=3):
     return TRANSLATIONS["softmax"](-input, dim, dtype)
 
 
-def nn_functional_cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+def nn_functional_cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = xp.broadcast_arrays(x1, x2)
     lengths = [xp.maximum(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
     return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
 
 
-def nn_functional_pairwise_distance(x1: Any, x2: Any, p: Any = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+def nn_functional_pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
-OF_CHANCE = ("normal", "randint_like")
-for _name, _function in list(globals().items()):
-    if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
-        _path = _name.replace("linalg_", "linalg.").replace("nn_functional_", "nn.functional.")
-        (ALONE if _name in OF_CHANCE else TRANSLATIONS)[_path] = _function
+TRANSLATIONS.update(written_functions(globals()))
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "randint_like")})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from dispatchkit.as_torch.table import Function
 from dispatchkit.backends.arrays import numpy_dtype
@@ -28,44 +28,37 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     of : the functions of PyTorch on whole arrays, by their paths
     """
 
-    def visible(input: Any, mask: Any, neutral: float, dtype: Any = None) -> Any:
+    def visible(input, mask, neutral, dtype=None):
         x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
         return x if mask is None else xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
 
-    def reduction(name: str) -> Function:
+    def reduced(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
+        x = visible(input, mask, NEUTRAL[name], dtype)
+        y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
+        return y.values if name == "median" else xp.astype(y, x.dtype, copy=False)
 
-        def reduce(input: Any, dim: Any = None, *, keepdim: Any = None, dtype: Any = None, mask: Any = None) -> Any:
-            kept = {} if keepdim is None else {"keepdim": keepdim}
-            x = visible(input, mask, NEUTRAL[name], dtype)
-            y = whole(x, dim, **kept)
-            return y.values if name == "median" else xp.astype(y, x.dtype, copy=False)
-
-        return reduce
-
-    def mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+    def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         ones = visible(xp.ones_like(input), mask, 0, dtype)
         return of["sum"](visible(input, mask, 0, dtype), dim, keepdim) / of["sum"](ones, dim, keepdim)
 
-    def var(input: Any, dim: Any = None, unbiased: bool = True, *, keepdim: bool = False, **options: Any) -> Any:
+    def var(input, dim=None, unbiased=True, *, keepdim=False, **options):
         ones = visible(xp.ones_like(input), options.get("mask"), 0, options.get("dtype"))
         squares = ((input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
         return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - int(unbiased), 0)
 
-    def std(input: Any, dim: Any = None, unbiased: bool = True, **options: Any) -> Any:
+    def std(input, dim=None, unbiased=True, **options):
         return xp.sqrt(var(input, dim, unbiased, **options))
 
-    def norm(
-        input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-    ) -> Any:
+    def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):
         return of["linalg.vector_norm"](visible(input, mask, math.inf if ord < 0 else 0, dtype), ord, dim, keepdim)
 
-    def normalize(input: Any, ord: Any, dim: Any, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
+    def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
         x = visible(input, mask, 0, dtype)
         return x / xp.maximum(norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask), eps)
 
-    def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
+    def logaddexp(input, other, *, dtype=None, input_mask=None, other_mask=None):
         return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {**{name: reduction(name) for name in NEUTRAL}, **{function.__name__: function for function in written}}
+    return {name: partial(reduced, name) for name in NEUTRAL} | {each.__name__: each for each in written}

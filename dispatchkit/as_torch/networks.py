@@ -10,12 +10,12 @@ import inspect
 import math
 from collections.abc import Sequence
 from functools import partial
-from types import FunctionType
 
 import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.functions import nn_functional_pairwise_distance as pairwise_distance
+from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, NotTranslated
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
@@ -162,18 +162,11 @@ def _dropout(layer):
     return lambda input, p=0.5, training=True, inplace=False: layer(p).train(training)(input)
 
 
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _alpha_dropout(input, p, training, input.shape)
-
-
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    return _alpha_dropout(input, p, training, (*input.shape[:2], *(1,) * (input.ndim - 2)))
-
-
-def _alpha_dropout(input, p, training, shape):
+def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     if not training or p in (0, 1):
         return input * (0.0 if training and p else 1.0)
+    shape = (*input.shape[:2], *(1,) * (input.ndim - 2)) if of_features else input.shape
     kept = xp.random.bernoulli(1 - p, shape=shape) == 1
     scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
     return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
@@ -185,10 +178,6 @@ def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
 
 
 # Of elements and pairs of them.
-
-
-def tanhshrink(input):
-    return input - xp.tanh(input)
 
 
 def pdist(input, p=2.0):
@@ -265,10 +254,8 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
 def _grid(lengths, *options):
     """Return the windows over images of a kernel, dilation, padding and stride."""
     names = ("kernel_size", "dilation", "padding", "stride")
-    kernels, gaps, ends, steps = (
-        sizes(nn.Conv2d, name, value, 2, least=int(name != "padding"))
-        for name, value in zip(names, options, strict=True)
-    )
+    named = zip(names, options, strict=True)
+    kernels, gaps, ends, steps = (sizes(nn.Conv2d, name, n, 2, least=int(name != "padding")) for name, n in named)
     return Grid(map(Windows.along, lengths, kernels, steps, gaps, ends, ends))
 
 
@@ -310,9 +297,8 @@ def _of_windows(axes):
             return layer(kernel_size, stride, padding, dilation, ceil_mode)(input)
         windows = windows_of(layer, input, kernel_size, stride, padding, dilation, ceil_mode)
         starts = [np.arange(along.count)[:, None] * along.stride - along.before for along in windows]
-        return _largest(
-            input, [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)], True
-        )
+        tables = [s + np.arange(w.kernel) * w.dilation for s, w in zip(starts, windows, strict=True)]
+        return _largest(input, tables, True)
 
     def adaptive_max_pool(input, output_size, return_indices=False):
         tables, lengths = [], input.shape[-axes:]
@@ -341,10 +327,8 @@ def _of_windows(axes):
     def max_unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
         lead, kernels = input.shape[:-axes], several("kernel_size", kernel_size)
         strides, ends = several("stride", stride or kernels), sizes(layer, "padding", padding, axes, least=0)
-        lengths = [
-            (n - 1) * s - 2 * p + k for n, s, p, k in zip(input.shape[-axes:], strides, ends, kernels, strict=True)
-        ]
-        lengths = lengths if output_size is None else output_size[-axes:]
+        along = zip(input.shape[-axes:], strides, ends, kernels, strict=True)
+        lengths = output_size[-axes:] if output_size else [(n - 1) * s - 2 * p + k for n, s, p, k in along]
         zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
         places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
         y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())
@@ -356,9 +340,10 @@ def _of_windows(axes):
         yield fractional_max_pool
 
 
-for _name, _function in list(globals().items()):
-    if isinstance(_function, FunctionType) and _function.__module__ == __name__ and not _name.startswith("_"):
-        TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+for _name, _function in written_functions(globals()).items():
+    TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
+TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)
 for _axes in (1, 2, 3):
     TRANSLATIONS[f"nn.functional.dropout{_axes}d"] = _dropout(getattr(nn, f"Dropout{_axes}d"))
     TRANSLATIONS.update({f"nn.functional.{each.__name__}{_axes}d": each for each in _of_windows(_axes)})

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
+from types import FunctionType
 from typing import Any
 
 from dispatchkit.as_torch.table import Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
-
-NO_DEFAULT = inspect.Parameter.empty
-
-
-def with_parameters(function: Function, parameters: dict[str, Any]) -> Function:
-    """Return a function that calls another by position; of its parameters the defaults are given, or `NO_DEFAULT`."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in parameters.items()])
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        arguments = signature.bind(*args, **kwargs)
-        arguments.apply_defaults()
-        return function(*arguments.args)
-
-    call.__signature__ = signature  # type: ignore[attr-defined]
-    return call
 
 
 def times(x: Any, alpha: Any) -> Any:
@@ -30,9 +14,9 @@ def times(x: Any, alpha: Any) -> Any:
     return x if alpha == 1 else x * alpha
 
 
-def index_along(dim: int, index: Any, ndim: int) -> tuple[Any, ...]:
-    """Return the index that takes elements along one axis, and all of the others."""
-    return (*(slice(None),) * (dim % ndim), index)
+def index_along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
+    """Return the index that takes elements of an array along one axis, and all along the others."""
+    return (*(slice(None),) * (dim % x.ndim), index)
 
 
 def several(tensors: Any) -> Any:
@@ -52,3 +36,12 @@ def running(combine: Function, x: Any, dim: int) -> Any:
         x = xp.concat([x[..., :shift], combine(x[..., :-shift], x[..., shift:])], axis=-1)
         shift *= 2
     return xp.moveaxis(x, -1, dim)
+
+
+def written_functions(members: dict[str, Any]) -> dict[str, Function]:
+    """Return the functions that a module has written, by their paths in PyTorch."""
+    return {
+        name.replace("linalg_", "linalg.").replace("nn_functional_", "nn.functional."): value
+        for name, value in members.items()
+        if isinstance(value, FunctionType) and value.__module__ == members["__name__"] and not name.startswith("_")
+    }

@@ -6,6 +6,7 @@ Calls from PyTorch are not answered by them: PyTorch computes its own.
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -83,20 +84,17 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
 }
 
 
-def _polynomial(first: Function, following: Function, *, shifted: bool = False) -> Function:
-    def polynomial(input: Any, n: Any) -> Any:
-        degree = xp.trunc(xp.asarray(n))
-        x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
-        before, p = xp.ones_like(x), first(x)
-        y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))
-        for k in range(1, int(xp.max(degree)) if degree.size else 0):
-            before, p = p, following(k, x, p, before)
-            y = xp.where(degree == k + 1, p, y)
-        return y
-
-    return polynomial
+def _polynomial(first: Function, following: Function, shifted: bool, /, input: Any, n: Any) -> Any:
+    degree = xp.trunc(xp.asarray(n))
+    x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
+    before, p = xp.ones_like(x), first(x)
+    y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))
+    for k in range(1, int(xp.max(degree)) if degree.size else 0):
+        before, p = p, following(k, x, p, before)
+        y = xp.where(degree == k + 1, p, y)
+    return y
 
 
-ALONE.update({f"special.{name}": _polynomial(*formulas) for name, formulas in POLYNOMIALS.items()})
+ALONE.update({f"special.{name}": partial(_polynomial, *formulas, False) for name, formulas in POLYNOMIALS.items()})
 for _name, _formulas in CHEBYSHEV.items():
-    ALONE[f"special.shifted_chebyshev_polynomial_{_name}"] = _polynomial(*_formulas, shifted=True)
+    ALONE[f"special.shifted_chebyshev_polynomial_{_name}"] = partial(_polynomial, *_formulas, True)

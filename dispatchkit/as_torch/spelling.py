@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
 from types import FunctionType, ModuleType, SimpleNamespace
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
@@ -25,11 +25,10 @@ from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient
 from dispatchkit.transforms import Batched, Dual
-from dispatchkit.tree import with_members
+from dispatchkit.tree import container_items, map_leaves, sequence_items
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
-MODES = ("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled")
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
 
 
@@ -43,9 +42,9 @@ def missing(place: str, name: str) -> NoReturn:
     ------
     AttributeError : saying what to write instead, if the table knows
     """
-    place = place if not place or place == "Tensor" else f"{place}."
-    path = name if place == "Tensor" else f"{place}{name}"
-    where = f"'{HOME}.Tensor' object" if place == "Tensor" else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
+    is_method = place == "Tensor"
+    path = name if is_method else f"{place}.{name}".lstrip(".")
+    where = f"'{HOME}.Tensor' object" if is_method else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
@@ -239,13 +238,7 @@ def adopt(value: Any) -> Any:
 
 def spell(value: Any) -> Any:
     """Return results with the plain tensors in them adopted."""
-    if isinstance(value, PlainTensor):
-        return adopt(value)
-    if isinstance(value, (tuple, list)):
-        return with_members(value, [spell(member) for member in value])
-    if isinstance(value, Mapping):
-        return {key: spell(member) for key, member in value.items()}
-    return value
+    return adopt(value) if isinstance(value, PlainTensor) else map_leaves(container_items, adopt, value)
 
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
@@ -254,34 +247,31 @@ PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 # Functions.
 
 
-class Axis(NamedTuple):
-    """The parameter that says along which axis a function works: its name, place by position and default."""
+def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Any:
+    """Return what says the axis of a function of PyTorch that takes a number as one element along it, None of others.
 
-    parameter: str
-    place: int
-    default: Any
-
-
-def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Axis | None:
-    """Return the axis of a function of PyTorch that takes a number as one element along an axis, None for others."""
+    Returns
+    -------
+    tuple : the parameter, its place by position and its default
+    """
     places = [place for place, p in enumerate(shown) if p.name in ("dim", "dim0") and path not in table.OF_NUMBERS]
-    return next((Axis(targets[shown[place].name], place, shown[place].default) for place in places), None)
+    return next(((targets[shown[place].name], place, shown[place].default) for place in places), None)
 
 
-def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: Axis) -> Any:
+def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: tuple[str, int, Any]) -> Any:
     """Return a result for a number, as one element along an axis where one is asked for, which the result loses."""
-    if kwargs.get(axis.parameter, args[axis.place] if len(args) > axis.place else axis.default) is None:
+    parameter, place, default = axis
+    if kwargs.get(parameter, args[place] if len(args) > place else default) is None:
         return function(*args, **kwargs)
 
     def lift(value: Any) -> Any:
         return value[None] if table.is_array(value) and not value.ndim else value
 
     def lower(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return with_members(value, [lower(member) for member in value])
         return value[0] if table.is_array(value) and value.shape == (1,) else value
 
-    return lower(function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()}))
+    y = function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()})
+    return map_leaves(sequence_items, lower, y)
 
 
 def spelling_results(function: Call, *, arguments: bool = False) -> Call:
@@ -307,15 +297,7 @@ def spelling_calls(function: Call) -> Call:
     return call
 
 
-def caller(
-    path: str,
-    function: Call,
-    names: Sequence[str],
-    targets: Mapping[str, str],
-    count: int,
-    same: int,
-    axis: Axis | None,
-) -> Call:
+def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, operation: Any, count: int) -> Call:
     """Return the function of PyTorch that calls another.
 
     Parameters
@@ -323,11 +305,12 @@ def caller(
     path : of the function inside PyTorch
     function : the other
     names, targets : what arguments are called by position, and which parameters take them
-    count : how many parameters of the other are by position alone
-    same : how many arguments by position mean the same to the other
-    axis : the parameter of the other that says along which axis a number has its one element
+    shown : the parameters that it shows
+    operation : which the other belongs to, or None
+    count : how many parameters of an operation are by position alone
     """
-    first = [targets[name] for name in names[:count]]
+    first, axis = [targets[name] for name in names[:count]], axis_of(path, shown, targets)
+    same = len(names) if operation is None else count
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if names and (kwargs or not 0 < len(args) <= same):
@@ -342,7 +325,7 @@ def caller(
             raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
         return y if type(y) is Tensor else spell(y)
 
-    return call
+    return show(call, path, shown, operation)
 
 
 def by_operation(path: str, operation: Overridable) -> Call:
@@ -353,17 +336,14 @@ def by_operation(path: str, operation: Overridable) -> Call:
     count = sum(parameters[targets[name]].kind in first for name in names)
     shown = [parameters[targets[name]].replace(name=name, kind=inspect.Parameter.KEYWORD_ONLY) for name in targets]
     shown = [p.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) if p.name in names else p for p in shown]
-    call = caller(path, operation.function, names, targets, count, count, axis_of(path, shown, targets))
-    return show(call, path, shown, operation)
+    return caller(path, operation.function, names, targets, shown, operation, count)
 
 
 def by_translation(path: str, function: Call) -> Call:
     """Return the function of PyTorch that is put in terms of operations."""
     shown = list(inspect.signature(function).parameters.values())
     names = [p.name for p in shown if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-    targets = {p.name: p.name for p in shown}
-    call = caller(path, function, names, targets, 0, len(names), axis_of(path, shown, targets))
-    return show(call, path, shown, None)
+    return caller(path, function, names, {p.name: p.name for p in shown}, shown, None, 0)
 
 
 def show(call: Any, path: str, parameters: Sequence[inspect.Parameter], operation: Overridable | None) -> Call:
@@ -392,17 +372,14 @@ def copying(path: str, function: Call) -> Call:
 
 def every_function() -> dict[str, Call]:
     """Return the functions of PyTorch by their paths inside it, such as ``"linalg.inv"``."""
-    entered = {
-        path: by_translation(path, f)
-        for path, f in {**table.TRANSLATIONS, **table.ALONE}.items()
-        if not path.startswith("__")
-    }
+    translations = table.TRANSLATIONS | table.ALONE
+    entered = {path: by_translation(path, f) for path, f in translations.items() if not path.startswith("__")}
     paths = dict(vars(xp))
     for place, module in {"fft": fft, "linalg": linalg, "nn.functional": nn.functional, "special": special}.items():
         paths |= {f"{place}.{name}": getattr(module, name) for name in dir(module)}
-    paths |= {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.NAMES.items()}
-    creation = {path: functools.reduce(getattr, name.split("."), xp) for path, name in table.CREATION.items()}
-    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | creation | OPERATIONS
+    names = table.NAMES | table.CREATION
+    named = {path: functools.reduce(getattr, name.split("."), xp) for path, name in names.items()}
+    known = {path: value for path, value in paths.items() if path not in table.OTHERS} | named | OPERATIONS
     for path in entered.keys() & known.keys():
         entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
@@ -524,23 +501,18 @@ class DataLoader(data.DataLoader):
 SUBCLASSES: dict[Any, Any] = {nn.Module: Module, autograd.Function: Function, data.DataLoader: DataLoader}
 
 
-def enter_members(module: Any, path: str, members: Mapping[str, Any]) -> None:
-    """Give a module its members, and what it says of those that it has not."""
+def enter_module(path: str, members: Mapping[str, Any]) -> None:
+    """Let a module be imported by its name in PyTorch, and say what to write for what it has not."""
+    home = f"{HOME}.{path}".rstrip(".")
+    module: Any = sys.modules.setdefault(home, ModuleType(home, f"`torch.{path}` of PyTorch in terms of dispatchkit."))
     vars(module).update(members)
     module.__getattr__ = functools.partial(missing, path)
     module.__all__ = sorted(members)
     module.__dir__ = lambda: [*module.__all__, *(name for name in vars(module) if name.startswith("__"))]
-
-
-def enter_module(path: str, members: Mapping[str, Any]) -> None:
-    """Let a module be imported by its name in PyTorch."""
-    module = ModuleType(f"{HOME}.{path}", f"`torch.{path}` of PyTorch in terms of dispatchkit.")
-    enter_members(module, path, members)
-    sys.modules[module.__name__] = module
-    outer, _, name = path.rpartition(".")
-    holder: Any = sys.modules[f"{HOME}.{outer}".rstrip(".")]
-    setattr(holder, name, module)
-    holder.__all__ = sorted({*holder.__all__, name})
+    if path:
+        outer, _, name = home.rpartition(".")
+        setattr(sys.modules[outer], name, module)
+        vars(sys.modules[outer])["__all__"] = sorted({*vars(sys.modules[outer])["__all__"], name})
 
 
 def members_of(module: ModuleType) -> dict[str, Any]:
@@ -558,11 +530,6 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     return members
 
 
-def functions_in(place: str) -> dict[str, Call]:
-    """Return the functions of a module inside PyTorch by their names."""
-    return {path.removeprefix(place): f for path, f in FUNCTIONS.items() if path.startswith(place)}
-
-
 def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
     """Call a function, and compute what its backward pass needs anew rather than keeping it."""
     return func.checkpoint(function)(*args, **kwargs)
@@ -570,36 +537,27 @@ def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: 
 
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
-    constants = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
-    written = (Tensor, device, inference_mode, load, saving.save, set_printoptions)
-    enter_members(
-        sys.modules[HOME],
-        "",
-        {
-            **constants,
-            **{name: getattr(autograd, name) for name in MODES},
-            **{path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS},
-            **{name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()},
-            **{each.__name__: each for each in written},
-            "is_tensor": table.is_array,
-            "zero_": lambda input: input.zero_(),
-            **{name: name for name in table.LAYOUTS},
-            "Size": tuple,
-            "dtype": type(xp.float64),
-        },
-    )
+    members = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
+    members |= {path: function for path, function in FUNCTIONS.items() if "." not in path and path not in table.METHODS}
+    members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
+    members |= {name: name for name in table.LAYOUTS}
+    modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
+    for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
+        members[each.__name__] = each
+    members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
+    enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
-    enter_module("nn.functional", functions_in("nn.functional."))
     enter_module("utils", {})
     enter_module("utils.data", members_of(data))
     enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
     enter_module("signal", {})
-    for place in ("fft", "linalg", "masked", "signal.windows", "special"):
-        enter_module(place, functions_in(f"{place}."))
+    for place in ("fft", "linalg", "masked", "nn.functional", "signal.windows", "special"):
+        functions = {path.removeprefix(f"{place}."): f for path, f in FUNCTIONS.items() if path.startswith(f"{place}.")}
+        enter_module(place, functions)
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
     enter_module("cuda", {**absent, **dict.fromkeys(("manual_seed", "manual_seed_all"), random.manual_seed)})

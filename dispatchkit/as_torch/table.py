@@ -14,21 +14,17 @@ from dispatchkit.protocol.instance import tensor_protocol
 
 # What PyTorch calls otherwise than the array API and so the operations.
 NAMES = {
-    **{name: f"linalg.{name}" for name in ("det", "matrix_power", "slogdet", "trace")},
+    **{name: f"linalg.{name}" for name in ("det", "matrix_power", "slogdet")},
     **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "polygamma", "xlogy")},
     **{f"special.{name}": name for name in ("expm1", "log1p", "logsumexp")},
-    **{f"nn.functional.{name}": name for name in ("sigmoid", "tanh")},
     "alias_copy": "clone",
     "clamp_max": "minimum",
     "clamp_min": "maximum",
     "conj_physical": "conj",
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
     "fix": "trunc",
     "ger": "outer",
     "inverse": "linalg.inv",
     "lgamma": "special.gammaln",
-    "linalg.vecdot": "vecdot",
     "repeat": "tile",
     "special.psi": "special.digamma",
     "spmm": "mm",
@@ -104,8 +100,7 @@ LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_f
 METHODS = frozenset({"expand", "repeat", "sum_to_size", "unfold", "view"})
 # In-place methods beyond those of elementwise operations.
 IN_PLACE = (
-    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "div", "erfinv"),
-    *("index_add", "index_copy", "index_fill"),
+    *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "erfinv", "index_add", "index_copy", "index_fill"),
     *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
 )
 # What has a further name with ``_copy``, for a result in memory of its own.
@@ -121,13 +116,9 @@ ALIASES = {
     **{f"utils.data.{name}": "utils.data" for name in ("dataloader", "dataset", "sampler")},
 }
 # PyTorch's classes of tensors by their dtypes.
-CLASSES = {
-    dtype: f"{name}Tensor"
-    for name, dtype in (
-        *(("Bool", "bool"), ("Byte", "uint8"), ("Char", "int8"), ("Short", "int16"), ("Int", "int32")),
-        *(("Long", "int64"), ("Float", "float32"), ("Double", "float64")),
-    )
-}
+DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
+NAMES_OF_DTYPES = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Float", "Double")
+CLASSES = {dtype: f"{name}Tensor" for dtype, name in zip(DTYPES, NAMES_OF_DTYPES, strict=True)}
 # What to write for names that dispatchkit has and PyTorch lacks, and for those of PyTorch that it has otherwise.
 INSTEAD = {
     **{name: f"dk.{name}" for name in ("average", "cbrt", "convolve", "einsum_path", "getitem", "interp", "setitem")},

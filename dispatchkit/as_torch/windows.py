@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,15 +37,10 @@ WINDOWS: dict[str, Function] = {
 }
 
 
-def _window(formula: Function) -> Function:
-    def window(
-        M: int, *, sym: bool = True, dtype: Any = None, device: Any = None, requires_grad: bool = False, **options: Any
-    ) -> Any:
-        values = formula(np.arange(M), M if sym else M + 1, **options) if M > 1 else np.ones(M)
-        dtype = xp.get_default_dtype() if dtype is None else dtype
-        return xp.tensor(values, dtype=dtype, device=device, requires_grad=requires_grad)
-
-    return window
+def _window(formula, /, M, *, sym=True, dtype=None, device=None, requires_grad=False, **options):
+    values = formula(np.arange(M), M if sym else M + 1, **options) if M > 1 else np.ones(M)
+    dtype = xp.get_default_dtype() if dtype is None else dtype
+    return xp.tensor(values, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-ALONE.update({f"signal.windows.{name}": _window(formula) for name, formula in WINDOWS.items()})
+ALONE.update({f"signal.windows.{name}": partial(_window, formula) for name, formula in WINDOWS.items()})
