@@ -96,15 +96,11 @@ class _Convolution(Module, Generic[Sizes]):
         if self.padding_mode != "zeros":
             ends = dict(zip(range(-len(self._ends), 0), self._ends, strict=True))
             x, padding = tensor_namespace.pad(x, ends, PADDING_MODES[self.padding_mode]), 0
-        return self._operation(
-            x,
-            self.weight,
-            self.bias,
-            stride=self.stride,
-            padding=padding,
-            dilation=self.dilation,
-            groups=self.groups,
-        )
+        return self._convolve(x, padding=padding)
+
+    def _convolve(self, x: Any, **options: Any) -> Any:
+        steps = {"stride": self.stride, "dilation": self.dilation, "groups": self.groups}
+        return self._operation(x, self.weight, self.bias, **steps, **options)
 
     @override
     def extra_repr(self) -> str:
@@ -287,16 +283,7 @@ class _Transposed(_Convolution[Sizes]):
         ValueError : if no padding gives that size
         """
         more = self.output_padding if output_size is None else self._padding_for(x, output_size)
-        return self._operation(
-            x,
-            self.weight,
-            self.bias,
-            stride=self.stride,
-            padding=self.padding,
-            output_padding=more,
-            groups=self.groups,
-            dilation=self.dilation,
-        )
+        return self._convolve(x, padding=self.padding, output_padding=more)
 
     def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
         """Return the output padding that gives images of a size."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.nn.functional.affine import embedding, linear
+from dispatchkit.nn.functional.affine import embedding, linear, padding_row
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_
 from dispatchkit.nn.module import Declared, Module, declared
@@ -203,14 +203,7 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings = integer(type(self), "num_embeddings", num_embeddings, least=0)
         self.embedding_dim = integer(type(self), "embedding_dim", embedding_dim, least=0)
-        self.padding_idx = padding_idx
-        if padding_idx is not None:
-            row = integer(type(self), "padding_idx", padding_idx)
-            if not -self.num_embeddings <= row < self.num_embeddings:
-                raise ValueError(
-                    f"{type(self).__name__}: padding_idx must be within num_embeddings={num_embeddings}, found {row}"
-                )
-            self.padding_idx = row % self.num_embeddings
+        self.padding_idx = padding_row(type(self), padding_idx, self.num_embeddings)
         register_zeros(self, device, dtype, weight=(self.num_embeddings, self.embedding_dim))
         self.reset_parameters()
 

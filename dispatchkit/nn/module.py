@@ -16,13 +16,12 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks
 from dispatchkit.nn.parameter import is_declared, summary
-from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import parse_to
 
 
-class Module(HookMethods, StateMethods["Module"]):
+class Module(HookMethods["Module"]):
     """Base of everything that has parameters and is called.
 
     A class derived from it calls ``super().__init__()`` first, assigns parameters and modules to attributes, which
@@ -54,14 +53,10 @@ class Module(HookMethods, StateMethods["Module"]):
     [('slope', tensor(3.))]
     """
 
-    def __init__(self) -> None:
-        StateMethods.__init__(self)
-        HookMethods.__init__(self)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
-            if self._call_hooks:
+            if self._hooks:
                 return call_with_hooks(self, args, kwargs)  # type: ignore[no-any-return]
             return self.forward(*args, **kwargs)  # type: ignore[no-any-return]  # most give one tensor
         except Exception as error:

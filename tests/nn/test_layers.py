@@ -490,7 +490,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "row of padding": (
         lambda: nn.Embedding(3, 2, 3),
         ValueError,
-        "Embedding: padding_idx must be within num_embeddings=3",
+        "Embedding: padding_idx must be a row of the weight, from -3 to 2, found 3",
     ),
     "channels of pixels": (
         lambda: nn.PixelShuffle(2)(dk.ones((6, 1, 1))),
