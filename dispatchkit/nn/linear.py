@@ -15,6 +15,8 @@ from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "Flatten", "Identity", "Linear"]
+
 
 class Identity(Module):
     """A layer that gives what it is given.
@@ -257,6 +259,8 @@ class Dropout(Module):
     tensor([1., 1.])
     """
 
+    _shown = "p={0.p}"
+
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = probability(type(self), "p", p)
@@ -274,10 +278,6 @@ class Dropout(Module):
             Array of the shape of `x`.
         """
         return dropout(x, self.p, self.training)
-
-    @override
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
 
 
 class DropoutOfChannels(Dropout):

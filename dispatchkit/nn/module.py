@@ -53,6 +53,8 @@ class Module(HookMethods["Module"]):
     [('slope', tensor(3.))]
     """
 
+    _shown: ClassVar[str] = ""  # format of what is printed of an instance
+
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
@@ -264,7 +266,7 @@ class Module(HookMethods["Module"]):
 
     def extra_repr(self) -> str:
         """Return what stands between the parentheses when the module is printed."""
-        return ""
+        return self._shown.format(self)
 
     def _get_name(self) -> str:
         return type(self).__name__
