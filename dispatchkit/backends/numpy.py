@@ -231,11 +231,6 @@ class NumpyNamespace:
         return _prod(x, axis, dtype, None, keepdims)
 
     @staticmethod
-    def concat(arrays: Any, /, *, axis: Any = 0) -> Any:
-        """Join arrays along an axis."""
-        return np.concatenate(arrays, axis)
-
-    @staticmethod
     def mean(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Average without the Python layers of `numpy.mean`; half precision is summed in single."""
         if x.dtype.kind not in "fc" or x.size == 0:
@@ -267,13 +262,6 @@ class NumpyNamespace:
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
         return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
-
-    @staticmethod
-    def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-        """Count without the Python layers of `numpy.count_nonzero` along an axis."""
-        if axis is None and not keepdims:
-            return np.count_nonzero(x)
-        return _sum(np.asarray(x).astype(bool, copy=False), axis, np.intp, None, keepdims)
 
     @staticmethod
     def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -443,20 +431,17 @@ class NumpyNamespace:
     @staticmethod
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
-        rows, columns = _matrices(x).shape[-2:]
-        return _zero_but(x, np.arange(k, rows + k)[:, None] >= np.arange(columns))
+        return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
-        rows, columns = _matrices(x).shape[-2:]
-        return _zero_but(x, np.arange(k, rows + k)[:, None] <= np.arange(columns))
+        return np.triu(_matrices(x), k)
 
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Sort, also in descending order."""
-        y = x.copy()
-        y.sort(axis, "stable" if stable else None)
+        y = np.sort(x, axis, "stable" if stable else None)
         return np.flip(y, axis) if descending else y
 
     @staticmethod
@@ -489,12 +474,6 @@ def _matrices(x: Any) -> Any:
     if x.ndim < 2:
         raise ValueError(f"x must be matrices, of shape (..., M, N), found shape {x.shape}")
     return x
-
-
-def _zero_but(x: Any, where: Any) -> Any:
-    y = np.zeros(x.shape, x.dtype)
-    np.copyto(y, x, where=where)
-    return y
 
 
 def _accumulate_from(

@@ -2,13 +2,7 @@
 
 from dispatchkit.data.collate import default_collate as default_collate
 from dispatchkit.data.collate import default_convert as default_convert
-from dispatchkit.data.dataset import ConcatDataset as ConcatDataset
-from dispatchkit.data.dataset import Dataset as Dataset
-from dispatchkit.data.dataset import IterableDataset as IterableDataset
-from dispatchkit.data.dataset import Subset as Subset
-from dispatchkit.data.dataset import TensorDataset as TensorDataset
-from dispatchkit.data.dataset import random_split as random_split
-from dispatchkit.data.dataset import to_tensor as to_tensor
+from dispatchkit.data.dataset import *  # noqa: F403
 from dispatchkit.data.loader import DataLoader as DataLoader
 from dispatchkit.data.sampler import BatchSampler as BatchSampler
 from dispatchkit.data.sampler import RandomSampler as RandomSampler

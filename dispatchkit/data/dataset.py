@@ -20,6 +20,8 @@ from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 
+__all__ = ["ConcatDataset", "Dataset", "IterableDataset", "Subset", "TensorDataset", "random_split", "to_tensor"]
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 

@@ -26,11 +26,7 @@ from dispatchkit.nn.activations import Softplus as Softplus
 from dispatchkit.nn.activations import Softsign as Softsign
 from dispatchkit.nn.activations import Tanh as Tanh
 from dispatchkit.nn.activations import Threshold as Threshold
-from dispatchkit.nn.containers import ModuleDict as ModuleDict
-from dispatchkit.nn.containers import ModuleList as ModuleList
-from dispatchkit.nn.containers import ParameterDict as ParameterDict
-from dispatchkit.nn.containers import ParameterList as ParameterList
-from dispatchkit.nn.containers import Sequential as Sequential
+from dispatchkit.nn.containers import *  # noqa: F403
 from dispatchkit.nn.convolution import Conv1d as Conv1d
 from dispatchkit.nn.convolution import Conv2d as Conv2d
 from dispatchkit.nn.convolution import Conv3d as Conv3d
@@ -41,14 +37,7 @@ from dispatchkit.nn.convolution import PixelShuffle as PixelShuffle
 from dispatchkit.nn.convolution import PixelUnshuffle as PixelUnshuffle
 from dispatchkit.nn.engine import get_engine as get_engine
 from dispatchkit.nn.engine import set_engine as set_engine
-from dispatchkit.nn.linear import Dropout as Dropout
-from dispatchkit.nn.linear import Dropout1d as Dropout1d
-from dispatchkit.nn.linear import Dropout2d as Dropout2d
-from dispatchkit.nn.linear import Dropout3d as Dropout3d
-from dispatchkit.nn.linear import Embedding as Embedding
-from dispatchkit.nn.linear import Flatten as Flatten
-from dispatchkit.nn.linear import Identity as Identity
-from dispatchkit.nn.linear import Linear as Linear
+from dispatchkit.nn.linear import *  # noqa: F403
 from dispatchkit.nn.losses import BCELoss as BCELoss
 from dispatchkit.nn.losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from dispatchkit.nn.losses import CrossEntropyLoss as CrossEntropyLoss
@@ -79,13 +68,7 @@ from dispatchkit.nn.pooling import MaxPool1d as MaxPool1d
 from dispatchkit.nn.pooling import MaxPool2d as MaxPool2d
 from dispatchkit.nn.pooling import MaxPool3d as MaxPool3d
 from dispatchkit.nn.resizing import Upsample as Upsample
-from dispatchkit.nn.sequences import GRU as GRU
-from dispatchkit.nn.sequences import LSTM as LSTM
-from dispatchkit.nn.sequences import RNN as RNN
-from dispatchkit.nn.sequences import GRUCell as GRUCell
-from dispatchkit.nn.sequences import LSTMCell as LSTMCell
-from dispatchkit.nn.sequences import MultiheadAttention as MultiheadAttention
-from dispatchkit.nn.sequences import RNNCell as RNNCell
+from dispatchkit.nn.sequences import *  # noqa: F403
 from dispatchkit.nn.transformer import Transformer as Transformer
 from dispatchkit.nn.transformer import TransformerDecoder as TransformerDecoder
 from dispatchkit.nn.transformer import TransformerDecoderLayer as TransformerDecoderLayer

@@ -177,6 +177,8 @@ class PReLU(Module):
     tensor([[-0.2500,  2.0000]], grad_fn=<WhereBackward>)
     """
 
+    _shown = "num_parameters={0.num_parameters}"
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters = num_parameters
@@ -195,11 +197,6 @@ class PReLU(Module):
             Array of the shape of `x`.
         """
         return functional.prelu(x, self.weight)
-
-    @override
-    def extra_repr(self) -> str:
-        """Return the number of slopes, as PyTorch shows it."""
-        return f"num_parameters={self.num_parameters}"
 
 
 @declared(functional.elu)

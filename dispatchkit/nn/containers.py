@@ -13,6 +13,8 @@ from dispatchkit.marks import override
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import Members, Parameter, is_declared
 
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 
 class Holder(Module):
     """A module that consists of its children, or of its parameters.
@@ -257,26 +259,6 @@ class Sequential(Listing):
     @override
     def _like(self, named: list[tuple[str, Module]]) -> Self:
         return type(self)(OrderedDict(named))
-
-    def __add__(self, other: Sequential) -> Sequential:
-        if not isinstance(other, Sequential):
-            raise ValueError(  # noqa: TRY004  # PyTorch's
-                f"add: only a Sequential can follow a Sequential, not a {type(other).__name__}"
-            )
-        return Sequential(*self, *other)
-
-    def __mul__(self, times: int) -> Sequential:
-        return Sequential(*list(self) * self._times(times))
-
-    __rmul__ = __mul__
-
-    def __imul__(self, times: int) -> Self:
-        return self.extend(list(self) * (self._times(times) - 1))
-
-    def _times(self, times: Any) -> int:
-        if operator.index(times) <= 0:
-            raise ValueError(f"Sequential: can only be repeated a positive number of times, not {times}")
-        return int(times)
 
 
 class ModuleList(Listing):

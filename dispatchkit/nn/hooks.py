@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,8 @@ from dispatchkit.errors import TransformError
 from dispatchkit.graph.node import CallNode, Output, make_node
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import RemovableHandle, Storage, vertex_of
+from dispatchkit.nn.parameter import M
+from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import with_members
@@ -175,23 +176,11 @@ def _zeros_like(value: Any) -> Callable[[], Any]:
 Function = Callable[..., Any]
 
 
-class HookMethods:
+class HookMethods(StateMethods[M]):
     """How hooks are registered for one module.
 
     Each method gives a handle: ``handle.remove()`` takes the hook away, and so does leaving ``with handle:``.
     """
-
-    _call_hooks: dict[str, OrderedDict[int, Any]]
-
-    def __init__(self) -> None:
-        self.__dict__["_call_hooks"] = {}
-
-    def _register_hook(self, kind: str, hook: Any, prepend: bool) -> RemovableHandle:
-        hooks = self._call_hooks.setdefault(kind, OrderedDict())
-        handle = RemovableHandle(hooks, hook)
-        if prepend:
-            hooks.move_to_end(handle.id, last=False)
-        return handle
 
     def register_forward_pre_hook(
         self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
@@ -250,24 +239,20 @@ class HookMethods:
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
     args, kwargs = _before(module, args, kwargs)
-    pre_hooks, backward_hooks = _of(module, "full backward pre-hook"), _of(module, "full backward hook")
+    pre_hooks, backward_hooks = module._hooks_of("full backward pre-hook"), module._hooks_of("full backward hook")
     boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
     if boundary is not None:
         args = boundary.enter(args)
     output = module.forward(*args, **kwargs)
-    for hook, with_kwargs in _of(module, "forward hook"):
+    for hook, with_kwargs in module._hooks_of("forward hook"):
         replaced = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
         output = output if replaced is None else replaced
     return output if boundary is None else boundary.leave(output)
 
 
-def _of(module: Any, kind: str) -> list[Any]:
-    return list(module._call_hooks.get(kind, {}).values())
-
-
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
-    for hook, with_kwargs in _of(module, "forward pre-hook"):
+    for hook, with_kwargs in module._hooks_of("forward pre-hook"):
         if with_kwargs:
             both = hook(module, args, kwargs)
             if both is None:

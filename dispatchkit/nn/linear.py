@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.nn.functional.affine import embedding, linear
+from dispatchkit.nn.functional.affine import embedding, linear, padding_row
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_
 from dispatchkit.nn.module import Declared, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
+
+__all__ = ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Embedding", "Flatten", "Identity", "Linear"]
 
 
 class Identity(Module):
@@ -203,14 +205,7 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings = integer(type(self), "num_embeddings", num_embeddings, least=0)
         self.embedding_dim = integer(type(self), "embedding_dim", embedding_dim, least=0)
-        self.padding_idx = padding_idx
-        if padding_idx is not None:
-            row = integer(type(self), "padding_idx", padding_idx)
-            if not -self.num_embeddings <= row < self.num_embeddings:
-                raise ValueError(
-                    f"{type(self).__name__}: padding_idx must be within num_embeddings={num_embeddings}, found {row}"
-                )
-            self.padding_idx = row % self.num_embeddings
+        self.padding_idx = padding_row(type(self), padding_idx, self.num_embeddings)
         register_zeros(self, device, dtype, weight=(self.num_embeddings, self.embedding_dim))
         self.reset_parameters()
 
@@ -264,6 +259,8 @@ class Dropout(Module):
     tensor([1., 1.])
     """
 
+    _shown = "p={0.p}"
+
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
         self.p = probability(type(self), "p", p)
@@ -281,10 +278,6 @@ class Dropout(Module):
             Array of the shape of `x`.
         """
         return dropout(x, self.p, self.training)
-
-    @override
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
 
 
 class DropoutOfChannels(Dropout):

@@ -16,13 +16,12 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
 from dispatchkit.nn.hooks import HookMethods, call_with_hooks
 from dispatchkit.nn.parameter import is_declared, summary
-from dispatchkit.nn.state import StateMethods
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import parse_to
 
 
-class Module(HookMethods, StateMethods["Module"]):
+class Module(HookMethods["Module"]):
     """Base of everything that has parameters and is called.
 
     A class derived from it calls ``super().__init__()`` first, assigns parameters and modules to attributes, which
@@ -54,14 +53,12 @@ class Module(HookMethods, StateMethods["Module"]):
     [('slope', tensor(3.))]
     """
 
-    def __init__(self) -> None:
-        StateMethods.__init__(self)
-        HookMethods.__init__(self)
+    _shown: ClassVar[str] = ""  # format of what is printed of an instance
 
     def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
         """Run the hooks and `forward`."""
         try:
-            if self._call_hooks:
+            if self._hooks:
                 return call_with_hooks(self, args, kwargs)  # type: ignore[no-any-return]
             return self.forward(*args, **kwargs)  # type: ignore[no-any-return]  # most give one tensor
         except Exception as error:
@@ -269,7 +266,7 @@ class Module(HookMethods, StateMethods["Module"]):
 
     def extra_repr(self) -> str:
         """Return what stands between the parentheses when the module is printed."""
-        return ""
+        return self._shown.format(self)
 
     def _get_name(self) -> str:
         return type(self).__name__

@@ -50,6 +50,10 @@ class BatchNorm(Affine):
     num_batches_tracked : buffer, the number of batches in training so far, or None
     """
 
+    _shown = (
+        "{0.num_features}, eps={0.eps}, momentum={0.momentum}, affine={0.affine}, "
+        "track_running_stats={0.track_running_stats}"
+    )
     axes: ClassVar[tuple[int, ...]] = ()
     running_mean: Any
     running_var: Any
@@ -144,13 +148,6 @@ class BatchNorm(Affine):
         var = self.running_var + share * (var - self.running_var)
         self.running_mean.copy_(mean)
         self.running_var.copy_(var)
-
-    @override
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
 
 
 class BatchNorm1d(BatchNorm):
@@ -364,15 +361,13 @@ class InstanceNorm3d(InstanceNorm):
 class LastAxes(Affine):
     """What layers share that normalize the last axes: the lengths of these, and what is added for stability."""
 
+    _shown = "{0.normalized_shape}, eps={0.eps}, elementwise_affine={0.elementwise_affine}"
+
     def __init__(self, normalized_shape: int | Sequence[int], eps: Any, elementwise_affine: bool) -> None:
         super().__init__()
         lengths = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
         self.normalized_shape = tuple(integer(type(self), "normalized_shape", n, least=0) for n in lengths)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-
-    @override
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
 class LayerNorm(LastAxes):
@@ -514,6 +509,8 @@ class GroupNorm(Affine):
     GroupNorm(2, 4, eps=1e-05, affine=True)
     """
 
+    _shown = "{0.num_groups}, {0.num_channels}, eps={0.eps}, affine={0.affine}"
+
     def __init__(
         self,
         num_groups: int,
@@ -548,7 +545,3 @@ class GroupNorm(Affine):
             Array of the shape of `x`.
         """
         return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
-
-    @override
-    def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"

@@ -16,6 +16,8 @@ from dispatchkit.nn.linear import Linear, register_zeros
 from dispatchkit.nn.module import Module
 from dispatchkit.ops.shared import integer
 
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "MultiheadAttention", "RNNCell"]
+
 
 class Gated(Module):
     """What recurrent layers and cells share; a subclass says how many gates there are, and goes through sequences.

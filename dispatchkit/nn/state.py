@@ -56,12 +56,21 @@ class StateMethods(Members[M]):
     """
 
     _version: int = 1
-    _state_hooks: dict[str, OrderedDict[int, Any]]
+    _hooks: dict[str, OrderedDict[int, Any]]
 
     def __init__(self) -> None:
         super().__init__()
-        names = ("before saving", "after saving", "before loading", "after loading")
-        self.__dict__["_state_hooks"] = {name: OrderedDict() for name in names}
+        self.__dict__["_hooks"] = {}
+
+    def _register_hook(self, kind: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        hooks = self._hooks.setdefault(kind, OrderedDict())
+        handle = RemovableHandle(hooks, hook)
+        if prepend:
+            hooks.move_to_end(handle.id, last=False)
+        return handle
+
+    def _hooks_of(self, kind: str) -> list[Any]:
+        return list(self._hooks.get(kind, {}).values())
 
     def state_dict(self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the parameters and persistent buffers of this module and those below, by their names.
@@ -90,13 +99,13 @@ class StateMethods(Members[M]):
         metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = metadata
-        for hook in list(self._state_hooks["before saving"].values()):
+        for hook in self._hooks_of("before saving"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in list(self._state_hooks["after saving"].values()):
+        for hook in self._hooks_of("after saving"):
             if hook(self, destination, prefix, metadata) is not None:
                 raise RuntimeError(f"{type(self).__name__}: a state_dict post-hook must return None")
         return destination
@@ -166,20 +175,20 @@ class StateMethods(Members[M]):
             warn_at(caller_frame(), f"{type(self).__name__}.load_state_dict: {message}", UserWarning)
         loading.finish(self)
         for module in self.modules():
-            for hook in list(module._state_hooks["after loading"].values()):
+            for hook in module._hooks_of("after loading"):
                 hook(module, keys)
         return keys
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, prefix, keep_vars)`` called before this module's state is saved."""
-        return RemovableHandle(self._state_hooks["before saving"], hook)
+        return self._register_hook("before saving", hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, state_dict, prefix, local_metadata)`` called after this module's state is saved.
 
         It may change the dictionary, and gives None.
         """
-        return RemovableHandle(self._state_hooks["after saving"], hook)
+        return self._register_hook("after saving", hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have a function called before this module's state is looked for in a dictionary.
@@ -189,14 +198,14 @@ class StateMethods(Members[M]):
         hook : ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``;
             it may change the dictionary, a copy, and add to the lists
         """
-        return RemovableHandle(self._state_hooks["before loading"], hook)
+        return self._register_hook("before loading", hook)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(module, incompatible_keys)`` called after a state was loaded.
 
         A dictionary that is refused raises before.
         """
-        return RemovableHandle(self._state_hooks["after loading"], hook)
+        return self._register_hook("after loading", hook)
 
 
 class _Loading:
@@ -228,7 +237,7 @@ class _Loading:
     def compare(self, module: Any, prefix: str) -> None:
         """Look for the state of a module and those below."""
         metadata = self.metadata.get(prefix[:-1], {})
-        for hook in list(module._state_hooks["before loading"].values()):
+        for hook in module._hooks_of("before loading"):
             hook(module, self.state, prefix, metadata, True, self._missing, self._unexpected, self.messages)
         self._convert(module, prefix)
         for name, tensor in module._own_state():

@@ -10,6 +10,8 @@ from dispatchkit.optim.descent import Counted, Moments, keep
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Options, at_least, by_parts, factor
 
+__all__ = ["ASGD", "Adadelta", "Adagrad", "Adamax", "NAdam", "RAdam", "Rprop"]
+
 
 def go_by_sum(xp: Any, options: Options, p: Any, g: Any, total: Any) -> tuple[Any, ...]:
     """Go a step along the gradient over the root of the sum of its squares."""

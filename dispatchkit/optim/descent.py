@@ -11,6 +11,8 @@ from dispatchkit.marks import override
 from dispatchkit.optim.groups import number_of
 from dispatchkit.optim.optimizer import Formula, Optimizer, Options, Params, by_parts, downhill, factor
 
+__all__ = ["SGD", "Adam", "AdamW", "RMSprop"]
+
 
 def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[Any, ...]:
     """Go a step along the gradient, or along what has gathered in a buffer."""

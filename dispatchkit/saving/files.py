@@ -427,8 +427,7 @@ def load(
     No code runs that the file could choose: nothing is imported or unpickled, and constructors are not called. Shape
     and size of each array are compared with the bytes that are there before memory is taken for it.
 
-    NumPy has no bfloat16 and no floating-point numbers of 8 bits: such entries of a safetensors file become float32,
-    which holds all their values.
+    NumPy has no bfloat16: such entries of a safetensors file become float32, which holds all their values.
 
     Examples
     --------

@@ -338,7 +338,7 @@ def test_hooks_are_copied_with_the_module() -> None:
     module.register_forward_hook(_doubles)
     for made in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert made(dk.ones(1)).tolist() == [4.0]
-        made._call_hooks.clear()
+        made._hooks.clear()
     assert module(dk.ones(1)).tolist() == [4.0]
 
 

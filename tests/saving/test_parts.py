@@ -36,23 +36,6 @@ def test_bfloat16_becomes_float32(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.numpy(), wanted)
 
 
-@pytest.mark.parametrize("dtype", ["E5M2", "E4M3"])
-def test_every_number_of_eight_bits_becomes_float32(dtype: str, tmp_path: Path) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    every = np.arange(256, dtype=np.uint8)
-    found = dk.load(safetensors_of(tmp_path / "x.safetensors", f"F8_{dtype}", every.tobytes(), (256,)))["w"].numpy()
-    wanted = every.view(ml_dtypes.float8_e5m2 if dtype == "E5M2" else ml_dtypes.float8_e4m3fn).astype("float32")
-    np.testing.assert_array_equal(found, wanted)
-
-
-def test_some_numbers_of_eight_bits(tmp_path: Path) -> None:
-    given = bytes([0, 0x38, 0x01, 0x7E, 0x7F, 0xB8])
-    found = dk.load(safetensors_of(tmp_path / "x.safetensors", "F8_E4M3", given, (6,)))["w"]
-    np.testing.assert_array_equal(found.numpy(), [0.0, 1.0, 2.0**-9, 448.0, np.nan, -1.0])
-    found = dk.load(safetensors_of(tmp_path / "x.safetensors", "F8_E5M2", bytes([0x3C, 0xC0, 0x7C]), (3,)))["w"]
-    np.testing.assert_array_equal(found.numpy(), [1.0, -2.0, np.inf])
-
-
 @suffixes
 def test_some_entries_are_loaded_by_name_and_the_others_not_read(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"x{suffix}"

@@ -136,13 +136,9 @@ class State:
     def arrays(self) -> list[Any]:
         """Return those of the tensors, and note their shapes."""
         arrays = [tensor.array for tensor in self.tensors]
-        if not self.holds(arrays):
+        if len(arrays) != len(self._seen) or not all(map(is_, arrays, self._seen)):
             self.note(arrays, tuple([tuple(tensor.shape) for tensor in arrays]))
         return arrays
-
-    def holds(self, arrays: list[Any]) -> bool:
-        """Return whether these are the arrays that were noted last."""
-        return len(arrays) == len(self._seen) and all(map(is_, arrays, self._seen))
 
     def note(self, arrays: list[Any], shapes: tuple[Any, ...]) -> None:
         """Note which shapes the arrays of the tensors have: JAX makes that of a new array when it is asked for."""

@@ -161,7 +161,7 @@ def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None 
             [1., 2.]])
     """
     expect(embedding, "weight", shape_of(weight), len(shape_of(weight)) == 2, "(num_embeddings, embedding_dim)")
-    padding = _padding(padding_idx, weight)
+    padding = padding_row(embedding, padding_idx, weight.shape[0])
     _numbers_below(xp, embedding, x, weight.shape[0], f"a weight of shape {shape_of(weight)}")
     rows = xp.reshape(xp.take(weight, xp.reshape(x, (-1,)), axis=0), (*x.shape, weight.shape[1]))
     if padding is None or not hasattr(rows, "detach"):
@@ -185,19 +185,18 @@ def embedding_jvp_weight(xp, t, y, x, weight, padding_idx):
 
 def _without_padding(xp: Any, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
     """Return rows that belong to numbers, zeros for those of the padding."""
-    row = _padding(padding_idx, weight)
+    row = padding_row(embedding, padding_idx, weight.shape[0])
     return rows if row is None else xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
 
 
-def _padding(padding_idx: int | None, weight: Any) -> int | None:
-    """Return the row without gradient, counted from the first one."""
+def padding_row(op: Named, padding_idx: int | None, count: int) -> int | None:
+    """Return the row without gradient of a weight of so many, counted from the first one."""
     if padding_idx is None:
         return None
-    count = weight.shape[0]
-    row = integer(embedding, "padding_idx", padding_idx)
+    row = integer(op, "padding_idx", padding_idx)
     if not -count <= row < count:
         raise ValueError(
-            f"{embedding.__name__}: padding_idx must be a row of the weight, from {-count} to {count - 1}, found {row}"
+            f"{op.__name__}: padding_idx must be a row of the weight, from {-count} to {count - 1}, found {row}"
         )
     return row % count
 
