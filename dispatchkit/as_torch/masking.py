@@ -32,7 +32,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
         return x if mask is None else xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
 
-    def reduced(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
+    def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
         x = visible(input, mask, NEUTRAL[name], dtype)
         y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
@@ -61,4 +61,4 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return xp.logaddexp(visible(input, input_mask, -math.inf, dtype), visible(other, other_mask, -math.inf, dtype))
 
     written = (mean, var, std, norm, normalize, logaddexp)
-    return {name: partial(reduced, name) for name in NEUTRAL} | {each.__name__: each for each in written}
+    return {name: partial(reduction, name) for name in NEUTRAL} | {each.__name__: each for each in written}
