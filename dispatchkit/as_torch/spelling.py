@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
@@ -444,6 +444,11 @@ def in_dtype(dtype: str) -> Call:
     return method
 
 
+def is_on(kind: str, x: Any) -> bool:
+    """Return whether the data of a tensor is on a device of a kind, such as ``"cuda"``."""
+    return str(x.device).startswith(kind)
+
+
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
@@ -456,6 +461,8 @@ def give_methods() -> None:
                 setattr(Tensor, f"{path}_", in_place(function, plain))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
+    for kind in ("cpu", "cuda", "mps", "xpu"):
+        setattr(Tensor, f"is_{kind}", property(functools.partial(is_on, kind)))
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
     for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():
@@ -551,18 +558,18 @@ def enter_modules() -> None:
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
-    enter_module("utils", {})
+    for path in ("backends", "signal", "utils"):
+        enter_module(path, {})
     enter_module("utils.data", members_of(data))
     enter_module("utils.checkpoint", {"checkpoint": checkpoint, "set_checkpoint_early_stop": nullcontext})
-    enter_module("signal", {})
     for place in ("fft", "linalg", "masked", "nn.functional", "signal.windows", "special"):
         functions = {path.removeprefix(f"{place}."): f for path, f in FUNCTIONS.items() if path.startswith(f"{place}.")}
         enter_module(place, functions)
     enter_module("random", {"manual_seed": random.manual_seed})
     absent = {"is_available": lambda: False, "device_count": lambda: 0, "empty_cache": lambda: None}
     enter_module("cuda", {**absent, **dict.fromkeys(("manual_seed", "manual_seed_all"), random.manual_seed)})
-    enter_module("backends", {name: SimpleNamespace(**absent) for name in ("cuda", "cudnn", "mps")})
-    enter_module("accelerator", absent)
+    for path in ("accelerator", "backends.cuda", "backends.cudnn", "backends.mps"):
+        enter_module(path, absent)
     for alias, path in table.ALIASES.items():
         module = sys.modules[f"{HOME}.{path}"]
         enter_module(alias, {name: getattr(module, name) for name in vars(module)["__all__"]})

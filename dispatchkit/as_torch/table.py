@@ -112,7 +112,7 @@ COPIED = (
 OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
 ALIASES = {
-    **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parameter"), "nn"),
+    **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parallel", "nn.parameter"), "nn"),
     **{f"utils.data.{name}": "utils.data" for name in ("dataloader", "dataset", "sampler")},
 }
 # PyTorch's classes of tensors by their dtypes.

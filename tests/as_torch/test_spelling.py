@@ -29,6 +29,15 @@ def values(x: Any) -> Any:
     return x.tolist()
 
 
+def test_devices_are_asked_as_programs_for_pytorch_ask() -> None:
+    cudnn = importlib.import_module("dispatchkit.as_torch.backends.cudnn")
+    cudnn.benchmark = True  # type: ignore[attr-defined]
+    parallel = importlib.import_module("dispatchkit.as_torch.nn.parallel")
+    assert parallel.Module is nn.Module
+    assert (X.is_cpu, X.is_cuda, X.is_mps, X.is_xpu) == (True, False, False, False)
+    assert not cudnn.is_available()
+
+
 def test_lengths_are_called_for_and_still_count() -> None:
     assert X.size() == (2, 6)
     assert (X.size(0), X.size(-1), X.size(dim=1)) == (2, 6, 6)

@@ -7,6 +7,7 @@ Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
 from dispatchkit.as_torch.nn import functional as functional
 from dispatchkit.as_torch.nn import init as init
 from dispatchkit.as_torch.nn import modules as modules
+from dispatchkit.as_torch.nn import parallel as parallel
 from dispatchkit.as_torch.nn import parameter as parameter
 from dispatchkit.as_torch.nn import utils as utils
 from dispatchkit.nn import Parameter as Parameter

@@ -4,10 +4,6 @@ Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
-from typing import Any
-
-cuda: Any
-
-cudnn: Any
-
-mps: Any
+from dispatchkit.as_torch.backends import cuda as cuda
+from dispatchkit.as_torch.backends import cudnn as cudnn
+from dispatchkit.as_torch.backends import mps as mps

@@ -1,0 +1,13 @@
+"""`torch.backends.cuda` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+def device_count(*args: Any, **kwargs: Any) -> Any: ...
+
+def empty_cache(*args: Any, **kwargs: Any) -> Any: ...
+
+def is_available(*args: Any, **kwargs: Any) -> Any: ...
