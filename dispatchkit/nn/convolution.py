@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -265,40 +264,19 @@ class _Transposed(_Convolution[Sizes]):
         return self.in_channels, self.out_channels // self.groups
 
     @override
-    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
+    def forward(self, x: Any) -> Any:
         """Spread by filters.
 
         Parameters
         ----------
         x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
-        output_size : shape of the result, or its last lengths, in place of `output_padding`
 
         Returns
         -------
         Array
             Array of shape (N, out_channels, ...), without N where `x` has none.
-
-        Raises
-        ------
-        ValueError : if no padding gives that size
         """
-        more = self.output_padding if output_size is None else self._padding_for(x, output_size)
-        return self._convolve(x, padding=self.padding, output_padding=more)
-
-    def _padding_for(self, x: Any, output_size: Sequence[int]) -> Any:
-        """Return the output padding that gives images of a size."""
-        sizes = zip(
-            map(int, x.shape[-self.axes :]), self.kernel_size, self.stride, self.dilation, self.padding, strict=True
-        )
-        least = [(n - 1) * step + gap * (kernel - 1) + 1 - 2 * ends for n, kernel, step, gap, ends in sizes]
-        more = tuple(wanted - size for wanted, size in zip(output_size[-self.axes :], least, strict=True))
-        if any(not 0 <= n < step for n, step in zip(more, self.stride, strict=True)):
-            most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
-            raise ValueError(
-                f"{type(self).__name__}: output_size={tuple(output_size)} is not between {tuple(least)} and "
-                f"{tuple(most)}, the sizes that images of shape {tuple(x.shape)} can get"
-            )
-        return more
+        return self._convolve(x, padding=self.padding, output_padding=self.output_padding)
 
 
 class ConvTranspose2d(_Transposed[tuple[int, int]]):
@@ -339,8 +317,8 @@ class ConvTranspose2d(_Transposed[tuple[int, int]]):
     >>> layer
     ConvTranspose2d(8, 1, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))
     >>> x = dk.ones((2, 8, 5, 5))
-    >>> layer(x).shape, layer(x, output_size=(10, 10)).shape
-    ((2, 1, 9, 9), (2, 1, 10, 10))
+    >>> layer(x).shape
+    (2, 1, 9, 9)
     """
 
     _operation = staticmethod(functional.conv_transpose2d)

@@ -13,21 +13,23 @@ from dispatchkit.nn.module import Declared, declared
 WEIGHTS = ("weight", "pos_weight")  # the options that are arrays, which become buffers
 
 
+@declared(None)
 class Loss(Declared):
     """What the losses share: the reduction, checked when the module is made, and weights that move with it.
 
     Attributes
     ----------
-    reductions : that there are
+    _reductions : that there are
     """
 
     raised = "ValueError : for another reduction"
     shown = 0
-    reductions: ClassVar[tuple[str, ...]] = REDUCTIONS
+    _reductions: ClassVar[tuple[str, ...]] = REDUCTIONS
+    reduction: Reduction = "mean"
 
     @override
     def _set_options(self, options: dict[str, Any]) -> None:
-        check_reduction(type(self).__name__, options["reduction"], self.reductions)
+        check_reduction(type(self).__name__, options["reduction"], self._reductions)
         for name in WEIGHTS:
             if name in options:
                 self.register_buffer(name, options.pop(name))
@@ -68,8 +70,6 @@ class MSELoss(Loss):
     tensor(2.)
     """
 
-    reduction: Reduction = "mean"
-
 
 @declared(functional.l1_loss)
 class L1Loss(Loss):
@@ -80,8 +80,6 @@ class L1Loss(Loss):
     >>> dk.nn.L1Loss()(dk.tensor([1.0, 2.0]), dk.tensor([1.0, 4.0]))
     tensor(1.)
     """
-
-    reduction: Reduction = "mean"
 
 
 @declared(functional.huber_loss)
@@ -98,7 +96,6 @@ class HuberLoss(Loss):
     tensor(10.)
     """
 
-    reduction: Reduction = "mean"
     delta: float = 1.0
 
 
@@ -116,7 +113,6 @@ class SmoothL1Loss(Loss):
     tensor(10.)
     """
 
-    reduction: Reduction = "mean"
     beta: float = 1.0
 
 
@@ -135,8 +131,8 @@ class KLDivLoss(Loss):
     tensor(0.6931)
     """
 
-    reductions = (*REDUCTIONS, "batchmean")
-    reduction: Literal["none", "mean", "sum", "batchmean"] = "mean"
+    _reductions = (*REDUCTIONS, "batchmean")
+    reduction: Literal["none", "mean", "sum", "batchmean"] = "mean"  # type: ignore[assignment]  # one more
     log_target: bool = False
 
 

@@ -32,6 +32,19 @@ class _Largest(Pooling, Generic[Sizes]):
     ceil_mode: bool = False
 
 
+@declared(None)
+class _Average(Pooling, Generic[Sizes]):
+    """A layer that averages the elements of each window."""
+
+    shown = 3
+
+    kernel_size: int | Sizes
+    stride: int | Sizes | None = None
+    padding: int | Sizes = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+
+
 class PoolingOfSequences(Pooling):
     """What layers that make sequences shorter share: they pool images of one row."""
 
@@ -67,7 +80,7 @@ class MaxPool1d(PoolingOfSequences, _Largest[tuple[int]]):
 
 
 @declared(functional.avg_pool2d)
-class AvgPool1d(PoolingOfSequences):
+class AvgPool1d(PoolingOfSequences, _Average[tuple[int]]):
     """A layer that averages the elements of each window of sequences.
 
     Parameters
@@ -87,12 +100,6 @@ class AvgPool1d(PoolingOfSequences):
     >>> dk.nn.AvgPool1d(2)(dk.asarray([[1.0, 2.0, 0.0, 5.0]]))
     tensor([[1.5000, 2.5000]])
     """
-
-    kernel_size: Single
-    stride: Single | None = None
-    padding: Single = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
 
     @override
     def extra_repr(self) -> str:
@@ -139,7 +146,7 @@ class MaxPool3d(_Largest[tuple[int, int, int]]):
 
 
 @declared(functional.avg_pool2d)
-class AvgPool2d(Pooling):
+class AvgPool2d(_Average[tuple[int, int]]):
     """A layer that averages the elements of each window of images.
 
     Parameters
@@ -157,18 +164,11 @@ class AvgPool2d(Pooling):
     tensor([[2.5000, 4.5000]])
     """
 
-    shown = 3
-
-    kernel_size: Pair
-    stride: Pair | None = None
-    padding: Pair = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 
 @declared(functional.avg_pool3d)
-class AvgPool3d(Pooling):
+class AvgPool3d(_Average[tuple[int, int, int]]):
     """A layer that averages the elements of each window of volumes.
 
     Parameters
@@ -186,13 +186,6 @@ class AvgPool3d(Pooling):
     (1, 2, 2, 2)
     """
 
-    shown = 3
-
-    kernel_size: Triple
-    stride: Triple | None = None
-    padding: Triple = 0
-    ceil_mode: bool = False
-    count_include_pad: bool = True
     divisor_override: int | None = None
 
 
