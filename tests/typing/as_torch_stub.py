@@ -160,7 +160,8 @@ def _methods() -> str:
         if name in spelling.FUNCTIONS and value is spelling.FUNCTIONS[name]:
             text += _function(name, value, " " * 4)
         elif isinstance(value, property) and f"def {name}(" not in TENSOR:
-            text += f"    @property\n    def {name}(self) -> Tensor: ...\n"
+            result = "bool" if name.startswith("is_") else "Tensor"
+            text += f"    @property\n    def {name}(self) -> {result}: ...\n"
         elif isinstance(value, FunctionType) and not name.startswith("_"):
             text += f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ...\n"
     operators = [*(f"__{name}__" for name in OPERATORS), *(f"__r{name}__" for name in OPERATORS)]
