@@ -160,7 +160,7 @@ def _methods() -> str:
         if name in spelling.FUNCTIONS and value is spelling.FUNCTIONS[name]:
             text += _function(name, value, " " * 4)
         elif isinstance(value, property) and f"def {name}(" not in TENSOR:
-            result = "bool" if name.startswith("is_") else "Tensor"
+            result = "builtins.bool" if name.startswith("is_") else "Tensor"
             text += f"    @property\n    def {name}(self) -> {result}: ...\n"
         elif isinstance(value, FunctionType) and not name.startswith("_"):
             text += f"    def {name}(self, *args: Any, **kwargs: Any) -> Any: ...\n"
