@@ -215,7 +215,11 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
     picking = [place for place, part in enumerate(parts) if isinstance(part, Picked)]
     if picking:  # together with arrays, integers are 0-D arrays
         picking = [place for place, part in enumerate(parts) if isinstance(part, (Picked, int))]
-    picked = _broadcast_shape([tuple(parts[i].indices.shape) for i in picking if isinstance(parts[i], Picked)])
+    shapes = [tuple(parts[i].indices.shape) for i in picking if isinstance(parts[i], Picked)]
+    try:
+        picked = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast") from None
     together = not picking or picking[-1] - picking[0] + 1 == len(picking)
     before = picking[0] if picking and together else 0
     kept = [place for place, part in enumerate(parts) if part is None or isinstance(part, slice)]
@@ -246,14 +250,6 @@ def _indices(xp: Any, part: Any, n: int) -> Any:
     if isinstance(part, slice):
         return xp.arange(*part.indices(n), dtype=xp.index_dtype)
     return xp.asarray(part, dtype=xp.index_dtype)
-
-
-def _broadcast_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape that shapes broadcast to."""
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise IndexError(f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast") from None
 
 
 # Parts of an index that are no arrays.
@@ -335,12 +331,9 @@ class ForeignNamespace:
         dtype = getattr(self.library, name, None)
         if dtype is None:
             raise TypeError(f"{self.__name__} has no dtype {name}")
-        return self._known_dtype(dtype)
-
-    def _known_dtype(self, dtype: Any) -> Any:
-        """Return the dtype that the library has in its place: JAX those of 32 bits, where it has no wider ones."""
         if self.__name__ != "jax.numpy":
             return dtype
+        # JAX has those of 32 bits in the place of wider ones.
         from jax import dtypes  # noqa: PLC0415  # optional dependency
 
         return dtypes.canonicalize_dtype(dtype)

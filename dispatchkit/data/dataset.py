@@ -162,8 +162,7 @@ class Subset(Dataset[T_co]):
         self.indices = indices
 
     def __getitem__(self, index: Any) -> T_co:
-        item: T_co = self.dataset[self.indices[index]]
-        return item
+        return self.dataset[self.indices[index]]  # type: ignore[no-any-return]  # as the other data set gives it
 
     def __len__(self) -> int:
         return len(self.indices)

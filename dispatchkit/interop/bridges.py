@@ -35,8 +35,7 @@ def dense_tensor(function: str, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         return value
     if not tensor_protocol.types.participates(cls):
-        plain: Tensor = tensor_namespace.asarray(value)
-        return plain
+        return tensor_namespace.asarray(value)  # type: ignore[no-any-return]  # a tensor
     to_dense = tensor_protocol.types.to_dense(cls)
     if to_dense is None:
         raise TypeError(f"{function}: {cls.__name__} has no dense form; define to_dense()")

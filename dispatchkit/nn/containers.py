@@ -29,8 +29,7 @@ class Holder(Module):
     @property
     def _names(self) -> dict[str, Any]:
         """The names of the members, in order."""
-        names: dict[str, Any] = self.__dict__[self.holds]
-        return names
+        return self.__dict__[self.holds]  # type: ignore[no-any-return]  # as registered
 
     def __len__(self) -> int:
         return len(self._names)

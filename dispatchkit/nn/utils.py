@@ -155,8 +155,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Tensor:
     tensors = tensors_of("parameters_to_vector", parameters)
     if not tensors:
         raise ValueError("parameters_to_vector: there are no parameters")
-    vector: Tensor = tensor_namespace.concat([x.reshape(-1) for x in tensors])
-    return vector
+    return tensor_namespace.concat([x.reshape(-1) for x in tensors])  # type: ignore[no-any-return]  # a tensor
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Any]) -> None:

@@ -318,8 +318,7 @@ class LBFGS(Declared, formula=None):
 def _flat(x: Tensor) -> Tensor:
     """Return the elements as a vector of real numbers."""
     parts = (xp.real(x), xp.imag(x)) if is_complex(x.dtype) else (x,)
-    vector: Tensor = xp.concat([part.reshape(-1) for part in parts])
-    return vector
+    return xp.concat([part.reshape(-1) for part in parts])  # type: ignore[no-any-return]  # a tensor
 
 
 def _dot(x: Tensor, y: Tensor) -> Any:

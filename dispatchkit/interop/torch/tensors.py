@@ -51,8 +51,7 @@ def from_torch(t: torch.Tensor) -> Tensor:
     """
     if not isinstance(t, torch.Tensor):
         raise TypeError(f"from_torch takes a torch.Tensor, found {class_name(type(t))}")
-    tensor: Tensor = wrap_array(Tensor, raw_array(t))
-    return tensor
+    return wrap_array(Tensor, raw_array(t))  # type: ignore[no-any-return]  # a tensor
 
 
 def to_torch(x: Any) -> torch.Tensor:
@@ -370,8 +369,7 @@ class _OfTorch(Function):
 
 def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
     """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
-    tensor: Tensor = wrap_array(Tensor, raw_array(like(others[0], t) if others else t))
-    return tensor
+    return wrap_array(Tensor, raw_array(like(others[0], t) if others else t))  # type: ignore[no-any-return]  # a tensor
 
 
 class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyTorch is not installed
