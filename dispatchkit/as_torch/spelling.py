@@ -444,11 +444,6 @@ def in_dtype(dtype: str) -> Call:
     return method
 
 
-def is_on(kind: str, x: Any) -> bool:
-    """Return whether the data of a tensor is on a device of a kind, such as ``"cuda"``."""
-    return str(x.device).startswith(kind)
-
-
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
@@ -462,7 +457,8 @@ def give_methods() -> None:
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):
-        setattr(Tensor, f"is_{kind}", property(functools.partial(is_on, kind)))
+        held = property(lambda self, kind=kind: str(self.device).startswith(kind))  # type: ignore[misc]
+        setattr(Tensor, f"is_{kind}", held)
     for name in ("empty", "full", "ones", "zeros"):
         setattr(Tensor, f"new_{name}", new_method(name))
     for dtype, name in {**table.CLASSES, "complex64": "CFloat", "complex128": "CDouble"}.items():

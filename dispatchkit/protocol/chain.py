@@ -328,11 +328,7 @@ class Chain:
     __slots__ = ("entries", "operation", "order", "types", "whole")
 
     def __init__(
-        self,
-        operation: Overridable,
-        types: tuple[type, ...],
-        order: list[type],
-        entries: Sequence[Step | Skipped | Later] = (),
+        self, operation: Overridable, types: tuple[type, ...], order: list[type], entries: Sequence[Any] = ()
     ) -> None:
         self.operation, self.types, self.order, self.whole = operation, types, order, False
         self.entries: list[Step | Skipped | Later] = [*entries]
