@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dispatchkit.as_torch.functions import linalg_solve
 from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS
@@ -61,31 +59,6 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
     residuals = xp.sum(xp.abs(A @ x - B) ** 2, axis=-2) if full else nothing
     rank = xp.zeros((0,), dtype=rank.dtype) if driver == "gels" else rank
     return x, residuals, rank, s.detach() if driver in ("gelsd", "gelss") else nothing
-
-
-def _reflect(input: Any, tau: Any, x: Any, *, adjoint: bool = False) -> Any:
-    """Return the product of Householder's reflections, the first of them leftmost, or its adjoint, with matrices."""
-    count = tau.shape[-1]
-    vectors = xp.tril(input[..., :count], k=-1) + xp.eye(input.shape[-2], count, dtype=input.dtype)
-    for k in range(count) if adjoint else reversed(range(count)):
-        v, factor = vectors[..., k : k + 1], tau[..., k, None, None]
-        x = x - (xp.conj(factor) if adjoint else factor) * (v @ (xp.conj(v.mT) @ x))
-    return x
-
-
-def linalg_householder_product(A, tau):
-    return _reflect(A, tau, xp.eye(*A.shape[-2:], dtype=A.dtype))
-
-
-def ormqr(input, tau, other, left=True, transpose=False):
-    if left:
-        return _reflect(input, tau, other, adjoint=transpose)
-    return xp.conj(_reflect(input, tau, xp.conj(other.mT), adjoint=not transpose).mT)
-
-
-def geqrf(input):
-    raw, tau = np.linalg.qr(input, mode="raw")
-    return xp.matrix_transpose(xp.asarray(raw)), xp.asarray(tau)
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):

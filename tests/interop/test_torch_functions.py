@@ -197,12 +197,6 @@ CALLS: dict[str, Calls] = {
         lambda f, x: f(x, CLASSES.int() * 0 + 3, B=SQUARE, adjoint=True),
     ],
     **dict.fromkeys(("linalg.lu", "linalg.lu_factor", "linalg.lu_factor_ex"), FACTORED),
-    "geqrf": [lambda f, x: f(x), lambda f, x: f(x[:2])],
-    "linalg.householder_product": [lambda f, x: f(x, x[0]), lambda f, x: f(x[:, :2], tau=x[0, :1])],
-    "ormqr": [
-        *(lambda f, x: f(x, x[0], SQUARE), lambda f, x: f(x[:, :2], x[0, :2], SQUARE, True, True)),
-        *(lambda f, x: f(x, x[0], SQUARE, left=False), lambda f, x: f(x, x[1], SQUARE, left=False, transpose=True)),
-    ],
     "svd_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, M=x[:1])[1]],
     "pca_lowrank": [lambda f, x: f(x, 3)[1], lambda f, x: f(x, q=3, center=False)[1]],
     "linalg.lstsq": [

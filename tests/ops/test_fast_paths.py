@@ -322,6 +322,16 @@ def test_many_integers_that_lie_close_are_told_apart_as_numpy_does(dtype: str, s
     npt.assert_array_equal(dk.unique_values(x).numpy(), values, strict=True)
 
 
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), (None, 1.0), (dk.asarray([-1.0, -1.0, 0.0]), None)])
+def test_what_clip_gives_may_be_changed_before_the_backward_pass(bounds: Any) -> None:
+    x = dk.tensor([1.0, -3.0, 0.2], requires_grad=True)
+    y = dk.clip(x, *bounds)
+    y.add_(1.0)
+    y.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, float(bounds[0] is None), 1.0]
+
+
 def test_clipping_many_elements_gives_what_clipping_few_gives() -> None:
     x = np.random.default_rng(0).normal(size=5000)
     x[:3] = NAN, INF, -INF

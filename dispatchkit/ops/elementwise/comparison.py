@@ -383,21 +383,38 @@ def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
     return None if type(min) is int and min <= info.min else min, None if type(max) is int and max >= info.max else max
 
 
-@clip.def_partial("x")
-def clip_partial_x(xp, y, x, min, max):
-    inside = True if min is None else x >= min
-    inside = inside if max is None else (x <= max) & inside
-    return 1 if inside is True else xp.astype(inside, y.dtype)
+@clip.def_jvp("x")
+def clip_jvp_x(xp, t, x, min, max):
+    if min is not None:
+        t = xp.where(x >= min, t, 0)
+    return t if max is None else xp.where(x <= max, t, 0)
 
 
-@clip.def_partial("min")
-def clip_partial_min(xp, y, x, min, max):
-    return xp.astype((x < min) & (max is None or min < max), y.dtype)
+@clip.def_vjp("x")
+def clip_vjp_x(xp, g, x, min, max):
+    return clip_jvp_x(xp, g, x, min, max)
 
 
-@clip.def_partial("max")
-def clip_partial_max(xp, y, x, min, max):
-    return xp.astype((x > max) | (min is not None and min > max), y.dtype)
+@clip.def_jvp("min")
+def clip_jvp_min(xp, t, x, min, max):
+    t = xp.where(x < min, t, 0)
+    return t if max is None else xp.where(min < max, t, 0)
+
+
+@clip.def_vjp("min")
+def clip_vjp_min(xp, g, x, min, max):
+    return clip_jvp_min(xp, g, x, min, max)
+
+
+@clip.def_jvp("max")
+def clip_jvp_max(xp, t, x, min, max):
+    kept = xp.where(x > max, t, 0)
+    return kept if min is None else xp.where(min > max, t, kept)
+
+
+@clip.def_vjp("max")
+def clip_vjp_max(xp, g, x, min, max):
+    return clip_jvp_max(xp, g, x, min, max)
 
 
 clamp = alias("clamp", clip)
