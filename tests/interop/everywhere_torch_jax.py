@@ -55,7 +55,7 @@ def of_torch() -> Iterator[tuple[str, Call]]:
     yield "torch.einsum('ij,jk', t, d)", lambda d, t: torch.einsum("ij,jk", t, d)
     yield "torch.nn.functional.linear(t, d)", lambda d, t: F.linear(t, d)
     yield "torch.nn.functional.softmax(d, dim=0)", lambda d, t: F.softmax(d, dim=0)
-    yield "torch.logcumsumexp(d, 0)", lambda d, t: torch.logcumsumexp(d, 0)
+    yield "torch.matrix_exp(d)", lambda d, t: torch.matrix_exp(d)
     yield "torch.as_tensor(d)", lambda d, t: torch.as_tensor(d)
     yield "torch.from_dlpack(d)", lambda d, t: torch.from_dlpack(d)
     yield "to_torch(d)", lambda d, t: to_torch(d)
