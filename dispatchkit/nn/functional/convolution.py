@@ -304,8 +304,8 @@ def conv3d(
 
     Notes
     -----
-    The convolution of images, `conv2d`, which see, that have as channels those of all slices of a window. Source:
-    PyTorch, `torch.nn.functional.conv3d`.
+    See `conv2d`, which it is along one axis more. Linear in volumes and weight. Source: PyTorch,
+    `torch.nn.functional.conv3d`.
 
     Examples
     --------
@@ -457,8 +457,7 @@ def conv_transpose1d(
 
     Notes
     -----
-    The transpose of `conv1d`; that of images of one row, `conv_transpose2d`. Source: PyTorch,
-    `torch.nn.functional.conv_transpose1d`.
+    The transpose of `conv1d`. Source: PyTorch, `torch.nn.functional.conv_transpose1d`.
 
     Examples
     --------
@@ -517,8 +516,7 @@ def conv_transpose3d(
 
     Notes
     -----
-    The transpose of `conv3d`, by `conv_transpose2d` of the slices of volumes. Source: PyTorch,
-    `torch.nn.functional.conv_transpose3d`.
+    The transpose of `conv3d`. Source: PyTorch, `torch.nn.functional.conv_transpose3d`.
 
     Examples
     --------
