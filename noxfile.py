@@ -92,7 +92,7 @@ def accelerated(session: nox.Session) -> None:
     session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
     session.run("pytest", "tests/test_accelerator.py", "-k", "let_go", env={"DISPATCHKIT_CALLS": "10000000"})
     session.run("python", "-m", "tests.faults", "--stride", "10")
-    # Program 94220 takes abs of what is 0 in PyTorch and 7e-18 here, since sums are in another order: none from here on.
+    # Program 94220 takes abs of what is 0 in PyTorch and 7e-18 here, as sums are in another order; none does from here.
     session.run("python", "-m", "tests.fuzz", "--programs", "100000", "--seed", "200000")
     session.run("python", "-m", "tests.fuzz.array_types", "--programs", "2000")
 
