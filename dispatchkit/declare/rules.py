@@ -245,11 +245,11 @@ class Rules:
         self.jvps: dict[str, Rule] = {}
 
     def add(self, rule: Rule) -> None:
-        """Take a rule in the place of others for its arguments."""
+        """Take a rule in the place of others for its arguments; the rules stay in the order of their declaration."""
         table = getattr(self, TABLES[rule.kind])
-        for name in rule.of:
-            table.pop(name, None)  # so that the rules stay in the order of their declaration
-            table[name] = rule
+        others = {name: other for name, other in table.items() if name not in rule.of}
+        # Another table, since threads may be reading that one.
+        setattr(self, TABLES[rule.kind], {**others, **dict.fromkeys(rule.of, rule)})
 
     def over(self, others: Rules) -> Rules:
         """Return these rules, and others for the arguments that these are not for."""
