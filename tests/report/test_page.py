@@ -22,6 +22,7 @@ from dispatchkit.report.coverage.page import page
 from dispatchkit.report.documents import COLOURS
 from dispatchkit.report.outcomes import OUTCOMES, SHOWN
 from tests.report.subjects import Dense, Refuses
+from tests.waiting import PATIENCE
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
@@ -156,7 +157,7 @@ def test_it_lives_in_a_browser(tmp_path: Path) -> None:
     path.write_text(page(reports).replace("</body>", PROBE + "</body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [str(BROWSER), *options, "--window-size=500,900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=PATIENCE)
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert title is not None
     found: dict[str, Any] = json.loads(title[1])
@@ -206,7 +207,7 @@ def test_of_many_types_the_heat_map_comes_first_and_is_as_wide_as_the_window(
     path.write_text(page(reports).replace("</body>", LAYOUT + "</body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [str(BROWSER), *options, f"--window-size={width},900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=PATIENCE)
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert title is not None
     found: dict[str, Any] = json.loads(title[1])
