@@ -18,9 +18,10 @@ import dispatchkit as dk
 from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
 from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.coverage import columns
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.documents import COLOURS
-from dispatchkit.report.outcomes import OUTCOMES, SHOWN
+from dispatchkit.report.outcomes import HUES, OUTCOMES, SHOWN, SPARE
 from tests.report.subjects import Dense, Refuses
 from tests.waiting import PATIENCE
 
@@ -229,7 +230,9 @@ def lab(colour: str) -> list[float]:
 def test_the_colours_of_buckets_can_be_told_apart(scheme: str) -> None:
     kept = [one for one in OUTCOMES if one.bucket and one.counted]
     fills = {one.bucket: one.colours.dark_fill if scheme == "dark" else one.colours.fill for one in kept}
+    fills |= {name: HUES[name].dark_fill if scheme == "dark" else HUES[name].fill for name in SPARE}
     ours = {one.bucket: "a fault" if one.outcome.fault else one.bucket for one in kept}
+    ours |= {name: name for name in SPARE}
     near = [
         (first, second)
         for first, second in combinations(fills, 2)
@@ -244,3 +247,17 @@ def test_what_is_refused_and_what_raises_have_one_colour_each_in_all_reports() -
     assert COLOURS["ambiguous"] is COLOURS["wrong value"] is raised is not refused.colours
     assert "raises" not in SHARES
     assert list(dict.fromkeys(SHARES))[-1] == refused.share == "refused"
+
+
+def test_a_column_that_is_added_stands_in_every_form_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def longest(row: Row) -> str:
+        return f"{len(row.function)} letters"
+
+    added = columns.Column("function", "letters of it", longest, longest)
+    monkeypatch.setattr(columns, "COLUMNS", (*columns.COLUMNS, added))
+    report = Coverage("A", rows_with("implemented"))
+    words = f"{len(report.rows[0].function)} letters"
+    assert words in str(report)
+    assert words in report.to_markdown()
+    assert words in page([report])
+    assert "letters of it" in page([report])

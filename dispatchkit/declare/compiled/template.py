@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from inspect import Parameter
-from itertools import count
 from threading import RLock
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.derivative import VjpPlan
 from dispatchkit.declare.outputs import note_sharing, note_view, several_results
+from dispatchkit.declare.source import code_of
 from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
@@ -63,7 +61,6 @@ NAMES: Mapping[str, Any] = {
     "_raise_with_context": raise_with_context,
     "_several_results": several_results,
 }
-_count = count(1)
 CONDITION = re.compile(r"<\?(\w+)>")
 
 
@@ -168,7 +165,8 @@ def _first_call(*args: Any, **kwargs: Any) -> Any:
     try:
         return _install(_uncompiled)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
     except Exception as _error:
-        _hide_frames(_error)  # type: ignore[name-defined]  # noqa: F821
+        # The names of a function of an operation have that; those of what computes it by default do not.
+        _hide_frames(_error, globals().get("_operation"))  # type: ignore[name-defined]  # noqa: F821
         raise
 
 
@@ -185,7 +183,9 @@ def _install(function: FunctionType) -> FunctionType:
     names = function.__globals__
     text, names_of_function = names["_build"](names)
     compiled_names = {**names, **NAMES, **names_of_function}
-    code = _code_of(text if core is None else core.asking(text, compiled_names))
+    if core is not None:
+        text = core.asking(text, compiled_names)
+    code = code_of(text, "function")
     with _exchanging:
         if function.__code__ is before:
             names.update(compiled_names)
@@ -198,14 +198,6 @@ def _install(function: FunctionType) -> FunctionType:
             function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
             function.__code__ = code_of_function
     return function
-
-
-@cache
-def _code_of(text: str) -> CodeType:
-    """Return the code of a text; tracebacks show it, in a file of this library for who asks where it was called."""
-    file = f"{__file__}, function {next(_count)}"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return compile(text, file, "exec")
 
 
 DTYPE = "dtype"
