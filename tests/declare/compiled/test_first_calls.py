@@ -58,14 +58,14 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     """Return what has something done once, in the midst of compiling a function, as another thread might."""
 
     def once(act: Callable[[], Any]) -> None:
-        compile_text = template._code_of
+        compile_text = template.code_of
 
-        def code_of(text: str) -> Any:
-            monkeypatch.setattr(template, "_code_of", compile_text)
+        def code_of(text: str, purpose: str) -> Any:
+            monkeypatch.setattr(template, "code_of", compile_text)
             act()
-            return compile_text(text)
+            return compile_text(text, purpose)
 
-        monkeypatch.setattr(template, "_code_of", code_of)
+        monkeypatch.setattr(template, "code_of", code_of)
 
     return once
 
