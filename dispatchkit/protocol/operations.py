@@ -13,6 +13,7 @@ from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.signatures import copy_annotations
 
 
 class OverridableFunction(Overridable):
@@ -25,9 +26,10 @@ class OverridableFunction(Overridable):
     def named_function(self) -> Callable[..., Any]:
         """Return the public function, with the names of the body."""
         call = self.function
-        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(self.body, name):
                 setattr(call, name, getattr(self.body, name))
+        copy_annotations(call, self.body)
         call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
         return call
 
