@@ -81,7 +81,7 @@ THREADED = [
 ]
 
 
-@nox.session(name="free-threaded", python="3.14t")
+@nox.session(name="free-threaded", python="3.13t")
 def free_threaded(session: nox.Session) -> None:
     """Run the tests of threads in a free-threaded build of Python: `-- tests/data` runs others."""
     session.install("-e", ".", "pytest>=9", "hypothesis>=6.130", "array-api-compat>=1.15", "array-api-strict>=2.6")

@@ -61,11 +61,12 @@ class Journal:
             if generation != self.generation:
                 return
             self._count_new_types(path)
+            # First: after an interrupt the next registration must find whatever was stored.
+            self._caches.add(cache)
             inner = memory
             for key in path[:-1]:
                 inner = inner.setdefault(key, {})
             inner[path[-1]] = decision
-            self._caches.add(cache)
 
         self.lock.run(store)
 

@@ -159,3 +159,25 @@ class Refusing:
 
     def acquire(self) -> None:
         raise Stop
+
+
+def test_a_decision_whose_keeping_is_interrupted_is_forgotten_by_the_next_registration() -> None:
+    journal = dk.tensor_protocol.journal
+
+    class Memory(dict[str, str]):
+        def __setitem__(self, key: str, value: str) -> None:
+            super().__setitem__(key, value)
+            raise Stop
+
+    class Cache:
+        def __init__(self) -> None:
+            self.memory = Memory()
+
+        def clear(self) -> None:
+            self.memory.clear()
+
+    cache = Cache()
+    with pytest.raises(Stop):
+        journal.keep(cache, journal.generation, cache.memory, ("key",), "decision")
+    journal.invalidate()
+    assert cache.memory == {}
