@@ -80,6 +80,15 @@ class Journal:
 
         self.lock.run(forget)
 
+    def forget(self, cache: Any) -> None:
+        """Forget the decisions that one object holds, and do not keep those that are being made."""
+
+        def clear() -> None:
+            cache.clear()
+            self.generation += 1
+
+        self.lock.run(clear)
+
     def _forget(self) -> None:
         for cache in list(self._caches):
             cache.clear()
