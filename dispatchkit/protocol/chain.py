@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from threading import RLock
 from types import NotImplementedType
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
@@ -23,6 +22,7 @@ from dispatchkit.errors import (
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
@@ -348,7 +348,7 @@ def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
 
 # Makes a step, or says why it is skipped.
 Later: TypeAlias = "partial[Step | Skipped]"
-_making = RLock()
+_making = SectionLock()
 
 
 class Chain:
@@ -374,14 +374,19 @@ class Chain:
     def __iter__(self) -> Iterator[Step | Skipped]:
         """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""
         for place, entry in enumerate(self.entries):
-            if isinstance(entry, partial):
-                with _making:
-                    current = self.entries[place]
-                    current = self.entries[place] = current() if isinstance(current, partial) else current
-                yield current
-            else:
-                yield entry
+            yield self._make(place) if isinstance(entry, partial) else entry
         self.whole = True
+
+    def _make(self, place: int) -> Step | Skipped:
+        """Return the entry of a fallback, made if nobody came to it before."""
+
+        def make_once() -> Step | Skipped:
+            entry = self.entries[place]
+            if isinstance(entry, partial):
+                entry = self.entries[place] = entry()
+            return entry
+
+        return _making.run(make_once)
 
     @property
     def steps(self) -> list[Step]:

@@ -201,3 +201,21 @@ def test_a_call_in_the_midst_of_replacing_finds_one_of_the_two(protocol: Dispatc
     assert watched.thread is not None, "nothing was tested"
     watched.thread.join(timeout=PATIENCE)
     assert watched.outcome in (["old"], ["new"])
+
+
+def test_functions_are_listed_while_others_are_made_overridable(protocol: DispatchProtocol) -> None:
+    def rescale(x: Any) -> Any:
+        return x
+
+    def during() -> None:
+        for turn in range(ROUNDS):
+            rescale.__name__ = f"rescale{turn}"
+            protocol.overridable(rescale)
+
+    def look() -> None:
+        repr(protocol.operations)
+        assert list(protocol.operations)[:1] in ([], ["lib.rescale0"])
+        assert len(dict(protocol.operations.items())) <= ROUNDS
+
+    assert calling(look, during) == []
+    assert len(protocol.operations) == ROUNDS
