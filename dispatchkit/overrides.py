@@ -13,6 +13,7 @@ from dispatchkit.declare.namespace import public_namespace
 from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import of
+from dispatchkit.protocol.parameters import read_signature
 from dispatchkit.protocol.resolution import ask_types
 from dispatchkit.tensor import Tensor
 
@@ -87,7 +88,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
 
 def _dummy(function: Any) -> Callable[..., int]:
     target = function.function if isinstance(function, Property) else function
-    signature = inspect.signature(target)
+    signature = read_signature(target)
 
     def dummy(*args: Any, **kwargs: Any) -> int:
         signature.bind(*args, **kwargs)

@@ -33,7 +33,7 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
-from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
+from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, known_hint, resolved_hints
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
 # The first that a union allows: it takes what the others take, too.
@@ -63,19 +63,17 @@ def array_forms(body: Callable[..., Any], signature: Signature, arrays: Collecti
     if arrays is not None:
         asked = [(name, p) for name, p in parameters.items() if name in arrays]
         return {name: _form_of_parameter(p, _hint(body, name)) or Form.ONE for name, p in asked}
-    hints = resolved_hints(body, [name for name in body.__annotations__ if name not in parameters], INSTEAD)
+    named = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    hints = resolved_hints(body, named, INSTEAD) | {
+        name: _hint(body, name) for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY
+    }
     forms = {name: _form_of_parameter(p, hints.get(name, Any)) for name, p in parameters.items()}
     return {name: form for name, form in forms.items() if form is not None}
 
 
 def _hint(body: Callable[..., Any], name: str) -> Any:
     """Return one annotation as an object, Any where it is left out, ``...`` where it cannot be resolved."""
-    if name not in body.__annotations__:
-        return Any
-    try:
-        return resolved_hints(body, [other for other in body.__annotations__ if other != name])[name]
-    except RegistrationError:
-        return ...
+    return known_hint(body, name, ...)
 
 
 def _form_of_parameter(p: Parameter, hint: Any) -> Form | None:

@@ -18,7 +18,7 @@ from dispatchkit.backends.arrays import is_complex
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.errors import RegistrationError
 from dispatchkit.fields import with_fields
-from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.protocol.parameters import Parameters, read_signature
 
 Function: TypeAlias = Callable[..., Any]
 Pull: TypeAlias = Callable[..., Any]
@@ -170,10 +170,10 @@ class Rule:
 def _signature_of(function: Function, title: str) -> inspect.Signature:
     """Return the signature of a rule; of a wrapper that takes anything, that of the wrapped function."""
     try:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = read_signature(function, follow_wrapped=False)
     except ValueError:
         try:
-            signature = inspect.signature(function)
+            signature = read_signature(function)
         except ValueError:
             raise RegistrationError(f"{title}: it has no signature to read; wrap it in a function with def") from None
     inside = getattr(function, "__wrapped__", None)

@@ -21,6 +21,7 @@ from dispatchkit.func.containers import with_constants, with_floats, with_variab
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.marks import override
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.parameters import read_signature
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
 from dispatchkit.wording import class_name
@@ -43,7 +44,7 @@ class ParameterType(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The signature of the constructor, in place of that of `__call__`."""
-        signature = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
+        signature = read_signature(cls.__init__)  # type: ignore[misc]  # of this very class
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
@@ -170,7 +171,6 @@ class Parameters:
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
-        self.takes_others = any(p.kind <= p.POSITIONAL_OR_KEYWORD and p.name not in self.names for p in every)
         self.positional = len(self.arrays) if all(plain) else 0
         open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
         names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
@@ -206,6 +206,11 @@ class Parameters:
         """Return whether the signature allows the number of arguments and the names of keywords."""
         count = len(args)
         return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
+
+    def others_from(self, place: int) -> list[inspect.Parameter]:
+        """Return the parameters from a place on that are given by position and are no arrays."""
+        positional = [p for p in self.signature.parameters.values() if p.kind <= p.VAR_POSITIONAL]
+        return [p for p in positional[place:] if p.name not in self.names]
 
     def shortest_call(self, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the shortest call that gives some parameters a value.
@@ -368,6 +373,38 @@ class LaterSignature(inspect.Signature):
             return object.__getattribute__(self, name)
 
 
+def read_signature(function: Callable[..., Any], **options: Any) -> inspect.Signature:
+    """Return the signature of a function as `inspect.signature` does, whether or not its annotations can be evaluated.
+
+    Parameters
+    ----------
+    function : to read; its names may be of an ``if TYPE_CHECKING`` block, which Python 3.14 looks up when it is asked
+    **options : of `inspect.signature`
+
+    Raises
+    ------
+    TypeError : if it cannot be called
+    ValueError : if it has no signature that Python can read
+    """
+    try:
+        return inspect.signature(function, **options)
+    except NameError:
+        return inspect.signature(function, annotation_format=_unevaluated(), **options)
+
+
+def annotations_of(written: Any) -> dict[str, Any]:
+    """Return the annotations of a function, or those that a class itself has, unevaluated where a name is not known."""
+    try:
+        return inspect.get_annotations(written)
+    except NameError:
+        return import_module("annotationlib").get_annotations(written, format=_unevaluated())  # type: ignore[no-any-return]
+
+
+def _unevaluated() -> Any:
+    """Return the format of annotations in which names that are not known stand for themselves."""
+    return import_module("annotationlib").Format.FORWARDREF
+
+
 def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
     """Return the signature of a function that a decorator or `implements` got.
 
@@ -381,7 +418,7 @@ def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
     RegistrationError : if it cannot be called, or has no signature that Python can read
     """
     try:
-        return inspect.signature(function)
+        return read_signature(function)
     except TypeError as error:
         raise RegistrationError(f"{use}: {function!r} is not callable") from error
     except ValueError as error:

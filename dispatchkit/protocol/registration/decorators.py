@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import itertools
 import math
 import numbers
 import re
@@ -22,17 +23,19 @@ from dispatchkit.errors import FieldWarning, RegistrationError, ReplacementWarni
 from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.densify import Derived, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
-from dispatchkit.protocol.handlers import ANY, Rule, function_name, type_name
+from dispatchkit.protocol.handlers import ANY, Rule, function_name, star_place, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, operation_of
-from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.protocol.parameters import Form, Parameters, annotations_of, signature_of
 from dispatchkit.protocol.registration.annotations import (
     POSITIONAL,
+    Annotated,
     Registering,
     annotated_signatures,
     classes_of,
     departures,
     is_structural,
+    known_hint,
     never_called,
     never_found,
     no_own_type,
@@ -195,7 +198,7 @@ def instance_attributes(cls: type) -> tuple[str, ...]:
     """Return the attributes that annotations, slots or dataclass fields give to instances."""
     names: list[str] = []
     for ancestor in cls.__mro__:
-        names += inspect.get_annotations(ancestor)
+        names += annotations_of(ancestor)
         slots = ancestor.__dict__.get("__slots__", ())
         names += (slots,) if isinstance(slots, str) else slots
     return tuple(names)
@@ -404,9 +407,8 @@ def implements(
 
     def register(handler: F) -> F:
         rules = _make_rules(protocol.types, target, handler, types)
-        for cls in {cls for rule in rules for cls in protocol.types.named_own(rule.types)}:
-            if not protocol.types.participates(cls):
-                check_operators("implements", protocol, cls, foreign=True)
+        for cls in {cls for rule in rules for cls in rule.brings}:
+            check_operators("implements", protocol, cls, foreign=True)
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
@@ -452,10 +454,57 @@ def _make_rules(
             warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
         return [_make_rule(known, target, handler, takes, types)]
-    signatures, every = _signatures(target, handler, takes)
-    # Of the combinations of union members, those count that name a type besides plain arrays.
-    relevant = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
-    return [_make_rule(known, target, handler, takes, signature, every) for signature in relevant]
+    annotated = _annotated(target, handler, takes)
+    signatures = annotated.signatures
+    # Of the combinations of union members, those count that name a type that takes part, besides plain arrays.
+    own = known.named_own
+    brought = _brought(known, target, tuple(dict.fromkeys(itertools.chain(*signatures))))
+    relevant = [
+        signature
+        for signature in signatures
+        if any(known.participates(cls) or cls in brought for cls in own(signature))
+    ] or signatures[:1]
+    rules = [_make_rule(known, target, handler, takes, signature, annotated) for signature in relevant]
+    rest = _classes_of_rest(handler, takes)
+    for rule in rules:
+        rule.brings = tuple(cls for cls in rule.types if cls in brought)
+        if isinstance(target, Kind):
+            rule.rest = rest
+        elif rest and all(map(known.participates, rest)):
+            rule.most = _most_arrays(target, name, takes, rest)
+    return rules
+
+
+def _classes_of_rest(handler: Callable[..., Any], takes: inspect.Signature) -> tuple[type, ...]:
+    """Return the classes that the annotation of ``*args`` names; none where there is no demand."""
+    starred = next((p for p in takes.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    if starred is None or starred.annotation is starred.empty:
+        return ()
+    classes = classes_of(known_hint(handler, starred.name, Any), Form.ONE, function_name(handler))
+    return () if ANY in classes else tuple(classes)
+
+
+def _most_arrays(target: Overridable, handler: str, takes: inspect.Signature, rest: tuple[type, ...]) -> int | None:
+    """Return how many arguments may be passed by position, for all that ``*args: T`` takes to be arrays.
+
+    Raises
+    ------
+    RegistrationError : if one that is no array is passed in every call
+    """
+    place = star_place(takes) or 0
+    others = target.parameters.others_from(place)
+    takes_arrays = any(p.position is not None and p.position >= place for p in target.parameters.arrays)
+    if not others or not takes_arrays:
+        return None
+    first = others[0]
+    starred = list(takes.parameters.values())[place]
+    if first.default is first.empty and first.kind is not first.VAR_POSITIONAL:
+        wanted = " | ".join(map(type_name, rest))
+        fault = (
+            f"'*{starred.name}: {wanted}' takes '{first.name}', too, which is no array; give it a parameter of its own"
+        )
+        raise RegistrationError(never_called(handler, target.qualified_name, target.parameters, [fault]))
+    return list(target.parameters.signature.parameters).index(first.name)
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -468,13 +517,11 @@ def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters:
     alone = len(parameters) == 1
     return alone or any(
         cls is known.base or known.participates(cls)
-        for cls in classes_of(resolved_hints(handler).get(first.name, ANY), Form.ONE, function_name(handler))
+        for cls in classes_of(known_hint(handler, first.name, Any), Form.ONE, function_name(handler))
     )
 
 
-def _signatures(
-    target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature
-) -> tuple[list[tuple[type, ...]], list[tuple[type, ...]]]:
+def _annotated(target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature) -> Annotated:
     if isinstance(target, Overridable):
         return annotated_signatures(handler, target.parameters)
     positional = [p for p in takes.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -491,10 +538,10 @@ def _make_rule(
     handler: Callable[..., Any],
     takes: inspect.Signature,
     types: tuple[type, ...],
-    every: list[tuple[type, ...]] | None = None,
+    annotated: Annotated | None = None,
 ) -> Rule:
-    """Return a rule for types that the decorator names, or that annotations do, which come with `Rule.every`."""
-    explicit = every is None
+    """Return a rule for types that the decorator names, or that annotations do, which come with what else they say."""
+    explicit = annotated is None
     for cls in types:
         if not isinstance(cls, type):
             raise RegistrationError(f"implements: {cls!r} is not a class")
@@ -513,7 +560,26 @@ def _make_rule(
         single = tuple(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
-    return Rule(target, types, anywhere, handler, takes, single=single, every=tuple(every or ()))
+    rule = Rule(target, types, anywhere, handler, takes, single=single, counts_as=known.counts_as)
+    rule.brings = _brought(known, target, types)
+    if annotated is not None:
+        rule.every, rule.spread = annotated.every, annotated.spread
+    return rule
+
+
+def _brought(known: ArrayTypes, target: Overridable | Kind, types: tuple[type, ...]) -> tuple[type, ...]:
+    """Return the types of a rule that take part by it.
+
+    A function that was made overridable takes anything. Of what a rule names there beside an array type, such as a mode
+    that is text or a member of an enumeration, nothing is asked.
+    """
+    own = known.named_own(types)
+    new = [cls for cls in own if not known.participates(cls)]
+    if isinstance(target, Overridable) and any(p.form is Form.LOOSE for p in target.parameters.arrays):
+        if len(new) < len(own):
+            return ()
+        new = [cls for cls in new if cls.__module__ != "builtins"] or new
+    return tuple(new)
 
 
 def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:
@@ -551,7 +617,7 @@ def _in_one_import(first: Callable[..., Any], second: Callable[..., Any]) -> boo
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
     first = next(iter(signature_of(function, "converts").parameters), "")
-    hints = resolved_hints(function, skip=())
+    hints = resolved_hints(function, [first, "return"], "write the classes where they are imported")
     name = function_name(function)
     sources = classes_of(hints.get(first, ANY), Form.ONE, name)
     targets = classes_of(hints.get("return", ANY), Form.ONE, name)
