@@ -228,7 +228,7 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
         return []
     asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
     return [
-        wanted not in (int, float, complex)
+        wanted not in (bool, int, float, complex)
         and any(
             types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
         )

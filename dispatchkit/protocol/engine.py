@@ -92,7 +92,7 @@ class DispatchProtocol:
         self,
         base: type,
         arrays: tuple[type, ...],
-        scalars: tuple[type, ...],
+        scalars: Mapping[type, tuple[type, ...]],
         wrap: Callable[..., Any],
         advice: str | Callable[[type], str],
     ) -> None:
@@ -101,7 +101,9 @@ class DispatchProtocol:
         Parameters
         ----------
         base : the class of the plain arrays
-        arrays, scalars : raw array types, which reach handlers wrapped, and further types of scalars
+        arrays : raw array types, which reach handlers wrapped
+        scalars : further types of scalars, with the built-in numbers that each counts as, where the abstract classes of
+            `numbers` do not say so
         wrap : makes a plain array of a raw array or a scalar; for a Python number it also takes the other arrays
         advice : what messages advise people who pass something else, or a function of its class
         """

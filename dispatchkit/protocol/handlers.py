@@ -7,7 +7,7 @@ import itertools
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -185,6 +185,7 @@ class Rule:
     anywhere : whether the single type may stand in any position
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
+    known : the types of the protocol
     declines : whether it may decline a call, as declared; None where its annotation says so
     registration : number of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
@@ -193,7 +194,7 @@ class Rule:
     spread : where several parameters of the handler share the arrays that the operation takes any number of: the
         arguments of each, its name and its classes
     most : how many arguments may be passed by position, where ``*args: T`` would take for an array what is none
-    counts_as : what a value of a type counts as, the nearest first
+    closed : positions of types that no number counts as, since the annotation names number types, too
     brings : those of the types that take part in the protocol by this rule, since nothing else declares them
     """
 
@@ -202,6 +203,7 @@ class Rule:
     anywhere: bool
     handler: Callable[..., Any]
     takes: inspect.Signature
+    known: ArrayTypes = field(repr=False)
     declines: bool | None = None
     registration: int = field(default_factory=_registrations.__next__)
     single: tuple[str, ...] = ()
@@ -209,7 +211,7 @@ class Rule:
     rest: tuple[type, ...] = ()
     spread: tuple[tuple[slice, str, tuple[type, ...]], ...] = ()
     most: int | None = None
-    counts_as: Callable[[type], Sequence[type]] = field(default=inspect.getmro, repr=False)
+    closed: frozenset[int] = frozenset()
     brings: tuple[type, ...] = ()
     _named: frozenset[type] = field(init=False, repr=False)
 
@@ -259,7 +261,7 @@ class Rule:
         refused: list[str] = []
         for place, name, classes in self.spread:
             wanted = " | ".join(map(type_name, classes))
-            others = [cls for cls in map(_class_of, args[place]) if not _is_one_of(cls, classes, self.counts_as)]
+            others = [cls for cls in map(_class_of, args[place]) if not self._is_one_of(cls, classes)]
             refused += [f"a {type_name(cls)} as '{name}', which is annotated as {wanted}" for cls in others[:1]]
         return refused
 
@@ -316,7 +318,7 @@ class Rule:
 
         The distance of a position without a demand is a large number, as is that of one to which nothing was passed.
         """
-        if not self._fits_all(key, parameters, order):
+        if not self._fits_all(key, parameters):
             return None
         if self.anywhere:
             near = position_distance(asked, self.types[0], order)
@@ -332,7 +334,10 @@ class Rule:
             if entry == () and wanted is not ANY and self._may_be_empty(place, parameters):
                 distances.append(NOTHING_PASSED)
                 continue
-            near = _entry_distance(entry, wanted, order)
+            classes = flatten((entry,))
+            if place in self.closed:
+                classes = [cls for cls in classes if not self.known.is_number(cls)]
+            near = _nearest(classes, wanted, order)
             if near is None:
                 return None
             distances.append(near)
@@ -343,18 +348,18 @@ class Rule:
         every = self.every[place] if place < len(self.every) else ()
         return bool(every) or parameters.arrays[place].form is Form.STAR
 
-    def _fits_all(self, key: Key, parameters: Parameters, order: Callable[[type], Sequence[type]]) -> bool:
+    def _fits_all(self, key: Key, parameters: Parameters) -> bool:
         """Return whether all arrays are of the classes that ``list[T]`` and ``*args: T`` name for them."""
         if isinstance(self.target, Kind):
-            return not self.rest or self._fits_rest(key, parameters, order)
+            return not self.rest or self._fits_rest(key, parameters)
         return all(
-            _is_one_of(cls, classes, order)
+            self._is_one_of(cls, classes)
             for classes, entry in zip(self.every, key, strict=False)
             if classes
             for cls in flatten((entry,))
         )
 
-    def _fits_rest(self, key: Key, parameters: Parameters, order: Callable[[type], Sequence[type]]) -> bool:
+    def _fits_rest(self, key: Key, parameters: Parameters) -> bool:
         """Return whether a call gives arrays of the right classes alone to the ``*args: T`` of a rule for a kind."""
         first = star_place(self.takes)
         if first is None or parameters.others_from(first):
@@ -363,9 +368,16 @@ class Rule:
             if p.position is None or p.position < first:
                 continue
             one_by_one = p.form is Form.STAR or not isinstance(entry, tuple)
-            if not one_by_one or not all(_is_one_of(cls, self.rest, order) for cls in flatten((entry,))):
+            if not one_by_one or not all(self._is_one_of(cls, self.rest) for cls in flatten((entry,))):
                 return False
         return True
+
+    def _is_one_of(self, cls: type, classes: Collection[type]) -> bool:
+        """Return whether a type counts as one that an annotation names; a number as a number, where it names such."""
+        types = self.known
+        numbers = [wanted for wanted in classes if types.is_number(wanted)]
+        among = numbers if numbers and types.is_number(cls) else classes
+        return any(position_distance(cls, wanted, types.counts_as) is not None for wanted in among)
 
     def demands(self) -> int:
         """Return how many positions the rule names a type for."""
@@ -393,16 +405,12 @@ def position_distance(cls: type, wanted: type, order: Callable[[type], Sequence[
         return None
 
 
-def _entry_distance(entry: Any, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
+def _nearest(classes: Sequence[type], wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
     """Return how far the nearest of the types of an argument is; None where none is what is wanted."""
-    if entry == () and wanted is ANY:
+    if not classes and wanted is ANY:
         return NO_DEMAND
-    near_each = [position_distance(cls, wanted, order) for cls in flatten((entry,))]
+    near_each = [position_distance(cls, wanted, order) for cls in classes]
     return min((near for near in near_each if near is not None), default=None)
-
-
-def _is_one_of(cls: type, classes: Iterable[type], order: Callable[[type], Sequence[type]]) -> bool:
-    return any(position_distance(cls, wanted, order) is not None for wanted in classes)
 
 
 def _class_of(value: Any) -> type:

@@ -554,6 +554,7 @@ def _advice(cls: type) -> str:
     return ADVICE.get(class_name(cls).partition(".")[0], "convert it with dispatchkit.asarray")
 
 
-tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, _advice)
+SCALARS = {np.generic: (), np.bool_: (bool, int, float, complex)}
+tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), SCALARS, _as_base, _advice)
 tensor_protocol.surface.install(Tensor)
 enter("Tensor", Tensor)

@@ -67,7 +67,7 @@ def test_what_decides_who_is_asked_must_be_resolved() -> None:
     def spread(x: Any, n: Any) -> Any:
         return x
 
-    with pytest.raises(RegistrationError, match="of parameter 'n' .* cannot be resolved"):
+    with pytest.raises(RegistrationError, match=r"of parameter 'n' .* cannot be resolved"):
 
         @dk.implements(spread)
         def spread_grid(x: Grid, n: Axes[int]) -> Any:

@@ -41,10 +41,12 @@ class Annotated(NamedTuple):
     Attributes
     ----------
     signatures : the types that it serves, unions expanded
+    choices : the classes that each array parameter names
     every, spread : as `Rule` has them
     """
 
     signatures: list[tuple[type, ...]]
+    choices: list[list[type]]
     every: tuple[tuple[type, ...], ...]
     spread: tuple[tuple[slice, str, tuple[type, ...]], ...]
 
@@ -95,7 +97,7 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
         for signature in itertools.product(*choices)
         if all(len({signature[i] for i in places}) == 1 for places in same.values())
     ]
-    return Annotated(signatures, tuple(every), tuple(spread))
+    return Annotated(signatures, choices, tuple(every), tuple(spread))
 
 
 def _receivers(array: ArrayParameter, takes: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:

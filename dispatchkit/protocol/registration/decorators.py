@@ -11,7 +11,7 @@ import numbers
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from reprlib import recursive_repr
@@ -458,7 +458,9 @@ def _make_rules(
     signatures = annotated.signatures
     # Of the combinations of union members, those count that name a type that takes part, besides plain arrays.
     own = known.named_own
-    brought = _brought(known, target, tuple(dict.fromkeys(itertools.chain(*signatures))))
+    classes = tuple(dict.fromkeys(itertools.chain(*signatures)))
+    _check_instances(known, handler, classes)
+    brought = _brought(known, target, classes)
     relevant = [
         signature
         for signature in signatures
@@ -547,9 +549,7 @@ def _make_rule(
             raise RegistrationError(f"implements: {cls!r} is not a class")
     if not known.named_own(types):
         raise RegistrationError(no_own_type(function_name(handler), list(map(type_name, types))))
-    for cls in types:
-        if stands_for_nothing(cls) and (is_structural(cls) or not known.participates(cls)):
-            raise RegistrationError(never_found(function_name(handler), cls))
+    _check_instances(known, handler, types)
     one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
     anywhere = len(types) == 1 and (explicit or one_array)
     count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
@@ -560,11 +560,24 @@ def _make_rule(
         single = tuple(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
-    rule = Rule(target, types, anywhere, handler, takes, single=single, counts_as=known.counts_as)
+    rule = Rule(target, types, anywhere, handler, takes, known, single=single)
     rule.brings = _brought(known, target, types)
     if annotated is not None:
         rule.every, rule.spread = annotated.every, annotated.spread
+        named = enumerate(zip(types, annotated.choices, strict=True))
+        rule.closed = frozenset(
+            place
+            for place, (cls, others) in named
+            if cls is not ANY and not known.is_number(cls) and any(map(known.is_number, others))
+        )
     return rule
+
+
+def _check_instances(known: ArrayTypes, handler: Callable[..., Any], types: Iterable[type]) -> None:
+    """Raise for a class of a rule that no object has in its MRO."""
+    for cls in types:
+        if stands_for_nothing(cls) and (is_structural(cls) or not known.participates(cls)):
+            raise RegistrationError(never_found(function_name(handler), cls))
 
 
 def _brought(known: ArrayTypes, target: Overridable | Kind, types: tuple[type, ...]) -> tuple[type, ...]:

@@ -54,13 +54,14 @@ class ArrayTypes:
         self.wrap: Callable[..., Any] = _same
         self.advice: str | Callable[[type], str] = ""
         self._arrays: tuple[type, ...] = ()
+        self._scalars: dict[type, tuple[type, ...]] = {int: (), float: (), complex: ()}
         self._raw: tuple[type, ...] = (int, float, complex)
 
     def set_base(
         self,
         base: type,
         arrays: tuple[type, ...],
-        scalars: tuple[type, ...],
+        scalars: Mapping[type, tuple[type, ...]],
         wrap: Callable[..., Any],
         advice: str | Callable[[type], str],
     ) -> None:
@@ -70,13 +71,15 @@ class ArrayTypes:
         ----------
         base : the class
         arrays : raw array types that count as the base type and reach handlers wrapped
-        scalars : further scalar types that mix with arrays
+        scalars : further scalar types that mix with arrays, with the built-in numbers that each counts as, where the
+            abstract classes of `numbers` do not say so
         wrap : makes an instance of the base type of a raw array or scalar; of a Python number with the arrays that it
             is promoted with as a second argument
         advice : what messages advise people who pass something else, or a function of its class
         """
         self.base, self.wrap, self.advice = base, wrap, advice
         self._arrays = arrays
+        self._scalars.update(scalars)
         self._raw = (*self._raw, *arrays, *scalars)
 
     def take_as_arrays(self, classes: tuple[type, ...]) -> None:
@@ -288,6 +291,10 @@ class ArrayTypes:
         """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
         return issubclass(cls, self._raw) and not self.participates(cls)
 
+    def is_number(self, cls: type) -> bool:
+        """Return whether values of a type are numbers: the built-in ones, and scalars that mix with arrays."""
+        return issubclass(cls, tuple(self._scalars)) and not self.participates(cls)
+
     def advice_for(self, cls: type) -> str:
         """Return what messages advise people who pass an instance of a class that is no array."""
         return self.advice(cls) if callable(self.advice) else self.advice
@@ -316,7 +323,8 @@ class ArrayTypes:
         if not self.is_raw(cls):
             return cls.__mro__
         bases = cls.__mro__[:-1]
-        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in bases]
+        wide = [*self._scalars.items(), *WIDENING.items()]
+        wider = [w for abstract, wider in wide if issubclass(cls, abstract) for w in wider if w not in bases]
         base = () if self.base is None else (self.base,)
         return (*bases, *dict.fromkeys(wider), *base, object)
 
