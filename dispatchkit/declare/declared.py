@@ -338,7 +338,7 @@ class Declared(Overridable):
     @property
     def gives_views(self) -> bool:
         """Whether a result may show the memory of an argument."""
-        return self.kind.family in (kinds.manipulation, kinds.indexing)
+        return self.kind.family in (kinds.manipulation, kinds.indexing, kinds.assignment)
 
     @property
     def gives_new_memory(self) -> bool:

@@ -477,8 +477,51 @@ class DispatchProtocol:
         function : an overridable function
         args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
         change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> call = ([dk.ones(2), dk.zeros(2)],), {"axis": 0}
+        >>> dk.tensor_protocol.map_arguments(dk.concat, *call, lambda name, x: f"{name} of {x.shape}")
+        ((['arrays of (2,)', 'arrays of (2,)'],), {'axis': 0})
         """
         return self.operation(function).parameters.replace_arrays(args, kwargs, change, self.types.participates)
+
+    def map_results(self, result: Any, change: Callable[..., Any], *others: Any) -> Any:
+        """Return the result of a call with each array in it put through `change`.
+
+        Parameters
+        ----------
+        result : an array, or a list or tuple of results, which keeps its type; what is no array stays as it is
+        change : gives what takes the array's place; it is called with the array, and with that at the same place of
+            each of the others
+        *others : further results of the same form
+
+        Raises
+        ------
+        ValueError : if the others do not hold as many arrays
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> x = dk.asarray([1.0, 2.0])
+        >>> dk.tensor_protocol.map_results(dk.unstack(x), dk.negative)
+        (tensor(-1.), tensor(-2.))
+        >>> dk.tensor_protocol.map_results(dk.unstack(x), dk.add, dk.unstack(10 * x))
+        (tensor(11.), tensor(22.))
+        """
+        if not others:
+            return self.types.map_arrays(result, change)
+        counts = [len(self._arrays_in(each)) for each in (result, *others)]
+        if len(set(counts)) > 1:
+            raise ValueError(f"map_results: the results hold {' and '.join(map(str, counts))} arrays, not as many each")
+        arrays = zip(*map(self._arrays_in, others), strict=True)
+        return self.types.map_arrays(result, lambda array: change(array, *next(arrays)))
+
+    def _arrays_in(self, result: Any) -> list[Any]:
+        arrays: list[Any] = []
+        self.types.map_arrays(result, arrays.append)
+        return arrays
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""
