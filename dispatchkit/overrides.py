@@ -215,7 +215,8 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     Returns
     -------
     bool
-        True if one of them is an instance of an array type or of a subclass of `Tensor`.
+        True if one of them is an instance of an array type or of a subclass of `Tensor`, other than the library's own
+        that stand for plain tensors, such as `nn.Parameter`.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     >>> dk.overrides.has_tensor_function((dk.ones(2), 1.0))
     False
     """
-    return any(type(arg) is not Tensor and is_tensor_like(arg) for arg in args)
+    return any(is_tensor_like(arg) and not tensor_protocol.types.ranks_as_base(type(arg)) for arg in args)
 
 
 def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -98,6 +98,7 @@ class Parameter(_Plain, metaclass=ParameterType):
     """
 
     __dispatch_results__: ClassVar[type[Tensor] | None] = Tensor
+    __dispatch_plain__ = True
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         super().__init__([] if data is None else data, requires_grad=requires_grad)
@@ -210,7 +211,9 @@ def _parameter_class(cls: Any) -> Any:
         return cls
     parameter_class = cls.__dict__.get("__parameter_class__")
     if parameter_class is None:
-        body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
+        body: dict[str, Any] = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
+        if tensor_protocol.types.ranks_as_base(cls):
+            body["__dispatch_plain__"] = True
         parameter_class = cls.__parameter_class__ = ParameterType(f"{cls.__name__}Parameter", (Parameter, cls), body)
     return parameter_class
 

@@ -487,7 +487,7 @@ def _nobody(*args: Any, **kwargs: Any) -> Any:
 def stub_for(operation: Overridable, key: Key) -> str:
     """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
     types = operation.types
-    owner = next((cls for cls in types.participating(key) if cls is not types.base), None)
+    owner = next((cls for cls in types.participating(key) if not types.ranks_as_base(cls)), None)
     if owner is None:
         return ""
     named = operation.parameters.signature.parameters
@@ -523,7 +523,7 @@ def _hint(types: ArrayTypes, entry: Any, form: Form) -> str:
 
 def _name_to_paste(types: ArrayTypes, cls: type) -> str:
     """Return a type as users write it: array types by name, built-in ones, and plain arrays; "" for any other."""
-    if types.base is not None and (cls is types.base or types.wrapped_always(cls)):
+    if types.base is not None and (types.ranks_as_base(cls) or types.wrapped_always(cls)):
         return f"dk.{types.base.__name__}"
     if types.participates(cls):
         return cls.__name__

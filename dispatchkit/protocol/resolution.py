@@ -104,7 +104,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     """
     types = operation.types
     present = types.participating(key)
-    order = candidates([cls for cls in present if cls is not types.base], types.priority)
+    order = candidates([cls for cls in present if cls is not types.base], types.rank)
     chain = Chain(operation, present, order, _foreign(operation, key))
     if chain.entries:
         return chain
@@ -154,7 +154,8 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
         default = _default_step(operation, key, types.base)
         if default is not None:
             chain.entries.append(default)
-    chain.entries += [Skipped(cls, "overrides are switched off") for cls in present if cls is not types.base]
+    off = [cls for cls in present if not types.ranks_as_base(cls)]
+    chain.entries += [Skipped(cls, "overrides are switched off") for cls in off]
     return chain
 
 

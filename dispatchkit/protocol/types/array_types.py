@@ -24,6 +24,10 @@ from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
 # Of the base type's family: the class of what is computed with a type by default, None for the type itself.
 RESULTS = "__dispatch_results__"
+# In the body of a subclass of the base type: it stands for plain arrays, as the base type does, and is asked after all
+# types of users. Not inherited.
+PLAIN = "__dispatch_plain__"
+AFTER_USERS = -999_999
 # The built-in numbers that a scalar, of any library, counts as besides its own classes.
 WIDENING: dict[type, tuple[type, ...]] = {
     numbers.Integral: (int, float, complex),
@@ -118,6 +122,14 @@ class ArrayTypes:
         """Return the declared priority of a type, 0 where none is declared."""
         declared: float | None = self.declared_value(cls, "priority")
         return 0 if declared is None else declared
+
+    def ranks_as_base(self, cls: type) -> bool:
+        """Return whether a type is the base type, or one of the library's own classes that stand for plain arrays."""
+        return cls is self.base or PLAIN in cls.__dict__
+
+    def rank(self, cls: type) -> float:
+        """Return what decides which types are asked first: the priority; the library's own classes come after users'."""
+        return AFTER_USERS if PLAIN in cls.__dict__ else self.priority(cls)
 
     def fallback(self, cls: type) -> Fallback:
         """Return the declared fallback of a type, `refuse` where none is declared."""
