@@ -167,6 +167,26 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     return answer_by_modes(operation, args, kwargs)
 
 
+def is_any_asked(protocol: Any) -> bool:
+    """Return whether calls of functions of a protocol ask a mode of users."""
+    cell = _stack.get()
+    while cell is not None:
+        if type(cell.mode).of_users and cell.protocol is protocol and protocol not in cell.off:
+            return True
+        cell = cell.below
+    return False
+
+
+def is_switched_off(protocol: Any) -> bool:
+    """Return whether overrides of a protocol are switched off."""
+    cell = _stack.get()
+    while cell is not None:
+        if type(cell.mode).switches_off and cell.protocol is protocol:
+            return True
+        cell = cell.below
+    return False
+
+
 def is_asked(operation: Overridable) -> bool:
     """Return whether a call goes to `ask_modes`: not one that is observed by now, and that no mode sees.
 

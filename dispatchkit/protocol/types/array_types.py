@@ -128,7 +128,7 @@ class ArrayTypes:
         return cls is self.base or PLAIN in cls.__dict__
 
     def rank(self, cls: type) -> float:
-        """Return what decides which types are asked first: the priority; the library's own classes come after users'."""
+        """Return what decides which types are asked first: the priority; the library's own classes come last."""
         return AFTER_USERS if PLAIN in cls.__dict__ else self.priority(cls)
 
     def fallback(self, cls: type) -> Fallback:
