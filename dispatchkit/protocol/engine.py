@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from types import NoneType
+from types import MethodType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dispatchkit import protocol
@@ -14,6 +14,7 @@ from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.handlers import Handlers, Journal, Rule, RuleList, listed_rules, misfit
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.modes import call_of_method
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
@@ -395,7 +396,7 @@ class DispatchProtocol:
 
         Parameters
         ----------
-        function : an overridable function
+        function : an overridable function, or a bound method that calls one
         *args : of the call
         run : make the call, and show who declined
         **kwargs : of the call
@@ -404,7 +405,10 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        explanation: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
+        operation = self.operation(function)
+        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
+            args, kwargs = call_of_method(operation, function, args, kwargs)
+        explanation: Explanation = protocol.explain.explain_call(operation, args, kwargs, run)
         return explanation
 
     @overload

@@ -167,6 +167,40 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     return answer_by_modes(operation, args, kwargs)
 
 
+class _Caught(BaseException):
+    """The call that a method makes, in place of an answer."""
+
+
+class _Catcher(Mode):
+    """Catches the first call of an operation."""
+
+    def __init__(self, operation: Overridable) -> None:
+        self.protocol, self.operation = operation.protocol, operation
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operation is self.operation:
+            raise _Caught(args, kwargs)
+        return NotImplemented
+
+
+def call_of_method(
+    operation: Overridable, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with which a bound method calls its operation, which is not answered.
+
+    Raises
+    ------
+    TypeError : if the method does not take the arguments
+    """
+    try:
+        with _Catcher(operation):
+            method(*args, **kwargs)
+    except _Caught as caught:
+        called: tuple[tuple[Any, ...], dict[str, Any]] = caught.args  # type: ignore[assignment]  # as they were raised
+        return called
+    return (method.__self__, *args), kwargs
+
+
 def is_any_asked(protocol: Any) -> bool:
     """Return whether calls of functions of a protocol ask a mode of users."""
     cell = _stack.get()

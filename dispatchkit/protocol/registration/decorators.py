@@ -45,7 +45,7 @@ from dispatchkit.protocol.registration.annotations import (
     wrong_count,
 )
 from dispatchkit.protocol.resolution import answer_by_rules
-from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
+from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes, is_read_only, storage_name
 from dispatchkit.protocol.types.declaration import (
     ATTRIBUTE,
     RELATIONS,
@@ -150,6 +150,9 @@ def _checked_fields(cls: type, fields: Any, by: str) -> tuple[str, ...]:
     for field in fields:
         if not isinstance(field, str) or not field.isidentifier():
             raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
+        if is_read_only(getattr(cls, field, None)):
+            behind = f"name the attribute behind it, as '_{field}'"
+            raise RegistrationError(f"{by}: fields of {name} name '{field}', a read-only property; {behind}")
     # An instance without a __dict__ has only these attributes.
     if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
         known = instance_attributes(cls)
@@ -286,13 +289,19 @@ def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
     def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
         """Return the type with its fields, each on its own line where one takes several."""
         names = [name for name in protocol.types.field_names(type(self)) if hasattr(self, name)]
-        shown = [f"{name}={getattr(self, name)!r}" for name in names]
+        shown = [f"{_parameter_name(type(self), name)}={getattr(self, name)!r}" for name in names]
         if not any("\n" in text for text in shown):
             return f"{type(self).__name__}({', '.join(shown)})"
         lines = [indent(f"{text},", "    ") for text in shown]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     return __repr__
+
+
+def _parameter_name(cls: type, field: str) -> str:
+    """Return the parameter of the constructor that a field holds."""
+    public = field.removeprefix("_")
+    return public if public != field and storage_name(cls, public) == field else field
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:

@@ -189,7 +189,7 @@ class ArrayTypes:
         if code is None:
             raise undeclared_fields(cls)
         count = code.co_argcount + code.co_kwonlyargcount
-        return tuple(code.co_varnames[1:count])
+        return tuple([storage_name(cls, name) for name in code.co_varnames[1:count]])
 
     def fields_of(self, value: Any) -> tuple[str, ...]:
         """Return the fields that an instance really has as attributes.
@@ -376,6 +376,19 @@ def _same(value: Any, others: Any = ()) -> Any:
 
 def _has_no_constructor(cls: Any) -> bool:
     return cls.__init__ is object.__init__ and cls.__new__ is object.__new__
+
+
+def storage_name(cls: type, name: str) -> str:
+    """Return the attribute that holds a parameter of the constructor: behind a read-only property that with ``_``."""
+    return f"_{name}" if is_read_only(getattr(cls, name, None)) else name
+
+
+def is_read_only(attribute: Any) -> bool:
+    """Return whether an attribute of a class is a property, or the like, that instances cannot set."""
+    if isinstance(attribute, property):
+        return attribute.fset is None
+    kind = type(attribute)
+    return hasattr(kind, "__delete__") and not hasattr(kind, "__set__")
 
 
 def undeclared_fields(cls: type) -> RegistrationError:
