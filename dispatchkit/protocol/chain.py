@@ -300,7 +300,7 @@ def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         for i in range(min(len(rule.types) for rule in rules))
     ]
     if len(resolving) == len(key):
-        # Where nothing was passed, a rule without a demand settles it.
+        # Where nothing was passed, it takes a rule without a demand.
         resolving = [ANY if entry == () else wanted for entry, wanted in zip(key, resolving, strict=True)]
     error = partial(
         AmbiguousImplementationError,

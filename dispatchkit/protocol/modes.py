@@ -196,7 +196,7 @@ def call_of_method(
         with _Catcher(operation):
             method(*args, **kwargs)
     except _Caught as caught:
-        called: tuple[tuple[Any, ...], dict[str, Any]] = caught.args  # type: ignore[assignment]  # as they were raised
+        called: tuple[tuple[Any, ...], dict[str, Any]] = caught.args
         return called
     return (method.__self__, *args), kwargs
 

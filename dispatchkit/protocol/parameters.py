@@ -389,7 +389,8 @@ def read_signature(function: Callable[..., Any], **options: Any) -> inspect.Sign
     try:
         return inspect.signature(function, **options)
     except NameError:
-        return inspect.signature(function, annotation_format=_unevaluated(), **options)
+        further: dict[str, Any] = {"annotation_format": _unevaluated(), **options}
+        return inspect.signature(function, **further)
 
 
 def annotations_of(written: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import public_path
-from dispatchkit.protocol.handlers import ANY, function_name, type_name, written
+from dispatchkit.protocol.handlers import ANY, function_name, star_place, type_name, written
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.operations import Operations
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, held_by_name, of
@@ -411,6 +411,38 @@ def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[s
 def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
     """Return the message for a handler that can never be called for its operation."""
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
+
+
+def classes_of_rest(handler: Callable[..., Any], takes: inspect.Signature) -> tuple[type, ...]:
+    """Return the classes that the annotation of ``*args`` names; none where there is no demand."""
+    starred = next((p for p in takes.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    if starred is None or starred.annotation is starred.empty:
+        return ()
+    classes = classes_of(known_hint(handler, starred.name, Any), Form.ONE, function_name(handler))
+    return () if ANY in classes else tuple(classes)
+
+
+def most_arrays(target: Overridable, handler: str, takes: inspect.Signature, rest: tuple[type, ...]) -> int | None:
+    """Return how many arguments may be passed by position, for all that ``*args: T`` takes to be arrays.
+
+    Raises
+    ------
+    RegistrationError : if one that is no array is passed in every call
+    """
+    place = star_place(takes) or 0
+    others = target.parameters.others_from(place)
+    takes_arrays = any(p.position is not None and p.position >= place for p in target.parameters.arrays)
+    if not others or not takes_arrays:
+        return None
+    first = others[0]
+    starred = list(takes.parameters.values())[place]
+    if first.default is first.empty and first.kind is not first.VAR_POSITIONAL:
+        wanted = " | ".join(map(type_name, rest))
+        fault = (
+            f"'*{starred.name}: {wanted}' takes '{first.name}', too, which is no array; give it a parameter of its own"
+        )
+        raise RegistrationError(never_called(handler, target.qualified_name, target.parameters, [fault]))
+    return list(target.parameters.signature.parameters).index(first.name)
 
 
 def no_own_type(handler: str, types: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from dispatchkit.errors import FieldWarning, RegistrationError, ReplacementWarni
 from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.densify import Derived, count_dense, make_dense
 from dispatchkit.protocol.fallbacks import STRATEGIES, Fallback, fallback
-from dispatchkit.protocol.handlers import ANY, Rule, function_name, star_place, type_name
+from dispatchkit.protocol.handlers import ANY, Rule, function_name, type_name
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, operation_of
 from dispatchkit.protocol.parameters import Form, Parameters, annotations_of, signature_of
@@ -33,9 +33,11 @@ from dispatchkit.protocol.registration.annotations import (
     Registering,
     annotated_signatures,
     classes_of,
+    classes_of_rest,
     departures,
     is_structural,
     known_hint,
+    most_arrays,
     never_called,
     never_found,
     no_own_type,
@@ -466,56 +468,24 @@ def _make_rules(
     annotated = _annotated(target, handler, takes)
     signatures = annotated.signatures
     # Of the combinations of union members, those count that name a type that takes part, besides plain arrays.
-    own = known.named_own
+    named = known.named_own
     classes = tuple(dict.fromkeys(itertools.chain(*signatures)))
     _check_instances(known, handler, classes)
-    brought = _brought(known, target, classes)
+    brought = _types_brought(known, target, classes)
     relevant = [
         signature
         for signature in signatures
-        if any(known.participates(cls) or cls in brought for cls in own(signature))
+        if any(known.participates(cls) or cls in brought for cls in named(signature))
     ] or signatures[:1]
     rules = [_make_rule(known, target, handler, takes, signature, annotated) for signature in relevant]
-    rest = _classes_of_rest(handler, takes)
+    rest = classes_of_rest(handler, takes)
     for rule in rules:
         rule.brings = tuple(cls for cls in rule.types if cls in brought)
         if isinstance(target, Kind):
             rule.rest = rest
         elif rest and all(map(known.participates, rest)):
-            rule.most = _most_arrays(target, name, takes, rest)
+            rule.most = most_arrays(target, name, takes, rest)
     return rules
-
-
-def _classes_of_rest(handler: Callable[..., Any], takes: inspect.Signature) -> tuple[type, ...]:
-    """Return the classes that the annotation of ``*args`` names; none where there is no demand."""
-    starred = next((p for p in takes.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
-    if starred is None or starred.annotation is starred.empty:
-        return ()
-    classes = classes_of(known_hint(handler, starred.name, Any), Form.ONE, function_name(handler))
-    return () if ANY in classes else tuple(classes)
-
-
-def _most_arrays(target: Overridable, handler: str, takes: inspect.Signature, rest: tuple[type, ...]) -> int | None:
-    """Return how many arguments may be passed by position, for all that ``*args: T`` takes to be arrays.
-
-    Raises
-    ------
-    RegistrationError : if one that is no array is passed in every call
-    """
-    place = star_place(takes) or 0
-    others = target.parameters.others_from(place)
-    takes_arrays = any(p.position is not None and p.position >= place for p in target.parameters.arrays)
-    if not others or not takes_arrays:
-        return None
-    first = others[0]
-    starred = list(takes.parameters.values())[place]
-    if first.default is first.empty and first.kind is not first.VAR_POSITIONAL:
-        wanted = " | ".join(map(type_name, rest))
-        fault = (
-            f"'*{starred.name}: {wanted}' takes '{first.name}', too, which is no array; give it a parameter of its own"
-        )
-        raise RegistrationError(never_called(handler, target.qualified_name, target.parameters, [fault]))
-    return list(target.parameters.signature.parameters).index(first.name)
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -570,7 +540,7 @@ def _make_rule(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
     rule = Rule(target, types, anywhere, handler, takes, known, single=single)
-    rule.brings = _brought(known, target, types)
+    rule.brings = _types_brought(known, target, types)
     if annotated is not None:
         rule.every, rule.spread = annotated.every, annotated.spread
         named = enumerate(zip(types, annotated.choices, strict=True))
@@ -589,16 +559,16 @@ def _check_instances(known: ArrayTypes, handler: Callable[..., Any], types: Iter
             raise RegistrationError(never_found(function_name(handler), cls))
 
 
-def _brought(known: ArrayTypes, target: Overridable | Kind, types: tuple[type, ...]) -> tuple[type, ...]:
+def _types_brought(known: ArrayTypes, target: Overridable | Kind, types: tuple[type, ...]) -> tuple[type, ...]:
     """Return the types of a rule that take part by it.
 
     A function that was made overridable takes anything. Of what a rule names there beside an array type, such as a mode
     that is text or a member of an enumeration, nothing is asked.
     """
-    own = known.named_own(types)
-    new = [cls for cls in own if not known.participates(cls)]
+    declarable = known.named_own(types)
+    new = [cls for cls in declarable if not known.participates(cls)]
     if isinstance(target, Overridable) and any(p.form is Form.LOOSE for p in target.parameters.arrays):
-        if len(new) < len(own):
+        if len(new) < len(declarable):
             return ()
         new = [cls for cls in new if cls.__module__ != "builtins"] or new
     return tuple(new)
