@@ -72,7 +72,7 @@ def move_parts(op: Any, *args: Any, **kwargs: Any) -> Any:
     [
         (lambda x: dk.flip(x), False, [2.0, 1.0], [20.0, 10.0]),
         (lambda x: dk.reshape(x, (2, 1)), False, [[1.0], [2.0]], [[10.0], [20.0]]),
-        (lambda x: dk.split(x, 1)[1], False, [2.0], [20.0]),
+        (lambda x: dk.split(x, 2)[1], False, [2.0], [20.0]),
         (lambda x: dk.unstack(x), True, [1.0, 2.0], [10.0, 20.0]),
         (lambda x: dk.chunk(x, 2), True, [[1.0], [2.0]], [[10.0], [20.0]]),
         (lambda x: dk.meshgrid(x, x)[0], False, [[1.0, 2.0]] * 2, [[10.0, 20.0]] * 2),
