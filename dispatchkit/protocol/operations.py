@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
-from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
-from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters, signature_of
 from dispatchkit.signatures import copy_annotations
 
 
@@ -32,6 +33,58 @@ class OverridableFunction(Overridable):
         copy_annotations(call, self.body)
         call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
         return call
+
+
+class ChosenParameters(Parameters):
+    """The signature of a function of which another says, call by call, which arguments decide who answers.
+
+    Parameters
+    ----------
+    signature : of the function
+    choose : takes the arguments of a call, and gives those that decide
+    whole : whether instances of a class of lists or tuples are arrays themselves
+    """
+
+    def __init__(
+        self, signature: inspect.Signature, choose: Callable[..., Iterable[Any]], whole: Callable[[type], bool]
+    ) -> None:
+        super().__init__(signature, whole=whole)
+        self._choose = choose
+
+    @override
+    def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
+        chosen = list(self._choose(*args, **kwargs))
+
+        def type_of(value: Any) -> type:
+            return type(value) if any(value is each for each in chosen) else type(None)
+
+        entries = [p.key(p.find(args, kwargs), type_of) for p in self.arrays]
+        held = super().values(args, kwargs)
+        elsewhere = [type(each) for each in chosen if not any(each is value for _, value in held)]
+        return (*entries, tuple(dict.fromkeys(elsewhere))) if elsewhere else tuple(entries)
+
+    @override
+    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
+        return [(self.arrays[0], each) for each in self._choose(*args, **kwargs)]
+
+    @override
+    def replace(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], change: Callable[[str, Any], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        chosen = list(self._choose(*args, **kwargs))
+
+        def change_chosen(name: str, value: Any) -> Any:
+            return change(name, value) if any(value is each for each in chosen) else value
+
+        return super().replace(args, kwargs, change_chosen)
+
+
+def chosen_function(
+    protocol: Dispatcher, function: Callable[..., Any], choose: Callable[..., Iterable[Any]], use: str
+) -> OverridableFunction:
+    """Return the record of a function of which another says which arguments decide; `use` is what messages name."""
+    parameters = ChosenParameters(signature_of(function, use), choose, protocol.types.participates)
+    return OverridableFunction(protocol, function.__name__, function.__module__, kinds.function, parameters, function)
 
 
 def overridable_function(
