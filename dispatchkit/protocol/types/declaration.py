@@ -6,10 +6,11 @@ import copy
 import dataclasses
 import heapq
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
+
+from dispatchkit.protocol.locks import SectionLock
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 
@@ -242,7 +243,7 @@ _keys = itertools.count()
 
 
 # One lock for all protocols, which share the attribute: two records made at once would lose the rules of one.
-_making = threading.Lock()
+_making = SectionLock()
 
 
 class Record:
@@ -302,7 +303,8 @@ class Records:
 
     def make(self, cls: type) -> Record:
         """Return the record of exactly this type, made if needed."""
-        with _making:
+
+        def find_or_make() -> Record:
             record = self.find(cls)
             if record is not None:
                 return record
@@ -314,6 +316,8 @@ class Records:
             except (AttributeError, TypeError):
                 self._static[cls] = record
             return record
+
+        return _making.run(find_or_make)
 
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
