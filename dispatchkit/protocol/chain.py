@@ -505,8 +505,11 @@ class Chain:
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
             "nearest": [] if brief else self._nearest(),
-            "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
+        if not brief:
+            key = operation.parameters.key(args, kwargs)
+            data["instead"] = _instead_of_rule(operation, key)
+            data["stub"] = "" if data["instead"] else stub_for(operation, key)
         refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
         arguments = [text for texts in refused for text in texts]
         if arguments and all(refused):
@@ -525,6 +528,17 @@ class Chain:
 
 def _nobody(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
+
+
+def _instead_of_rule(operation: Overridable, key: Key) -> str:
+    """Return what helps where all types come with the operation's package, to which callers add no rules; else ""."""
+    types = operation.types
+    package = operation.qualified_name.partition(".")[0]
+    shipped = [cls for cls in types.participating(key) if cls is not types.base]
+    if not shipped or any(cls.__module__.partition(".")[0] != package for cls in shipped):
+        return ""
+    names = " and ".join(dict.fromkeys(cls.__name__ for cls in shipped))
+    return f"what the reasons above say, or compute with plain arrays; the rules of {names} are {package}'s own"
 
 
 def stub_for(operation: Overridable, key: Key) -> str:
