@@ -20,6 +20,7 @@ from dispatchkit.as_torch.shared import index_along, running, several, times, wi
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -515,7 +516,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 def randint_like(input, low, high=None, *, dtype=None, **options):
     low, high = (0, low) if high is None else (low, high)
-    return xp.astype(xp.random.randint(low, high, shape=input.shape, **options), dtype or input.dtype)
+    drawn = xp.random.randint(low, high, shape=input.shape, **options)
+    return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):

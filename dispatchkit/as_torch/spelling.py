@@ -23,7 +23,7 @@ from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
-from dispatchkit.tensor.gradients import keep_gradient
+from dispatchkit.tensor.gradients import keep_gradient, like_tensor
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.tree import container_items, map_leaves, sequence_items
 
@@ -425,12 +425,13 @@ DRAWN = {
 
 
 def new_method(name: str) -> Call:
-    """Return the method that makes a tensor of the dtype of another."""
+    """Return the method that makes a tensor of the class and dtype of another."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return FUNCTIONS[name](*args, **{"dtype": self.dtype, "device": self.device} | kwargs)
+        options = {"dtype": self.dtype, "device": self.device} | kwargs
+        return spell(like_tensor(self, FUNCTIONS[name](*args, **options)))
 
-    method.__doc__ = f"Return what `{name}` makes, in the dtype of this tensor and on its device."
+    method.__doc__ = f"Return what `{name}` makes, in the class and dtype of this tensor and on its device."
     return method
 
 

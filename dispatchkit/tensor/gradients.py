@@ -410,6 +410,26 @@ def in_class_of(model: Any, x: Any) -> Any:
     return typed
 
 
+def like_tensor(model: Any, x: Any) -> Any:
+    """Return a new tensor, which nothing else holds, as one like another: in its class, at its transformations' levels.
+
+    Parameters
+    ----------
+    model : a tensor, inside transformations or not
+    x : the new tensor, of any shape
+    """
+    if x.is_tracer:
+        return x
+    if model.is_tracer:
+        return model.take_in(x)
+    cls = tensor_protocol.types.results_of(type(model))
+    if cls is type(x):
+        return x
+    typed = wrap_array(cls, x.array, vertex_of(x))
+    typed.__tensor_finalize__(None, (model,))
+    return typed
+
+
 def keep_gradient(tensor: Any, value: Any) -> None:
     """Make a tensor of the same shape, or None, the gradient of a tensor."""
     node = tensor._node

@@ -356,7 +356,7 @@ def _like(like: Any, path: str, created: Any) -> Any:
     if array is not None and not isinstance(array, np.ndarray):
         x = x.to(like=array)
     if isinstance(like, tensor_namespace.Tensor):
-        return in_class_of(like, x)
+        return like.take_in(x) if like.is_tracer else in_class_of(like, x)
     make, to_dense = types.from_dense(cls), types.to_dense(cls)
     if make is None:
         raise TypeError(
