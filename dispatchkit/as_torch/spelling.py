@@ -17,6 +17,7 @@ from dispatchkit.as_torch import factors, formulas, functional, networks, table,
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.special_functions import OPERATIONS
+from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import Property
@@ -394,13 +395,13 @@ def every_function() -> dict[str, Call]:
 FUNCTIONS = every_function()
 
 
-def in_place(function: Call, plain: Call | None) -> Call:
-    """Return the method that writes the result of a function into its tensor."""
+def in_place(name: str, function: Call, plain: Call | None) -> Call:
+    """Return the method that writes the result of the function of a name into its tensor."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if plain is not None and not kwargs:
             return plain(self, *args)
-        return self.copy_(function(self, *args, **kwargs))
+        return change_by(function, f"{name}_", self, args, kwargs)
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
@@ -454,7 +455,7 @@ def give_methods() -> None:
             setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
             if plain is not None or path in table.IN_PLACE:
-                setattr(Tensor, f"{path}_", in_place(function, plain))
+                setattr(Tensor, f"{path}_", in_place(path, function, plain))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):
