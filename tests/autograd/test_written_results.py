@@ -15,8 +15,18 @@ import dispatchkit.as_torch as torch
 from dispatchkit.errors import RegistrationError
 
 X = np.array([0.3, 0.6, 0.8])
-UNARY = ["absolute", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "fabs", "log", "log10", "log1p", "log2", "negative", "positive", "rad2deg", "reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh"]  # fmt: skip
-BINARY = ["add", "arctan2", "copysign", "divide", "float_power", "fmax", "fmin", "fmod", "hypot", "logaddexp", "logaddexp2", "maximum", "minimum", "multiply", "power", "remainder", "subtract"]  # fmt: skip
+UNARY = (
+    *("absolute", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt"),
+    *("cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "fabs"),
+    *("log", "log10", "log1p", "log2", "negative", "positive", "rad2deg"),
+    *("reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan"),
+    *("tanh"),
+)
+BINARY = (
+    *("add", "arctan2", "copysign", "divide", "float_power", "fmax", "fmin"),
+    *("fmod", "hypot", "logaddexp", "logaddexp2", "maximum", "minimum", "multiply"),
+    *("power", "remainder", "subtract"),
+)
 MATRIX = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0], [3.0, 0.0, 0.5]])
 
 

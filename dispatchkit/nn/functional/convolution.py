@@ -572,10 +572,11 @@ def _declare_rules(op: Any, forth: str, back: str) -> None:
         named = list(inspect.signature(rule).parameters.values())[:-1]
         last = [p.replace(kind=p.POSITIONAL_OR_KEYWORD, default=p.empty) for p in options]
         rule.__signature__ = inspect.Signature([*named, *last])
-    for argument in vjps:
+    for argument, rule in vjps.items():
         # Of the argument itself, a cotangent has the shape; its values are not read.
-        op.def_vjp(argument, shapes=() if argument == "bias" else (argument,))(vjps[argument])
-        op.def_jvp(argument)(jvps[argument])
+        op.def_vjp(argument, shapes=() if argument == "bias" else (argument,))(rule)
+    for argument, rule in jvps.items():
+        op.def_jvp(argument)(rule)
 
 
 _op: Any
