@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
@@ -156,6 +158,17 @@ class Tensor(PlainTensor):
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
         return super().contiguous()
+
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
+        """Set the elements of the main diagonal to a value.
+
+        Parameters
+        ----------
+        fill_value : a number
+        wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
+        """
+        np.fill_diagonal(self, fill_value, wrap)
+        return self
 
     @property
     def output_nr(self) -> int:

@@ -197,6 +197,13 @@ def _but_integers(rounded: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: x.copy() if x.dtype.kind in "biu" else rounded(x)
 
 
+def writable_view(view: Any, x: Any) -> Any:
+    """Return a view that NumPy makes read-only, to be written to if `x` can be and has no element in it twice."""
+    if view.size <= x.size and x.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
 class NumpyNamespace:
     """The array API namespace that bodies and rules receive for NumPy arrays."""
 
@@ -360,19 +367,23 @@ class NumpyNamespace:
 
     @staticmethod
     def broadcast_to(x: Any, /, shape: Any) -> Any:
-        """Broadcast; an array whose elements follow one another without NumPy's iterator."""
+        """Broadcast; an array whose elements follow one another without NumPy's iterator.
+
+        The result can be written to if no element of `x` stands in it more than once.
+        """
         lengths = x.shape
         extra = len(shape) - len(lengths) if type(shape) is tuple else -1
         if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
-            return np.broadcast_to(x, shape)
+            return writable_view(np.broadcast_to(x, shape), x)
         strides = [0] * extra
         if lengths:
             for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
                 if n not in (wanted, 1):
-                    return np.broadcast_to(x, shape)
+                    return np.broadcast_to(x, shape)  # which raises
                 strides.append(stride if n == wanted else 0)
         view = np.ndarray(shape, x.dtype, x, 0, strides)
-        view.flags.writeable = False
+        if view.size != x.size:
+            view.flags.writeable = False
         return view
 
     @staticmethod

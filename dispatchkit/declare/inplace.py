@@ -257,10 +257,11 @@ OUTSIDE = (
     "gradient would become wrong; change it inside no_grad(), make the view while recording is on, or change a copy "
     "(x = x.clone())"
 )
-READ_ONLY = (
+REPEATED = (
     "{name}: the tensor's memory is read-only, as it is after broadcast_to and expand, where several elements are one; "
     "change a copy (x = x.clone())"
 )
+READ_ONLY = "{name}: the tensor holds a NumPy array that is read-only; change a copy (x = x.clone())"
 SHARED = (
     "{name}: arrays of {library} cannot be changed, only replaced, which views of the tensor, and what it was detached "
     "from, would not see; use the result of the operation, or of index_put, instead of changing in place"
@@ -317,7 +318,8 @@ def check_writeable(name: str, x: Storage) -> None:
     """Raise if a tensor cannot be changed: its memory is read-only, or cannot be changed and others look at it."""
     if isinstance(x.array, np.ndarray):
         if not x.array.flags.writeable:
-            raise ValueError(READ_ONLY.format(name=name))
+            text = READ_ONLY if Layout(x.array).decodable else REPEATED
+            raise ValueError(text.format(name=name))
     elif not (xp := namespace_of(x.array)).mutable and _has_sharers(x):
         raise TypeError(SHARED.format(name=name, library=xp.__name__))
 

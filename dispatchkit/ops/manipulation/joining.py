@@ -281,7 +281,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
 
     Returns
     -------
-    tuple of arrays of one shape, read-only views of the given ones
+    tuple of arrays of one shape, views of the given ones; read-only where an element stands in one several times
 
     Raises
     ------
@@ -309,7 +309,7 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 
     Returns
     -------
-    tuple of one grid for each array, read-only views
+    tuple of one grid for each array, views; read-only where an element stands in one several times
 
     Raises
     ------

@@ -274,7 +274,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Returns
     -------
-    array of that shape, a read-only view of `x`
+    array of that shape, a view of `x`; read-only where an element of `x` stands in it several times
 
     Raises
     ------
@@ -306,7 +306,7 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
 
     Returns
     -------
-    array of that shape, a read-only view of `x`
+    array of that shape, a view of `x`; read-only where an element of `x` stands in it several times
 
     Raises
     ------
