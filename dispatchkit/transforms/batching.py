@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
@@ -464,6 +465,6 @@ def roll(batch: Batch, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 @rule_for("tile")
 def tile(batch: Batch, x: Any, repetitions: Any, /) -> Any:
-    repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    repetitions = integers_of("repetitions", repetitions)
     ndim = max(len(x.shape), len(repetitions))
     return xp.tile(batch.align(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.namespace import enter
@@ -228,7 +229,7 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
 @tile.def_transpose
 def tile_transpose(xp, g, x, repetitions):
-    times = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    times = integers_of("repetitions", repetitions)
     times = (1,) * (x.ndim - len(times)) + times
     shape = (1,) * (len(times) - x.ndim) + x.shape
     apart = xp.reshape(g, tuple(chain.from_iterable(zip(times, shape, strict=True))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.declare.decorators import manipulation, product, searching
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import along, normal_axis, shape_of
+from dispatchkit.ops.shared import along, integer, normal_axis, shape_of
 
 # A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
 PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
@@ -179,7 +179,8 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
     """
     axis = normal_axis(axis, x.ndim, split.__name__)
     n = x.shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)):
+    if not getattr(indices_or_sections, "ndim", isinstance(indices_or_sections, Iterable)):
+        indices_or_sections = integer(split, "indices_or_sections", indices_or_sections)
         if indices_or_sections < 1 or n % indices_or_sections:
             raise ValueError(
                 f"{split.__name__}: axis {axis}, {n} long, has no {indices_or_sections} parts of equal length"
