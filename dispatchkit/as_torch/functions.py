@@ -20,6 +20,7 @@ from dispatchkit.as_torch.shared import index_along, running, several, times, wi
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
@@ -465,7 +466,17 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 def masked_scatter(input, mask, source):
     input, mask = xp.broadcast_arrays(input, mask)
-    return xp.index_put(input, mask, xp.ravel(source)[: int(xp.count_nonzero(mask))])
+    source = xp.ravel(source)
+    if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
+        raise ValueError(
+            f"masked_scatter: the mask is true more often than source has elements, which is {source.size}"
+        )
+    if not source.size:
+        return input
+    # The source's elements in order, one wherever the mask is true.
+    places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
+    values = xp.take(source, xp.clip(places, 0, source.size - 1))
+    return xp.where(mask, xp.reshape(values, mask.shape), input)
 
 
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):

@@ -402,9 +402,9 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     return xp.squeeze(y, axis=-1 if column else -2) if row else y
 
 
-@rule_for("linalg.outer")
-def by_its_body(batch: Batch, x1: Any, x2: Any, /) -> Any:
-    """Leave products that are not of matrices to their body."""
+@rule_for("linalg.outer", "average")
+def by_its_body(batch: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Leave to their body products that are not of matrices, and weights whose axes are those of the array."""
     return NotImplemented
 
 
@@ -421,9 +421,14 @@ def solve(batch: Batch, x1: Any, x2: Any, /) -> Any:
 @rule_for("vecdot", "linalg.cross")
 def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     least = min(ndim_of(x1), ndim_of(x2))
-    if not -least <= axis < 0:
-        raise ValueError(f"{batch.operation.name}: axis must be from {-least} to -1, found {axis}")
-    return batch.operation.function(*_stacks(batch, x1, x2), axis=axis)
+    if not -least <= axis < least:
+        raise ValueError(f"{batch.operation.name}: axis must be from {-least} to {least - 1}, found {axis}")
+    call = batch.operation.function
+    if axis < 0:
+        return call(*_stacks(batch, x1, x2), axis=axis)
+    # Each argument counts from its own first axis.
+    y = call(*_stacks(batch, *(xp.moveaxis(x, axis, -1) for x in (x1, x2))), axis=-1)
+    return xp.moveaxis(y, -1, axis + 1) if batch.operation.name == "cross" else y
 
 
 BY_KIND[kinds.linalg] = of_matrices
