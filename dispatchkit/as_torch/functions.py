@@ -468,9 +468,7 @@ def masked_scatter(input, mask, source):
     input, mask = xp.broadcast_arrays(input, mask)
     source = xp.ravel(source)
     if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
-        raise ValueError(
-            f"masked_scatter: the mask is true more often than source has elements, which is {source.size}"
-        )
+        raise ValueError(f"masked_scatter: mask is true more often than source has elements: {source.size}")
     if not source.size:
         return input
     # The source's elements in order, one wherever the mask is true.

@@ -87,6 +87,7 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
 
 def _polynomial(first: Function, following: Function, shifted: bool, /, input: Any, n: Any) -> Any:
     degree = xp.trunc(xp.asarray(n))
+    input = xp.asarray(input)
     x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
     before, p = xp.ones_like(x), first(x)
     y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))

@@ -13,6 +13,7 @@ from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.ops.shared import normal_axes, normal_axis
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -444,6 +445,16 @@ def reshape(batch: Batch, x: Any, /, shape: Any, *, copy: bool | None = None) ->
     if prod(shape) != prod(x.shape):
         raise ValueError(f"reshape: an array of shape {x.shape} cannot have the shape {shape}")
     return xp.reshape(x.value, (batch.size, *shape), copy=copy)
+
+
+@rule_for("view")
+def view(batch: Batch, x: Any, /, shape: Any) -> Any:
+    dtype = dtype_meant(shape)
+    if dtype is None:
+        return NotImplemented
+    if not x.shape and dtype.itemsize != np.dtype(x.dtype).itemsize:
+        raise ValueError(f"view: a number of {x.dtype} cannot be read as {dtype}, of another size")
+    return xp.view(x.value, dtype)
 
 
 @rule_for("broadcast_to")
