@@ -236,12 +236,12 @@ def tile_transpose(xp, g, x, repetitions):
     return xp.reshape(xp.sum(apart, axis=tuple(range(0, 2 * len(times), 2))), x.shape)
 
 
-def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def broadcast_shapes(*shapes: int | tuple[int | None, ...]) -> tuple[int | None, ...]:
     """Find the shape that arrays of several shapes broadcast to.
 
     Parameters
     ----------
-    *shapes : the shapes; None is a length that is not known
+    *shapes : the shapes, an int for one axis; None is a length that is not known
 
     Returns
     -------
@@ -262,12 +262,17 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
+    return _common_shape("broadcast_shapes", [(shape,) if isinstance(shape, int) else shape for shape in shapes])
+
+
+def _common_shape(name: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Return the shape that several broadcast to, for a function that names itself in errors."""
     common: list[int | None] = []
     for lengths in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         known = {n for n in lengths if n is not None and n != 1}
         if len(known) > 1:
             listed = ", ".join(map(str, shapes))
-            raise ValueError(f"broadcast_shapes: the shapes {listed} do not broadcast to one")
+            raise ValueError(f"{name}: arrays of the shapes {listed} cannot be broadcast to one shape")
         common.append(known.pop() if known else None if None in lengths else 1)
     return tuple(common[::-1])
 
@@ -293,7 +298,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
     (tensor([1, 2]), tensor([0, 0]))
     """
-    shape = broadcast_shapes(*(x.shape for x in arrays))
+    shape = _common_shape(broadcast_arrays.__name__, [x.shape for x in arrays])
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
