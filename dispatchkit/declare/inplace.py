@@ -509,22 +509,23 @@ def unspoilt(x: Storage, value: Any) -> Any:
     value : arguments, in containers; those that share memory with `x` are copied, in their place in the graph
     """
 
-    def copied(leaf: Any) -> Any:
+    def copy_if_shared(leaf: Any) -> Any:
         if not isinstance(leaf, Storage) or not _shares(leaf, x):
             return leaf
         if leaf.is_tracer:
             return tensor_namespace.clone(leaf)
         return _in_its_place(leaf, namespace_of(leaf.array).asarray(leaf.array, copy=True))
 
-    return map_leaves(container_items, copied, value, share=True)
+    return map_leaves(container_items, copy_if_shared, value, share=True)
 
 
-def _shares(one: Storage, other: Storage) -> bool:
+def _shares(x: Storage, other: Storage) -> bool:
     """Return whether two tensors are known to share memory."""
-    one, other = one._innermost(), other._innermost()
-    if one is other:
+    x, other = x._innermost(), other._innermost()
+    if x is other:
         return True
-    return one._memory is not None and other._memory is not None and one._memory.version is other._memory.version
+    memory, theirs = x._memory, other._memory
+    return memory is not None and theirs is not None and memory.version is theirs.version
 
 
 def _in_its_place(x: Storage, array: Any) -> Any:

@@ -82,12 +82,12 @@ class Batched(Tracer):
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call for the whole batch at once; what is made in its likeness is a batch, to be assigned to."""
-        result = self._computed(operation, args, kwargs)
+        result = self._compute(operation, args, kwargs)
         if operation.kind not in (kinds.creation, kinds.random) or not isinstance(result, Tensor):
             return result
         return result if in_batch(result, self.level) else self.take_in(result)
 
-    def _computed(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call, which need not be a batch."""
         ask = drawer.get() if operation.kind is kinds.random else None
         if ask is not None:

@@ -87,7 +87,7 @@ class Dual(Tracer):
 
         What is made in the likeness of this tensor is of its level, so that it can be assigned to.
         """
-        y = self._computed(operation, args, kwargs)
+        y = self._compute(operation, args, kwargs)
         if operation.kind not in MAKING or not isinstance(y, Tensor) or getattr(self.level, "without_tangents", False):
             return y
         if isinstance(y, Tracer) and y.level >= self.level:
@@ -96,7 +96,7 @@ class Dual(Tracer):
             return y
         return Dual(y, None, self.level)
 
-    def _computed(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call, which is a plain one where no tangent flows to it."""
         level = self.level
         if getattr(level, "without_tangents", False):
