@@ -167,8 +167,9 @@ class Tensor(PlainTensor):
         fill_value : a number
         wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
         """
-        np.fill_diagonal(self, fill_value, wrap)
-        return self
+        x: Any = self
+        np.fill_diagonal(x, fill_value, wrap)
+        return x
 
     @property
     def output_nr(self) -> int:

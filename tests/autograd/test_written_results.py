@@ -20,13 +20,14 @@ UNARY = (
     *("cos", "cosh", "deg2rad", "exp", "exp2", "expm1", "fabs"),
     *("log", "log10", "log1p", "log2", "negative", "positive", "rad2deg"),
     *("reciprocal", "sign", "sin", "sinh", "sqrt", "square", "tan"),
-    *("tanh"),
+    "tanh",
 )
 BINARY = (
     *("add", "arctan2", "copysign", "divide", "float_power", "fmax", "fmin"),
     *("fmod", "hypot", "logaddexp", "logaddexp2", "maximum", "minimum", "multiply"),
     *("power", "remainder", "subtract"),
 )
+NUMPY: Any = np
 MATRIX = np.array([[1.0, 2.0, 3.0], [0.0, 1.0, 2.0], [3.0, 0.0, 0.5]])
 
 
@@ -59,8 +60,8 @@ WRITES: dict[str, Callable[[Any], Any]] = {
     "a view beside": lambda y: np.multiply(y[:2], y[1:], out=y[:2]),
     "views that overlap": lambda y: np.exp(y[1:], out=y[:2]),
     "reversed": lambda y: np.exp(y[::-1], out=y),
-    "modf": lambda y: np.modf(y * 3, out=(y, None)),
-    "divmod": lambda y: np.divmod(y, 0.25, out=(None, y)),
+    "modf": lambda y: NUMPY.modf(y * 3, out=(y, None)),
+    "divmod": lambda y: NUMPY.divmod(y, 0.25, out=(None, y)),
     "itself in place": lambda y: y.mul_(y),
     "its view in place": lambda y: y[1:].mul_(y[:-1]),
 }
@@ -79,7 +80,7 @@ def slopes(write: Callable[[Any], Any]) -> Any:
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 def test_a_result_written_over_its_argument_has_a_derivative(write: Callable[[Any], Any]) -> None:
-    x = dk.tensor(X, requires_grad=True)
+    x: Any = dk.tensor(X, requires_grad=True)
     y = x * 1.0
     write(y)
     (y * y).sum().backward()
@@ -93,7 +94,7 @@ def test_second_derivatives_flow_through_a_result_written_over_its_argument(writ
         write(y)
         return (y * y).sum()
 
-    x = dk.tensor(X, requires_grad=True)
+    x: Any = dk.tensor(X, requires_grad=True)
     assert dk.autograd.gradgradcheck(func, (x,))
 
 
@@ -199,7 +200,8 @@ def test_what_is_read_for_its_shape_alone_may_be_changed(
 
 
 def test_what_is_read_for_its_shape_alone_is_not_kept_alive() -> None:
-    value, target = dk.tensor([1.0, 2.0], requires_grad=True), dk.zeros(3)
+    value: Any = dk.tensor([1.0, 2.0], requires_grad=True)
+    target = dk.zeros(3)
     y = dk.index_put(target, [0, 2], value)
     held = weakref.ref(target.array)
     del target
@@ -210,7 +212,7 @@ def test_what_is_read_for_its_shape_alone_is_not_kept_alive() -> None:
 
 
 @dk.operation(kind=dk.kinds.manipulation)
-def padded(xp: Any, x: dk.Tensor, target: dk.Tensor, /) -> dk.Tensor:
+def padded(xp: Any, x: dk.Tensor, target: dk.Tensor, /) -> Any:
     """Return as many zeros as `target` has, the first of which are those of `x`."""
     return xp.concat([x, xp.zeros_like(target)[x.shape[0] :]])
 
@@ -223,7 +225,8 @@ def padded_vjp_x(g: Any, x: Any, target: Any) -> Any:
 
 
 def test_a_rule_of_users_reads_shapes_alone() -> None:
-    x, target = dk.tensor([1.0, 2.0], requires_grad=True), dk.ones(3)
+    x: Any = dk.tensor([1.0, 2.0], requires_grad=True)
+    target = dk.ones(3)
     y = padded(x * 1.0, target)
     target.zero_()
     (y * y).sum().backward()

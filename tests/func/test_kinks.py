@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ STEP = 1e-6
 OTHERS = frozenset({"matmul", "matvec", "vecdot", "vecmat"})
 
 
+def with_second(ufunc: Any, constant: float, x: Any) -> Any:
+    return ufunc(x, constant)
+
+
 def formulas() -> dict[str, Callable[[Any], Any]]:
     """Return NumPy's universal functions of one number, and of two with either one constant."""
     named: dict[str, Callable[[Any], Any]] = {}
@@ -28,8 +33,8 @@ def formulas() -> dict[str, Callable[[Any], Any]]:
             named[name] = ufunc
             continue
         for constant in (3.0, -3.0, 1.0, 0.5):
-            named[f"{name}(x, {constant})"] = lambda x, u=ufunc, c=constant: u(x, c)
-            named[f"{name}({constant}, x)"] = lambda x, u=ufunc, c=constant: u(c, x)
+            named[f"{name}(x, {constant})"] = partial(with_second, ufunc, constant)
+            named[f"{name}({constant}, x)"] = partial(ufunc, constant)
     return named
 
 
@@ -88,7 +93,9 @@ def test_fmod_has_pytorchs_derivatives() -> None:
 
 
 def test_modf_has_the_slope_of_its_rest() -> None:
-    x = dk.asarray([0.0, -0.0, 2.0, -2.0, 1.5, -1.5, np.inf, -np.inf])
+    x: Any = dk.asarray([0.0, -0.0, 2.0, -2.0, 1.5, -1.5, np.inf, -np.inf])
+    rest: Any
+    whole: Any
     rest, whole = np.modf(x)
     np.testing.assert_array_equal(rest.numpy(), np.modf(x.numpy())[0])
     np.testing.assert_array_equal(np.signbit(rest.numpy()), np.signbit(x.numpy()))

@@ -45,7 +45,7 @@ REPEATED: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("view", DIAGONALS.values(), ids=DIAGONALS)
 def test_a_diagonal_is_written_to_and_its_gradient_flows(view: Callable[[Any], Any]) -> None:
-    x = dk.tensor(MATRIX, requires_grad=True)
+    x: Any = dk.tensor(MATRIX, requires_grad=True)
     y = x * 1.0
     d = view(y)
     d.mul_(d)
@@ -56,7 +56,7 @@ def test_a_diagonal_is_written_to_and_its_gradient_flows(view: Callable[[Any], A
 
 @pytest.mark.parametrize("view", WHOLE.values(), ids=WHOLE)
 def test_a_broadcast_that_repeats_nothing_is_written_to(view: Callable[[Any], Any]) -> None:
-    x = dk.tensor(MATRIX, requires_grad=True)
+    x: Any = dk.tensor(MATRIX, requires_grad=True)
     y = x * 1.0
     view(y).mul_(3.0)
     np.testing.assert_array_equal(y.detach().numpy(), 3 * MATRIX)
@@ -67,7 +67,8 @@ def test_a_broadcast_that_repeats_nothing_is_written_to(view: Callable[[Any], An
 @pytest.mark.parametrize("view", REPEATED.values(), ids=REPEATED)
 def test_views_in_which_elements_are_one_are_not_written_to(view: Callable[[Any], Any]) -> None:
     x = dk.tensor(MATRIX)
-    for write in (lambda y: y.add_(1.0), lambda y: y.fill_(2.0), lambda y: y.__setitem__(0, 5.0)):
+    writes: list[Any] = [lambda y: y.add_(1.0), lambda y: y.fill_(2.0), lambda y: y.__setitem__(0, 5.0)]
+    for write in writes:
         with pytest.raises(ValueError, match="read-only, as it is after broadcast_to and expand, where several"):
             write(view(x))
     np.testing.assert_array_equal(x.numpy(), MATRIX)
@@ -83,7 +84,7 @@ def test_a_read_only_array_and_its_views_stay_read_only() -> None:
 
 
 def test_changes_of_diagonals_count_and_spoil_what_was_saved() -> None:
-    x = dk.tensor(MATRIX, requires_grad=True)
+    x: Any = dk.tensor(MATRIX, requires_grad=True)
     y = x * 1.0
     z = y.exp()
     before = z._version
@@ -94,7 +95,7 @@ def test_changes_of_diagonals_count_and_spoil_what_was_saved() -> None:
 
 
 def test_views_of_a_diagonal_and_of_its_matrix_see_each_others_changes() -> None:
-    x = dk.tensor(MATRIX, requires_grad=True)
+    x: Any = dk.tensor(MATRIX, requires_grad=True)
     y = x * 1.0
     row, d = y[1], y.diagonal()
     d[1:] = dk.asarray([10.0, 20.0])
