@@ -10,8 +10,10 @@ import pytest
 
 import dispatchkit as dk
 
-X = dk.asarray([1.0, 2.0, 3.0])
+X: Any = dk.asarray([1.0, 2.0, 3.0])
 MATRIX = dk.asarray([[1.0, 2.0], [3.0, 4.0]])
+REPETITIONS: list[Any] = [dk.asarray([2, 1]), dk.asarray([2, 2])]
+ONE: Any = dk.asarray([1])
 TWO: list[Any] = [2, np.int64(2), dk.asarray(2), dk.asarray([2])]
 CALLS: dict[str, Callable[[Any], Any]] = {
     "tile": lambda n: dk.tile(X, n),
@@ -51,15 +53,15 @@ def test_their_gradients_and_batches_are_those_of_the_integer(call: Callable[[An
 
 
 def test_tile_takes_several_repetitions_in_a_tensor() -> None:
-    np.testing.assert_array_equal(dk.tile(X, dk.asarray([2, 1])).numpy(), np.tile([1.0, 2.0, 3.0], (2, 1)))
-    gradient = dk.func.grad(lambda x: dk.tile(x, dk.asarray([2, 2])).sum())(X)
+    np.testing.assert_array_equal(dk.tile(X, REPETITIONS[0]).numpy(), np.tile([1.0, 2.0, 3.0], (2, 1)))
+    gradient = dk.func.grad(lambda x: dk.tile(x, REPETITIONS[1]).sum())(X)
     np.testing.assert_array_equal(gradient.numpy(), [4.0, 4.0, 4.0])
 
 
 def test_split_takes_a_number_of_parts_in_a_tensor() -> None:
-    parts = dk.split(dk.arange(4), dk.asarray(2))
+    parts = dk.split(dk.arange(4), TWO[2])
     assert [part.tolist() for part in parts] == [[0, 1], [2, 3]]
-    assert [part.tolist() for part in dk.split(dk.arange(4), dk.asarray([1]))] == [[0], [1, 2, 3]]
+    assert [part.tolist() for part in dk.split(dk.arange(4), ONE)] == [[0], [1, 2, 3]]
 
 
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
@@ -89,12 +91,13 @@ def test_numbers_that_are_no_integers_are_refused(call: Callable[[Any], Any], te
 
 @pytest.mark.parametrize("number", [1.7, dk.asarray([1.7, 0.0])], ids=repr)
 def test_floats_select_nothing(number: Any) -> None:
-    for select in (
+    selections: list[Callable[[], Any]] = [
         lambda: X[number],
         lambda: X.clone().__setitem__(number, 5.0),
         lambda: dk.index_put(X, number, 5.0),
         lambda: dk.take_along_axis(X, number, axis=0),
-    ):
+    ]
+    for select in selections:
         with pytest.raises(IndexError):
             select()
 

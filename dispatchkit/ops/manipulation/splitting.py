@@ -179,18 +179,17 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
     """
     axis = normal_axis(axis, x.ndim, split.__name__)
     n = x.shape[axis]
-    if not getattr(indices_or_sections, "ndim", isinstance(indices_or_sections, Iterable)):
-        indices_or_sections = integer(split, "indices_or_sections", indices_or_sections)
-        if indices_or_sections < 1 or n % indices_or_sections:
-            raise ValueError(
-                f"{split.__name__}: axis {axis}, {n} long, has no {indices_or_sections} parts of equal length"
-            )
-        bounds = list(range(0, n + 1, n // indices_or_sections)) if n else [0] * (indices_or_sections + 1)
+    asked: Any = indices_or_sections
+    if not getattr(asked, "ndim", isinstance(asked, Iterable)):
+        count = integer(split, "indices_or_sections", asked)
+        if count < 1 or n % count:
+            raise ValueError(f"{split.__name__}: axis {axis}, {n} long, has no {count} parts of equal length")
+        bounds = list(range(0, n + 1, n // count)) if n else [0] * (count + 1)
     else:
-        bounds = [0, *(slice(index).indices(n)[1] for index in indices_or_sections), n]
+        bounds = [0, *(slice(index).indices(n)[1] for index in asked), n]
         if any(a > b for a, b in pairwise(bounds)):
             raise ValueError(
-                f"{split.__name__}: indices_or_sections must be in ascending order, found {list(indices_or_sections)} "
+                f"{split.__name__}: indices_or_sections must be in ascending order, found {list(asked)} "
                 f"for axis {axis}, {n} long"
             )
     return _parts(x, bounds, axis)
