@@ -65,6 +65,8 @@ def test_each_element_of_a_batch_is_read() -> None:
 def test_bytes_have_no_derivative() -> None:
     x = R.clone().requires_grad_()
     assert not x.view(dk.int64).requires_grad
+    tangent = dk.func.jvp(lambda x: x * x.view(dk.int64).astype(dk.float64) * 0.0 + x, (R,), (R,))[1]
+    np.testing.assert_array_equal(tangent.numpy(), R.numpy())
     with pytest.raises(
         AutogradError, match=r"view: between float32 and float64 there is no derivative of reading bytes"
     ):
