@@ -36,6 +36,7 @@ from dispatchkit.tensor.numpy_arguments import (
     operands,
     put,
     to_arrays,
+    to_be_read,
 )
 from dispatchkit.tensor.numpy_shapes import COMPOSED_BY_NUMPY, composed_by_numpy, compositions, extensions, universal
 
@@ -211,7 +212,8 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
         raise TypeError(f"numpy.{ufunc.__name__} takes no tensors and array types: {answer.text}")
-    result = _compute(ufunc.__name__, method, inputs, dict(keywords), outs, plain=plain)
+    sources = to_be_read(outs, inputs)
+    result = _compute(ufunc.__name__, method, sources, dict(keywords), outs, plain=plain)
     if result is NotImplemented:
         return _on_arrays(ufunc, method, inputs, keywords, outs)
     if not outs:
@@ -356,7 +358,7 @@ def _like(like: Any, path: str, created: Any) -> Any:
     if array is not None and not isinstance(array, np.ndarray):
         x = x.to(like=array)
     if isinstance(like, tensor_namespace.Tensor):
-        return in_class_of(like, x)
+        return like.take_in(x) if like.is_tracer else in_class_of(like, x)
     make, to_dense = types.from_dense(cls), types.to_dense(cls)
     if make is None:
         raise TypeError(
@@ -386,6 +388,7 @@ def _answer_function(
     if arguments is None:
         return NotImplemented
     out = arguments.pop("out", None)
+    arguments = to_be_read((out,), arguments)
     casting: Literal["same_kind", "unsafe"] = "unsafe" if path in CASTING.split() else "same_kind"
     result: Any = NotImplemented
     if answer.operation is not None:

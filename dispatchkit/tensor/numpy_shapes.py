@@ -244,8 +244,15 @@ def fmod(x1: Any, x2: Any) -> Any:
     if x1.dtype.kind != "f":  # the smallest integer has no absolute value
         rest = xp.remainder(x1, x2)
         return xp.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
-    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
-    return xp.where(x1 < 0, -rest, rest)
+    # By the sign bit, so that zero keeps its sign, and has the derivative of its side, which abs has not.
+    negative = xp.signbit(x1)
+    rest = xp.remainder(_without_sign(x1, negative), _without_sign(x2, xp.signbit(x2)))
+    return xp.where(negative, -rest, rest)
+
+
+def _without_sign(x: Any, negative: Any) -> Any:
+    """Return the absolute value, whose derivative at zero is that of the side that its sign bit says."""
+    return xp.where(negative, -x, x)
 
 
 @_of_real_numbers
@@ -257,10 +264,12 @@ def heaviside(x1: Any, x2: Any) -> Any:
 @_of_real_numbers
 def modf(x: Any) -> Any:
     x = _floating(x)
-    whole = xp.trunc(x)
+    negative = xp.signbit(x)
+    size = _without_sign(x, negative)
     with np.errstate(invalid="ignore"):  # infinity has no part behind the point
-        rest = x - whole
-    return xp.copysign(xp.where(xp.isinf(x), xp.zeros_like(x), rest), x), whole
+        rest = size - xp.trunc(size)
+    rest = xp.where(xp.isinf(x), xp.zeros_like(x), rest)
+    return xp.where(negative, -rest, rest), xp.trunc(x)
 
 
 universal: dict[str, Callable[..., Any]] = {

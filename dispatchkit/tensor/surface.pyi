@@ -1054,12 +1054,14 @@ class ArrayMethods:
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Any: ...
     @overload
-    def view(self, /, shape: Shape) -> Any:
-        """Look at the elements in another shape, without a copy.
+    def view(self, /, shape: Shape | DType) -> Any:
+        """Look at the elements in another shape, or the memory in another dtype, without a copy.
 
         >>> import dispatchkit as dk
         >>> dk.zeros((2, 3)).view(-1, 2).shape
         (3, 2)
+        >>> dk.asarray([1 + 2j, 3 - 1j]).view(dk.float64)
+        tensor([ 1.,  2.,  3., -1.])
         """
     @overload
     def view(self, /, *shape: int) -> Any: ...
@@ -2943,12 +2945,14 @@ class TensorMethods(ArrayMethods):
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Self: ...
     @overload
-    def view(self, /, shape: Shape) -> Self:
-        """Look at the elements in another shape, without a copy.
+    def view(self, /, shape: Shape | DType) -> Self:
+        """Look at the elements in another shape, or the memory in another dtype, without a copy.
 
         >>> import dispatchkit as dk
         >>> dk.zeros((2, 3)).view(-1, 2).shape
         (3, 2)
+        >>> dk.asarray([1 + 2j, 3 - 1j]).view(dk.float64)
+        tensor([ 1.,  2.,  3., -1.])
         """
     @overload
     def view(self, /, *shape: int) -> Self: ...
@@ -4146,7 +4150,7 @@ class ParameterMethods(TensorMethods):
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Tensor: ...
     @overload
-    def view(self, /, shape: Shape) -> Tensor: ...
+    def view(self, /, shape: Shape | DType) -> Tensor: ...
     @overload
     def view(self, /, *shape: int) -> Tensor: ...
     def flatten(self, /, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
