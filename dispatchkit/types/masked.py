@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
+from functools import reduce, wraps
 from types import NotImplementedType
 from typing import Any
+
+import numpy as np
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.declare.wrapping import holds
@@ -321,11 +324,24 @@ def reduce_masked(
     return MaskedTensor(result, left)
 
 
+def in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rule that computes half precision in single: sums and counts leave its range."""
+
+    @wraps(rule)
+    def compute(x: MaskedTensor, /, **options: Any) -> Any:
+        if x.dtype != np.float16:
+            return rule(x, **options)
+        return ops.astype(rule(ops.astype(x, np.float32), **options), np.float16)
+
+    return compute
+
+
 def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
     return ops.sum(x.valid, axis=axis, keepdims=keepdims)
 
 
 @implements(ops.mean)
+@in_single
 def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> MaskedTensor:
     count = _count(x, axis, keepdims)
     total = ops.sum(with_value(x, 0), axis=axis, keepdims=keepdims)
@@ -338,6 +354,7 @@ def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -
 
 
 @implements(ops.var)
+@in_single
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
     parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
@@ -346,6 +363,7 @@ def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0,
 
 
 @implements(ops.std)
+@in_single
 def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
     # Its derivative is 0 where all elements are one, which that of a root of the variance is not.
