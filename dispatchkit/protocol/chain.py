@@ -25,7 +25,7 @@ from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
 
@@ -207,7 +207,7 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     if operation not in known:
         known[operation] = rule.takes_everything(operation.parameters)
     if not known[operation]:
-        call = _guard(rule, call)
+        call = _guard(rule, call, operation.parameters)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -270,11 +270,14 @@ def _wrapping_operands(
     return with_wrapped_operands
 
 
-def _guard(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
     # The refusal depends on the number of arguments, the names of keywords, and which of them are lists, alone.
     known: dict[tuple[Any, ...], list[str]] = {}
+    taken = frozenset(rule.takes.parameters)
 
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not taken.issuperset(kwargs):
+            kwargs = dict(rule.without_defaults(kwargs, parameters))
         call = (len(args), *kwargs)
         if rule.single:
             call += tuple([type(arg) in (list, tuple) for arg in args])
@@ -450,7 +453,7 @@ class Chain:
             "nearest": [] if brief else self._nearest(),
             "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
-        refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
+        refused = [step.rule.refusal(args, kwargs, operation.parameters) for step in self.steps if step.rule is not None]
         arguments = [text for texts in refused for text in texts]
         if arguments and all(refused):
             return UnsupportedArgumentError(**data, arguments=list(dict.fromkeys(arguments)))
