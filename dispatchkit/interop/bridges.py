@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
@@ -68,7 +68,7 @@ class _Finder:
     awaited : names of those that are not imported yet
     """
 
-    awaited: set[str] = set()
+    awaited: ClassVar[set[str]] = set()
 
     @classmethod
     def find_spec(cls, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:

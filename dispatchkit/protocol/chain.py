@@ -453,7 +453,9 @@ class Chain:
             "nearest": [] if brief else self._nearest(),
             "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
-        refused = [step.rule.refusal(args, kwargs, operation.parameters) for step in self.steps if step.rule is not None]
+        refused = [
+            step.rule.refusal(args, kwargs, operation.parameters) for step in self.steps if step.rule is not None
+        ]
         arguments = [text for texts in refused for text in texts]
         if arguments and all(refused):
             return UnsupportedArgumentError(**data, arguments=list(dict.fromkeys(arguments)))

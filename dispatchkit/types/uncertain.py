@@ -177,8 +177,8 @@ class UncertainTensor(Wrapper):
     ----------
     value : array of real numbers, or what `asarray` makes one of; a structured matrix becomes dense, since each of its
         elements is to vary alone
-    std : standard deviations, of a shape that broadcasts to that of `value`; 0 by default. NaN is one that is not known.
-        Each element is independent of all others
+    std : standard deviations, of a shape that broadcasts to that of `value`, 0 by default; NaN is one that is not
+        known. Each element is independent of all others
 
     Attributes
     ----------
@@ -282,7 +282,7 @@ def _plain(value: Any) -> Any:
 
 
 def factor_dtype(dtype: Any) -> Any:
-    """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, which it may be too small for."""
+    """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, too coarse for it."""
     return np.result_type(dtype, np.float32)
 
 

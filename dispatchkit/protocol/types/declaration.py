@@ -101,9 +101,9 @@ def field(
         leave them unchanged, `nn.Parameter` does not make them parameters, and optimisers do not update them. A
         function returns the value of the field in a gradient, such as a quotient of units: it is called with the
         argument's field and a list of the outputs' fields, None for an output without the field
-    merge : the field of a result whose operands disagree, which equal arrays do not, under `fallback.rewrap` and in `types.MetadataTensor`:
-        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a function is called
-        with the name and the values, and returns the value
+    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`; equal
+        arrays agree. ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a
+        function is called with the name and the values, and returns the value
     view : the field of results of `kinds.indexing` and `kinds.manipulation`: ``"keep"``, ``"drop"``, or a function of
         the value and the call, that is its function, arguments and keywords
     copy : the field of a copy by `clone`: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value

@@ -11,6 +11,9 @@ __all__ = ["PLACES", "load"]
 # The module of each pair, and the class in it.
 PLACES = {
     "masked-numpy": ("masked_numpy", "MaskedNumpy"),
+    "masked-pandas": ("masked_pandas", "MaskedPandas"),
+    "uncertain-uncertainties": ("uncertain_uncertainties", "UncertainUncertainties"),
+    "quantized-float64": ("quantized_numpy", "QuantizedNumpy"),
 }
 
 
