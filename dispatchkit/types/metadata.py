@@ -63,13 +63,14 @@ class MetadataTensor(Wrapper):
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError(f"MetadataTensor: metadata must be a mapping, found {metadata!r}")
         rules = {key: _rule(key, law) for key, law in (laws or {}).items()}
-        data, kept = as_array(data), {}
-        if isinstance(data, MetadataTensor):
-            kept, rules, merge = data.metadata, data.laws | rules, merge or data.merge
-            data = data.data
-        self.data = data
+        array: Any = as_array(data)
+        kept: dict[str, Any] = {}
+        if isinstance(array, MetadataTensor):
+            kept, rules, merge = array.metadata, array.laws | rules, merge or array.merge
+            array = array.data
+        self.data = array
         self.metadata: dict[str, Any] = {**kept, **(metadata or {})}
-        self.merge = merge or "left"
+        self.merge: MergeLaw = merge or "left"
         self.laws: dict[str, Any] = rules
 
     def __repr__(self) -> str:

@@ -341,9 +341,9 @@ def test_convolutions_leave_out_products_with_what_is_missing() -> None:
 def test_reductions_but_nan_leave_out_both_nan_and_what_is_missing(name: str, value: float) -> None:
     x = MaskedTensor([1.0, float("nan"), 7.0, 4.0], [True, True, False, True])
     function = getattr(np, name)
-    assert parts_of(function(x)) == (value, True)
+    assert parts_of(function(x)) == (pytest.approx(value), True)
     assert parts_of(function(MaskedTensor([1.0, 2.0], False)))[1] is False
-    assert parts_of(function(MaskedTensor([1, 9, 4], [True, False, True])))[0] == value
+    assert parts_of(function(MaskedTensor([1, 9, 4], [True, False, True])))[0] == pytest.approx(value)
 
 
 def test_means_of_many_numbers_in_half_precision_stay_in_range() -> None:
@@ -352,7 +352,7 @@ def test_means_of_many_numbers_in_half_precision_stay_in_range() -> None:
 
 
 def test_a_keyword_at_its_default_reaches_no_rule_that_lacks_it() -> None:
-    @dk.array_type
+    @dk.array_type()
     class Ramp:
         shape, dtype = (3,), dk.float64
 

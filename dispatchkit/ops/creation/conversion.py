@@ -43,6 +43,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
 _NUMBERS = frozenset({int, float, complex, bool})
@@ -245,7 +246,7 @@ def _array_of_member(name: str, member: Any) -> Any:
     return member if _is_instance(member.__class__) else tensor_namespace.asarray(member)
 
 
-def join_members(operation: DeclaredOperation, obj: Any, /, **options: Any) -> Any:
+def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
     """Return what an operation makes of a sequence in which there are instances of array types.
 
     Raises

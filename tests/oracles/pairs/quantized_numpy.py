@@ -90,7 +90,8 @@ class QuantizedNumpy(Pair):
         return draw.pick((1.0, 1.0, 0.25, 2.0**-8, 2.0**-12))
 
     def _matrix(self, operand: Operand) -> np.ndarray[Any, Any]:
-        return (operand.data.astype(np.float64) * operand.extra).astype(operand.data.dtype)
+        matrix: np.ndarray[Any, Any] = (operand.data.astype(np.float64) * operand.extra).astype(operand.data.dtype)
+        return matrix
 
     def make_ours(self, operand: Operand) -> Any:
         """Return the nearest quantised matrix."""
@@ -105,7 +106,8 @@ class QuantizedNumpy(Pair):
         wide = matrix.astype(np.result_type(matrix.dtype, np.float32))
         scale = np.abs(wide).max(axis=1, keepdims=True) / 127
         scale[scale == 0] = 1.0
-        return np.round(wide / scale).astype(np.float64) * scale
+        rounded: np.ndarray[Any, Any] = np.round(wide / scale).astype(np.float64) * scale
+        return rounded
 
     def parts_of_ours(self, result: Any) -> Parts:
         """Return the elements."""
