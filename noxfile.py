@@ -116,6 +116,17 @@ def long(session: nox.Session) -> None:
 
 
 @nox.session
+def processors(session: nox.Session) -> None:
+    """Run the numerical tests by each BLAS kernel that this machine can run, with less of SIMD, and while it is busy.
+
+    What it cannot run is left out, and named with the reason. `-- --list` says what there is and runs nothing;
+    `-- --only Nehalem` takes one, and folders or files after it are run in the place of all.
+    """
+    install(session, "test")
+    session.run("python", "-m", "tests.processors", *PARALLEL, *session.posargs)
+
+
+@nox.session
 def clients(session: nox.Session) -> None:
     """Run the tests of libraries that take tensors: SciPy, xarray, einops, Dask and others; and compiled loops."""
     install(session, "clients")

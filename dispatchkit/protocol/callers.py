@@ -43,7 +43,7 @@ def make_function(operation: Overridable) -> Function:
                 return continue_chain(operation, first, args, kwargs, result)
             return result
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return call
@@ -70,7 +70,7 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
                 return NotImplemented
             return function(x1, x2)
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return call_reflected
@@ -307,7 +307,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 )
             return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return method

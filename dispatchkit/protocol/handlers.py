@@ -71,6 +71,12 @@ class Journal:
             # Last: a thread that reads the new number finds the new registrations.
             self.generation += 1
 
+    def forget(self, cache: Any) -> None:
+        """Forget the decisions that one object holds, and do not keep those that are being made."""
+        with self.lock:
+            cache.clear()
+            self.generation += 1
+
     def _forget(self) -> None:
         for cache in list(self._caches):
             cache.clear()
