@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.types.levels import Wrapper
 
 try:
     from dask.array.dispatch import nannumel_lookup, numel_lookup
 except ImportError as error:
     raise ImportError("dispatchkit.interop.dask needs Dask's arrays: pip install dask[array]") from error
-
-LIBRARY = "dispatchkit"
 
 
 def count_elements(x: Any, **options: Any) -> Any:
@@ -69,13 +68,5 @@ def _is_wrapper(x: Any) -> bool:
     return not isinstance(x, tensor_namespace.Tensor) and hasattr(x, "data") and hasattr(x, "with_data")
 
 
-def register() -> None:
-    """Enter the counts in Dask's tables, in the place of those of arrays without missing elements."""
-    from dispatchkit.types.levels import Wrapper  # noqa: PLC0415  # when the first array of such a type comes
-
-    numel_lookup.register(Wrapper, count_elements)
-    nannumel_lookup.register(Wrapper, count_numbers)
-
-
-numel_lookup.register_lazy(LIBRARY, register)
-nannumel_lookup.register_lazy(LIBRARY, register)
+numel_lookup.register(Wrapper, count_elements)
+nannumel_lookup.register(Wrapper, count_numbers)

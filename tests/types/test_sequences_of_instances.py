@@ -12,6 +12,11 @@ import dispatchkit as dk
 from dispatchkit.errors import UnitError
 from dispatchkit.types import MaskedTensor, MetadataTensor, NamedTensor, QuantityTensor, UncertainTensor
 
+# For type checkers anything: they give functions of numbers a tensor.
+asarray: Any = dk.asarray
+Uncertain: Any = UncertainTensor
+Masked: Any = MaskedTensor
+
 MEANS = [MaskedTensor(1.5, True), MaskedTensor(7.0, False), MaskedTensor(5.0, True)]
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "asarray": dk.asarray,
@@ -36,14 +41,14 @@ def test_each_masked_number_of_a_list_keeps_its_own_mask(name: str) -> None:
 
 @pytest.mark.parametrize("make", [dk.asarray, dk.tensor, MaskedTensor])
 def test_nested_lists_of_instances_numbers_and_arrays_are_stacked(make: Callable[[Any], Any]) -> None:
-    x = make([[MEANS[1], 2.0], (np.float64(3.0), dk.asarray(4.0))])
+    x = make([[MEANS[1], 2.0], (np.float64(3.0), asarray(4.0))])
     assert x.valid.tolist() == [[False, True], [True, True]]
     assert x.filled(0.0).tolist() == [[0.0, 2.0], [3.0, 4.0]]
 
 
 def test_members_of_different_dtypes_are_promoted_and_a_dtype_is_kept() -> None:
-    assert dk.asarray([MaskedTensor(1), MaskedTensor(2.5)]).dtype == np.float64
-    x = dk.asarray(MEANS, dtype=dk.float32)
+    assert asarray([MaskedTensor(1), MaskedTensor(2.5)]).dtype == np.float64
+    x = asarray(MEANS, dtype=dk.float32)
     assert x.dtype == np.float32
     assert x.valid.tolist() == [True, False, True]
 
@@ -52,27 +57,27 @@ def test_members_of_different_shapes_are_refused_by_name() -> None:
     with pytest.raises(
         ValueError, match=r"asarray: the members of a sequence must have one shape .* \(1,\) and \(2,\)"
     ):
-        dk.asarray([[MEANS[0]], [1.0, 2.0]])
+        asarray([[MEANS[0]], [1.0, 2.0]])
     with pytest.raises(ValueError, match="asarray: a list of arrays is copied, found copy=False"):
-        dk.asarray(MEANS, copy=False)
+        asarray(MEANS, copy=False)
 
 
 def test_uncertain_numbers_of_a_list_keep_their_deviations_and_correlations() -> None:
     first = UncertainTensor(1.0, 0.1)
-    for x in (UncertainTensor([first, first, 2.0]), dk.asarray([first, first, 2.0])):
+    for x in (Uncertain([first, first, 2.0]), asarray([first, first, 2.0])):
         assert x.std.tolist() == pytest.approx([0.1, 0.1, 0.0])
         assert float((x[0] - x[1]).std) == 0.0
-    assert UncertainTensor(first).std.tolist() == pytest.approx(0.1)
+    assert Uncertain(first).std.tolist() == pytest.approx(0.1)
     with pytest.raises(TypeError, match="the value has a standard deviation already"):
-        UncertainTensor([first, first], 0.1)
+        Uncertain([first, first], 0.1)
 
 
 def test_quantities_of_a_list_are_converted_and_no_second_unit_is_taken() -> None:
     lengths = [QuantityTensor(1.0, "m"), QuantityTensor(2.0, "km")]
-    assert dk.asarray(lengths).to("m").magnitude.tolist() == [1.0, 2000.0]
+    assert asarray(lengths).to("m").magnitude.tolist() == [1.0, 2000.0]
     with pytest.raises(UnitError, match="the array is in 'm' already"):
         QuantityTensor(lengths, "s")
-    masked = MaskedTensor(lengths, [True, False])
+    masked = Masked(lengths, [True, False])
     assert type(masked) is QuantityTensor
     assert masked.magnitude.valid.tolist() == [True, False]
 
@@ -101,18 +106,18 @@ def test_types_of_ones_own_are_stacked_by_their_rules_and_fallbacks() -> None:
             self.data, self.tag = data, tag
 
     with pytest.warns(dk.DensifyWarning, match="stack"):
-        assert dk.asarray([[Filled(1.0)], [Filled(2.0)]]).tolist() == [[[1.0, 1.0]], [[2.0, 2.0]]]
-    x = dk.asarray([Tagged(dk.ones(2), "a"), Tagged(dk.zeros(2), "a")])
+        assert asarray([[Filled(1.0)], [Filled(2.0)]]).tolist() == [[[1.0, 1.0]], [[2.0, 2.0]]]
+    x = asarray([Tagged(dk.ones(2), "a"), Tagged(dk.zeros(2), "a")])
     assert (x.tag, x.data.tolist()) == ("a", [[1.0, 1.0], [0.0, 0.0]])
 
 
 def test_gradients_and_batches_pass_through_lists_of_instances() -> None:
     def total(x: Any) -> Any:
-        return dk.asarray([MaskedTensor(x), MaskedTensor(2 * x, False), MaskedTensor(3 * x)]).sum().filled(0.0)
+        return asarray([MaskedTensor(x), MaskedTensor(2 * x, False), MaskedTensor(3 * x)]).sum().filled(0.0)
 
-    assert float(dk.func.grad(total)(dk.asarray(3.0))) == 4.0
-    assert float(dk.func.jvp(total, (dk.asarray(3.0),), (dk.asarray(1.0),))[1]) == 4.0
-    assert dk.func.vmap(total)(dk.asarray([1.0, 2.0])).tolist() == [4.0, 8.0]
+    assert float(dk.func.grad(total)(asarray(3.0))) == 4.0
+    assert float(dk.func.jvp(total, (asarray(3.0),), (asarray(1.0),))[1]) == 4.0
+    assert dk.func.vmap(total)(asarray([1.0, 2.0])).tolist() == [4.0, 8.0]
 
 
 def test_explain_says_that_members_are_stacked() -> None:
