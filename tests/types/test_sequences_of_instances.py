@@ -18,14 +18,15 @@ Uncertain: Any = UncertainTensor
 Masked: Any = MaskedTensor
 
 MEANS = [MaskedTensor(1.5, True), MaskedTensor(7.0, False), MaskedTensor(5.0, True)]
+LIKE: Any = MEANS[0]
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "asarray": dk.asarray,
     "tensor": dk.tensor,
     "as_tensor": dk.as_tensor,
     "stack": dk.stack,
     "np.stack": np.stack,
-    "np.asarray": lambda members: np.asarray(members, like=MEANS[0]),
-    "np.array": lambda members: np.array(members, like=MEANS[0]),
+    "np.asarray": lambda members: np.asarray(members, like=LIKE),
+    "np.array": lambda members: np.array(members, like=LIKE),
     "constructor": MaskedTensor,
     "constructor, of a tuple": lambda members: MaskedTensor(tuple(members)),
 }
