@@ -102,7 +102,7 @@ def advice_for_subclass(cls: type) -> str:
     if not issubclass(cls, np.ndarray):
         return FOR_SPARSE if cls.__module__.startswith("scipy.sparse") else ""
     if hasattr(cls, "mask"):
-        return "give x.filled(value), or x.data to leave the mask out"
+        return "give x.filled(value), or x.data to leave the mask out; dispatchkit.types.MaskedTensor(x) keeps it"
     if hasattr(cls, "unit") or hasattr(cls, "units"):
         return "give x.value to leave the unit out"
     return "give numpy.asarray(x)" if issubclass(cls, np.matrix) else ""

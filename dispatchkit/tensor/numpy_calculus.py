@@ -35,6 +35,8 @@ def nanquantile(
         return NotImplemented
     if a.dtype.kind != "f":
         return xp.quantile(a, q, axis=axis, keepdims=keepdims)
+    if hasattr(a, "without_nan"):  # a type that knows of missing elements
+        return xp.quantile(a.without_nan(), q, axis=axis, keepdims=keepdims)
     if axis is None:
         result = nanquantile(xp.ravel(a), q, 0)
         return xp.reshape(result, (*result.shape, *(1,) * a.ndim)) if keepdims else result

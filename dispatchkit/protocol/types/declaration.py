@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.protocol.types.agreement import agree
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 
@@ -39,6 +40,15 @@ class FieldRule(NamedTuple):
     discrete: bool | Sequence[Any] = False
     dependent: bool = False
 
+    def __saved__(self) -> dict[str, Any]:
+        return self._asdict()
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> FieldRule:
+        if not isinstance(saved, dict) or set(saved) != set(cls._fields):
+            raise TypeError(f"a rule of a field has {', '.join(cls._fields)}")
+        return cls(**saved)
+
     def merge_values(self, name: str, values: Sequence[Any]) -> Any:
         """Return the field of a result whose operands have the field, `DROPPED` for none.
 
@@ -46,7 +56,7 @@ class FieldRule(NamedTuple):
         ------
         ValueError : if they disagree under the law ``"error"``, naming the field and the values
         """
-        if all(_same(values[0], value) for value in values[1:]):
+        if all(agree(values[0], value) for value in values[1:]):
             return values[0]
         if callable(self.merge):
             return self.merge(name, values)
@@ -91,9 +101,9 @@ def field(
         leave them unchanged, `nn.Parameter` does not make them parameters, and optimisers do not update them. A
         function returns the value of the field in a gradient, such as a quotient of units: it is called with the
         argument's field and a list of the outputs' fields, None for an output without the field
-    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`:
-        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a function is called
-        with the name and the values, and returns the value
+    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`; equal
+        arrays agree. ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a
+        function is called with the name and the values, and returns the value
     view : the field of results of `kinds.indexing` and `kinds.manipulation`: ``"keep"``, ``"drop"``, or a function of
         the value and the call, that is its function, arguments and keywords
     copy : the field of a copy by `clone`: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
@@ -137,13 +147,6 @@ def field(
         grad = False
     rule = FieldRule(grad, merge, view, copy, discrete, dependent)
     return dataclasses.field(metadata={**(metadata or {}), KEY: rule}, **options)
-
-
-def _same(left: Any, right: Any) -> bool:
-    try:
-        return left is right or bool(left == right)
-    except (ValueError, TypeError):
-        return False
 
 
 def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:

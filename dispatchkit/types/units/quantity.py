@@ -83,9 +83,9 @@ class QuantityTensor(Wrapper):
     unit: Unit
 
     def __init__(self, data: Any, unit: Any = "") -> None:
-        if isinstance(data, QuantityTensor):
-            raise UnitError(f"QuantityTensor: the array is in '{data.unit}' already; write x.to({str(unit)!r})")
         self.data = as_array(data)
+        if isinstance(self.data, QuantityTensor):
+            raise UnitError(f"QuantityTensor: the array is in '{self.data.unit}' already; write x.to({str(unit)!r})")
         self.unit = Unit(unit)
 
     @property

@@ -15,6 +15,9 @@ PLACES = {
     "sparse-scipy": ("sparse_scipy", "SparseSciPy"),
     "structured-linear-operator": ("structured_linear_operator", "StructuredLinearOperator"),
     "structured-scipy": ("structured_scipy", "StructuredSciPy"),
+    "masked-pandas": ("masked_pandas", "MaskedPandas"),
+    "uncertain-uncertainties": ("uncertain_uncertainties", "UncertainUncertainties"),
+    "quantized-float64": ("quantized_numpy", "QuantizedNumpy"),
 }
 
 
