@@ -16,11 +16,9 @@ from typing import Any, NamedTuple
 from dispatchkit.errors import UnitError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.types.units.unit import ONE, Unit
+from dispatchkit.types.units.unit import ONE, WHOLE, Unit
 
 KEPT = object()
-# Up to here every whole number is a floating-point number.
-WHOLE = 2**53
 
 
 class Call(NamedTuple):

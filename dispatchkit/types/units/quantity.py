@@ -20,7 +20,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
-from dispatchkit.types.units.unit import ONE, Conversion, Unit
+from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
 
@@ -223,7 +223,7 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
     def numbers(name: str, value: Any) -> Any:
         target = targets.get(name, ONE)
         if type(target) is int:
-            steps.append((float(target), 1.0, 0.0))
+            steps.append(Rescaling(float(target)))
         else:
             kept = value is None or target is KEPT
             steps.append(None if kept else _conversion(op.__name__, _unit_of(value, adopted), target))
@@ -259,7 +259,7 @@ def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 _plans: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
 
-def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
+def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
     """Return how numbers in a unit become numbers in another, None where they are.
 
     Raises
@@ -272,26 +272,37 @@ def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
         conversion = unit.conversion(target)
     except UnitError as error:
         raise UnitError(f"{name}: {error}") from None
-    return None if conversion == (1.0, 1.0, 0.0) else conversion
+    return None if conversion == UNCHANGED else conversion
 
 
-def _by_step(value: Any, step: Conversion | None) -> Any:
+def _by_step(value: Any, step: Rescaling | None) -> Any:
     """Return the numbers of an argument, converted."""
     if type(value) is QuantityTensor:
         value = value.data
         if type(value) is not Tensor or value.requires_grad:
             _watch(value)
-    if step is None:
-        return value
-    factor, divisor, shift = step
+    return value if step is None else _rescaled(value, step)
+
+
+def _rescaled(value: Any, step: Rescaling) -> Any:
+    """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
+    factor, divisor, before, after = step
+    if before:
+        value = value + before
+    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(getattr(value, "dtype", None), math.inf):
+        factor, divisor = factor / divisor, 1.0
+    if factor != 1:
+        value = value * factor
     if divisor != 1:
         value = value / divisor
-    elif factor != 1:
-        value = value * factor
-    return value + shift if shift else value
+    return value + after if after else value
 
 
-def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Conversion | None) -> Any:
+# By dtype: how large whole numbers are of which products are still exact, or at least finite.
+LARGEST_FACTOR: dict[Any, float] = {np.dtype("f2"): 1.0, **dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)}
+
+
+def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Rescaling | None) -> Any:
     """Return the numbers of a value in the unit of what it is assigned to, where its dtype holds each as it is.
 
     Raises
