@@ -143,10 +143,20 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def peers(session: nox.Session) -> None:
-    """Run the tests with PyTorch, JAX and Numba installed, without which many are skipped; then the benchmarks."""
-    install(session, "test", "bench", "peers")
+    """Run the tests with PyTorch, JAX, Numba and the specialists, without which many are skipped, and benchmarks."""
+    install(session, "test", "bench", "peers", "specialists")
     session.run("pytest", *PARALLEL, *session.posargs)
     session.run("python", "-m", "tests.benchmarks")
+
+
+@nox.session
+def oracles(session: nox.Session) -> None:
+    """Compare the array types with the libraries of their fields: `nox -s oracles -- --pair masked-numpy --seed 7`.
+
+    Each call is made on the type and on its specialist's. Differences that are meant stand in tests/oracles/listed.
+    """
+    install(session, "test", "specialists")
+    session.run("python", "-m", "tests.oracles", "--calls", "20000", *session.posargs)
 
 
 @nox.session(name="peers-suites")

@@ -1,0 +1,75 @@
+"""Write the page of what array types answer otherwise than the libraries of their fields.
+
+``python -m tests.oracles.page`` writes ``docs/differences.md`` from the lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .comparing import SORTS
+from .listed import Difference, read
+from .pair import Pair
+from .pairs import PLACES, load
+
+__all__ = ["PAGE", "text"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
+HEAD = """\
+# Where types differ from the libraries of their fields
+
+Each array type is compared with the library that its users come from: random calls of all functions which that library
+answers, by all spellings, dtypes and shapes, are made on both (`nox -s oracles`). This page lists what differs, and
+why. A difference that is not listed here is a fault; please report it. `python -m tests.oracles.page` writes the page.
+"""
+IN_WORDS = {
+    "crash": "fails",
+    "shape": "shape",
+    "part": "what comes with the values",
+    "value": "value",
+    "operand": "what happens to an operand",
+    "refused by ours alone": "refused here",
+    "refused by theirs alone": "refused there",
+    "dtype": "dtype",
+}
+
+
+def text() -> str:
+    """Return the page."""
+    sections = [HEAD]
+    for name in PLACES:
+        pair = load(name)
+        differences = read(name)
+        if differences:
+            sections.append("\n".join(_section(pair, differences)))
+    return "\n".join(sections)
+
+
+def _section(pair: Pair, differences: Iterable[Difference]) -> Iterator[str]:
+    yield f"## `{pair.ours}` and {pair.specialist}"
+    yield ""
+    yield "| what differs | in | why |"
+    yield "| --- | --- | --- |"
+    for difference in sorted(differences, key=lambda entry: SORTS.index(entry.sort[0])):
+        sorts = ", ".join(IN_WORDS[sort] for sort in difference.sort)
+        yield f"| {sorts} | {_calls(difference)} | {difference.reason} |"
+    yield ""
+
+
+def _calls(difference: Difference) -> str:
+    """Return the calls of an entry, the first few where there are many."""
+    if difference.calls == ("*",):
+        calls = "all calls"
+    else:
+        shown = [f"`{call.replace('|', chr(92) + '|')}`" for call in difference.calls[:6]]
+        if len(difference.calls) > 6:
+            shown.append(f"{len(difference.calls) - 6} more")
+        calls = ", ".join(shown)
+    if difference.dtypes:
+        calls += f" of {', '.join(difference.dtypes)}"
+    return calls
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text())

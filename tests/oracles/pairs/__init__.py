@@ -1,0 +1,21 @@
+"""The pairs of an array type and its specialist, each in a module of its own, imported when it is run."""
+
+from __future__ import annotations
+
+import importlib
+
+from tests.oracles.pair import Pair
+
+__all__ = ["PLACES", "load"]
+
+# The module of each pair, and the class in it.
+PLACES = {
+    "masked-numpy": ("masked_numpy", "MaskedNumpy"),
+}
+
+
+def load(name: str) -> Pair:
+    """Return a pair by its name. What it needs is imported when its operands are made."""
+    module, cls = PLACES[name]
+    pair: Pair = getattr(importlib.import_module(f"{__name__}.{module}"), cls)()
+    return pair
