@@ -168,6 +168,7 @@ MOVES = {
     priority=level("uncertainty"),
     fields=("data", "factor", "sources"),
     from_dense="from_dense",
+    derivative="derivative",
 )
 class UncertainTensor(Wrapper):
     """Numbers with standard deviations.
@@ -242,6 +243,26 @@ class UncertainTensor(Wrapper):
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
         return ops.abs(self.factor[0]) if len(self.factor) == 1 else linalg.vector_norm(self.factor, axis=0)
+
+    def fitted(self, value: Any) -> Any:
+        """Return the numbers of an argument, which are those of the value.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
+        return value.data if isinstance(value, UncertainTensor) else value
+
+    @staticmethod
+    def derivative(array: Any, output: UncertainTensor | None, argument: UncertainTensor | None) -> Any:
+        """Return the derivatives of the values, which are plain numbers: the sensitivities of error propagation.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : uncertain numbers, None for exact ones
+        """
+        return array
 
     def _around(self, data: Any) -> UncertainTensor:
         """Return an array around new numbers, which are exact."""

@@ -613,9 +613,7 @@ def test_second_derivatives_are_in_the_quotient_again() -> None:
 
 @pytest.mark.parametrize("jacobian", [dk.func.jacrev, dk.func.jacfwd])
 def test_jacobians_are_in_the_quotient(jacobian: Any) -> None:
-    found = jacobian(lambda x: x**3)(way)
-    assert found.unit == Unit("")
-    agree(found.magnitude, "km**2", [[27.0, 0.0], [0.0, 75.0]])
+    agree(jacobian(lambda x: x**3)(way), "km**2", [[27.0, 0.0], [0.0, 75.0]])
 
 
 def test_tangents_are_in_the_unit_of_what_they_are_tangents_of() -> None:

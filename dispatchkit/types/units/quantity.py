@@ -40,6 +40,7 @@ def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
     priority=level("unit"),
     fields={"data": field(), "unit": field(grad=unit_of_gradient)},
     from_dense="from_dense",
+    derivative="derivative",
 )
 class QuantityTensor(Wrapper):
     """An array of numbers in a unit.
@@ -84,7 +85,7 @@ class QuantityTensor(Wrapper):
 
     def __init__(self, data: Any, unit: Any = "") -> None:
         if isinstance(data, QuantityTensor):
-            raise UnitError(f"QuantityTensor: the array is in '{data.unit}' already; write x.to({str(unit)!r})")
+            data = _without_unit(data, Unit(unit))
         self.data = as_array(data)
         self.unit = Unit(unit)
 
@@ -136,6 +137,20 @@ class QuantityTensor(Wrapper):
         """
         return value.to(self.unit.delta).data if isinstance(value, QuantityTensor) else value
 
+    @staticmethod
+    def derivative(array: Any, output: QuantityTensor | None, argument: QuantityTensor | None) -> Any:
+        """Return derivatives in the unit of the output by that of the argument; plain numbers where neither has one.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : quantities, None for plain numbers
+        """
+        unit = ONE if output is None else output.unit.delta
+        if argument is not None:
+            unit /= argument.unit.delta
+        return array if argument is None and unit == ONE else QuantityTensor(array, unit)
+
     @property
     def grad(self) -> Any:
         """The gradient that backward passes have accumulated, in the unit of the loss by that of this quantity."""
@@ -173,6 +188,21 @@ class QuantityTensor(Wrapper):
     def __format__(self, spec: str) -> str:
         """Return the number, or the elements, in a format, and the unit."""
         return f"{format(self.data, spec)} {self.unit}".rstrip() if spec else str(self)
+
+
+def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
+    """Return the numbers of a quantity that is to get a unit: one in '' is a plain number, as its quotients are.
+
+    Raises
+    ------
+    UnitError : if it has a unit already
+    """
+    if not x.unit.parts:
+        return x.data
+    advice = f"write x.to({str(unit)!r})"
+    if x.unit.dimension != unit.dimension:
+        advice = f"write x * Unit({str(unit)!r}) for the product, or give x.magnitude"
+    raise UnitError(f"QuantityTensor: the array is in '{x.unit}' already; {advice}")
 
 
 def _is_unit(value: Any) -> bool:
@@ -391,6 +421,8 @@ class _Note:
 
 
 def _watch(data: Any) -> None:
-    """Have the unit of the loss noted when a leaf gets a gradient."""
-    if getattr(data, "requires_grad", False) and id(data) not in _notes and isinstance(data, Tensor) and data.is_leaf:
+    """Have the unit of the loss noted when a leaf gets a gradient; no tensor of a transformation accumulates one."""
+    if not isinstance(data, Tensor) or data.is_tracer or not (data.requires_grad and data.is_leaf):
+        return
+    if id(data) not in _notes:
         _notes[id(data)] = _Note(data)
