@@ -53,10 +53,12 @@ NAMES = {
     "copy": "clone",
     "cumprod": "cumulative_prod",
     "cumsum": "cumulative_sum",
+    "degrees": "rad2deg",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "power": "pow",
     "psi": "digamma",
+    "radians": "deg2rad",
     "right_shift": "bitwise_right_shift",
     "true_divide": "divide",
 }

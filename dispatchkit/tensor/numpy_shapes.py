@@ -251,7 +251,7 @@ def fmod(x1: Any, x2: Any) -> Any:
 @_of_real_numbers
 def heaviside(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
-    return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
+    return xp.where(x1 != 0, xp.maximum(xp.sign(x1), 0.0), x2)
 
 
 @_of_real_numbers
@@ -273,6 +273,4 @@ universal: dict[str, Callable[..., Any]] = {
     "matvec": lambda x1, x2: xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0],
     "rint": lambda x: xp.round(_floating(x)),
     "vecmat": lambda x1, x2: xp.matmul(xp.expand_dims(conjugate(xp, x1), axis=-2), x2)[..., 0, :],
-    **dict.fromkeys(("degrees", "rad2deg"), _of_real_numbers(lambda x: _floating(x) * (180 / math.pi))),
-    **dict.fromkeys(("radians", "deg2rad"), _of_real_numbers(lambda x: _floating(x) * (math.pi / 180))),
 }

@@ -18,6 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
@@ -262,11 +263,59 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
         return _by_step(value, steps[-1])
 
     opened, options = tensor_protocol.map_arguments(op, args, kwargs, numbers)
+    for name in targets.keys() - units.keys() & options.keys():
+        options[name] = _number_in(op.__name__, name, options[name], targets[name])
+        if name == "constant_values":
+            _check_whole(op.__name__, name, options[name], args[0])
     result = op(*opened, **options)
     by_units = law not in BY_ARGUMENTS and not assigning and not kwargs and adopted is ONE
     if by_units and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
         _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
     return _with_units(result, unit)
+
+
+def _number_in(name: str, parameter: str, value: Any, target: Unit) -> Any:
+    """Return the numbers of a parameter that takes no arrays; a plain 0, NaN or infinity is in every unit of vectors.
+
+    Parameters
+    ----------
+    name, parameter : of the operation, for messages
+    value : numbers and quantities, in lists and mappings, or None
+    target : unit of the result
+
+    Raises
+    ------
+    UnitError : if a number has no unit, or another one, naming the parameter
+    """
+
+    def number(part: Any) -> Any:
+        if part is None or not isinstance(part, (QuantityTensor, Tensor, np.ndarray, np.generic, int, float, complex)):
+            return part
+        if isinstance(part, QuantityTensor):
+            return part.to(target).magnitude.tolist()
+        plain = ops.asarray(part)
+        everywhere = not target.origin and bool(ops.all((plain == 0) | ~ops.isfinite(plain)))
+        if everywhere or (ONE.dimension == target.dimension and ONE.conversion(target) == UNCHANGED):
+            return part
+        raise UnitError(f"a plain number is not in '{target}'")
+
+    try:
+        return map_leaves(container_items, number, value)
+    except UnitError as error:
+        raise UnitError(
+            f"{name}: {parameter}: {str(error).removeprefix('to: ')}; give {parameter}=QuantityTensor(number, "
+            f"'{target}')"
+        ) from None
+
+
+def _check_whole(name: str, parameter: str, value: Any, x: Any) -> None:
+    """Raise where an array of whole numbers is to hold a number of a parameter that is none."""
+    numbers = (part for part in leaves(container_items, value) if isinstance(part, float))
+    if x.dtype.kind in "biu" and any(number != math.trunc(number) for number in numbers):
+        raise UnitError(
+            f"{name}: an array of {x.dtype} in '{x.unit}' cannot hold {parameter} exactly; make it one of "
+            f"floating-point numbers first, x = x.astype('float64')"
+        )
 
 
 def _unit_of(value: Any, adopted: Unit) -> Unit:

@@ -103,6 +103,11 @@ class Unit:
         return tuple(base for base in self._base[1] if base[0] != "rad")
 
     @cached_property
+    def is_angle(self) -> bool:
+        """Whether numbers in this unit are angles: multiples of the radian, which plain numbers are not."""
+        return self._base[1] == (("rad", Fraction(1)),)
+
+    @cached_property
     def delta(self) -> Unit:
         """The unit of differences: itself, but for points on a scale."""
         return Unit(f"delta_{self.parts[0][0]}") if self.origin else self
