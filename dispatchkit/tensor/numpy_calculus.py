@@ -228,7 +228,8 @@ def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
     if decimals == 0:
         return xp.round(a)
     if a.dtype.kind not in "fc":
-        return a if decimals > 0 else NotImplemented
+        scale = 10.0**-decimals
+        return a if decimals > 0 else xp.astype(xp.round(a / scale) * scale, a.dtype)
     if a.dtype.kind == "c" and not holds(xp.isfinite(a)):
         return NotImplemented  # a number times a complex infinity is NaN
     scale = 10.0 ** abs(decimals)

@@ -263,9 +263,29 @@ def modf(x: Any) -> Any:
     return xp.copysign(xp.where(xp.isinf(x), xp.zeros_like(x), rest), x), whole
 
 
+def ldexp(x1: Any, x2: Any) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if x2.dtype.kind not in "iub":
+        return NotImplemented
+    x1 = _floating(x1)
+    half = xp.astype(x2, np.int64) // 2
+    # In two steps, since not every power of 2 is finite that a product with it is.
+    first, second = (xp.pow(2.0, xp.astype(part, x1.dtype)) for part in (half, x2 - half))
+    return x1 * first * second
+
+
+@_of_real_numbers
+def spacing(x: Any) -> Any:
+    x = _floating(x)
+    with np.errstate(invalid="ignore"):  # from infinity to itself
+        return xp.copysign(xp.nextafter(xp.abs(x), math.inf) - xp.abs(x), x)
+
+
 universal: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, modf)
+    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, ldexp, modf, spacing)
 } | {
+    **dict.fromkeys(("degrees", "rad2deg"), _of_real_numbers(lambda x: xp.rad2deg(_floating(x)))),
+    **dict.fromkeys(("radians", "deg2rad"), _of_real_numbers(lambda x: xp.deg2rad(_floating(x)))),
     "divmod": lambda x1, x2: (xp.floor_divide(x1, x2), xp.remainder(x1, x2)),
     "fabs": _of_real_numbers(lambda x: xp.abs(_floating(x))),
     "fmax": lambda x1, x2: _but_nan(x1, x2, xp.maximum),

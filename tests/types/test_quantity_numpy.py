@@ -171,3 +171,151 @@ def test_numbers_without_their_unit_are_refused(name: str) -> None:
     with pytest.raises(UnitError) as caught:
         call()
     assert str(caught.value) == text
+
+
+# Functions that keep a unit.
+
+walk = QuantityTensor([1.0, 2.0, 3.0, 4.0, 2.0], "m")
+times = QuantityTensor([1.0, 0.0, 3.0, 0.0, 2.0], "s")
+square = QuantityTensor([[1.0, 2.0], [1.0, 2.0], [0.0, 3.0]], "m")
+identity = QuantityTensor(np.eye(4).reshape(2, 2, 2, 2), "m")
+KEPT: dict[str, tuple[Callable[[], Any], str | None, Any]] = {
+    "histogram, counts": (lambda: np.histogram(walk, QuantityTensor([0.0, 200.0, 500.0], "cm"))[0], None, [1, 4]),
+    "histogram, edges": (lambda: np.histogram(walk, 3)[1], "m", [1, 2, 3, 4]),
+    "histogram, weights": (lambda: np.histogram(walk, 2, weights=times)[0], "s", [3, 3]),
+    "histogram, density": (lambda: np.histogram(walk, 2, density=True)[0], "1/m", [0.4, 4 / 15]),
+    "histogram, range": (
+        lambda: np.histogram(walk, 2, range=(QuantityTensor(0.0, "m"), QuantityTensor(1000.0, "cm")))[1],
+        "m",
+        [0, 5, 10],
+    ),
+    "histogram of one": (lambda: np.histogram(QuantityTensor([2.0], "m"), 2)[1], "m", [1.5, 2, 2.5]),
+    "histogram of nothing": (lambda: np.histogram(QuantityTensor([], "m"), 2)[1], "m", [0, 0.5, 1]),
+    "histogram of points": (lambda: np.histogram(QuantityTensor([10.0], "degC"), 2)[1], "degC", [9.5, 10, 10.5]),
+    "histogram_bin_edges": (lambda: np.histogram_bin_edges(walk, 2), "m", [1, 2.5, 4]),
+    "histogram2d": (
+        lambda: np.histogram2d(walk, times, [QuantityTensor([0.0, 2.0, 4.0], "m"), 2])[0],
+        None,
+        [[1, 0], [2, 2]],
+    ),
+    "histogram2d, density": (lambda: np.histogram2d(walk, times, 1, density=True)[0], "1/m/s", [[1 / 9]]),
+    "histogramdd": (lambda: np.histogramdd([walk, times], 2)[1][1], "s", [0, 1.5, 3]),
+    "bincount": (lambda: np.bincount([0, 1, 1, 0, 2], weights=walk), "m", [5, 5, 2]),
+    "ediff1d": (
+        lambda: np.ediff1d(walk[:2], QuantityTensor(1.0, "km"), QuantityTensor(5.0, "cm")),
+        "cm",
+        [5, 100, 1e5],
+    ),
+    "trim_zeros": (lambda: np.trim_zeros(QuantityTensor([0.0, 1.0, 0.0], "m")), "m", [1]),
+    "choose": (lambda: np.choose([0, 1, 0, 1, 1], [walk, QuantityTensor(1.0, "km")]), "m", [1, 1000, 3, 1000, 1000]),
+    "piecewise": (
+        lambda: np.piecewise(walk, [walk < walk[1]], [lambda x: x / times[2], QuantityTensor(7.0, "m/s")]),
+        "m/s",
+        [1 / 3, 7, 7, 7, 7],
+    ),
+    "apply_along_axis": (lambda: np.apply_along_axis(np.sum, 0, square), "m", [2, 7]),
+    "apply_over_axes": (lambda: np.apply_over_axes(np.sum, square, [0, 1]), "m", [[9]]),
+    "geomspace": (lambda: np.geomspace(walk[0], QuantityTensor(1.0, "km"), 4), "m", [1, 10, 100, 1000]),
+    "unique, axis": (lambda: np.unique(square, axis=0), "m", [[0, 3], [1, 2]]),
+    "unique, axis and counts": (lambda: np.unique(square, axis=0, return_counts=True)[1], None, [1, 2]),
+    "intersect1d": (
+        lambda: np.intersect1d(walk, QuantityTensor([400.0, 200.0], "cm"), return_indices=True)[2],
+        None,
+        [1, 0],
+    ),
+    "tensorsolve": (
+        lambda: np.linalg.tensorsolve(identity, QuantityTensor(np.ones((2, 2)), "s")),
+        "s/m",
+        np.ones((2, 2)),
+    ),
+    "tensorinv": (lambda: np.linalg.tensorinv(identity)[0, 0], "1/m", [[1, 0], [0, 0]]),
+    "array_equiv": (lambda: np.array_equiv(walk, walk.to("cm")), None, True),
+    "ldexp": (lambda: np.ldexp(walk[:2], 3), "m", [8, 16]),
+    "spacing": (lambda: np.spacing(walk[:1]), "m", [2**-52]),
+    "shares_memory": (lambda: np.shares_memory(walk, walk[1:]), None, True),
+    "lexsort": (lambda: np.lexsort((walk, times)), None, [1, 3, 0, 4, 2]),
+    "einsum_path": (lambda: np.einsum_path("i,i->i", walk, times)[0][1], None, [0, 1]),
+    "add.reduceat": (lambda: np.add.reduceat(walk, [0, 2]), "m", [3, 9]),
+    "minimum.accumulate": (lambda: np.minimum.accumulate(walk[::-1]), "m", [2, 2, 2, 2, 1]),
+    "subtract.reduce": (lambda: np.subtract.reduce(walk), "m", -10),
+    "hypot.reduce": (lambda: np.hypot.reduce(QuantityTensor([-2.0], "m")), "m", 2),
+    "around tens": (lambda: np.around(QuantityTensor([15, 26], "m"), -1), "m", [20, 30]),
+    "real_if_close": (lambda: np.real_if_close(walk * (1 + 0j)), "m", [1, 2, 3, 4, 2]),
+    "quantile 0": (lambda: np.quantile(walk, 0), "m", 1),
+    "full, like": (lambda: np.full(2, walk[1], like=walk), "m", [2, 2]),
+    "arange, like": (
+        lambda: np.arange(walk[0], walk[1], QuantityTensor(25.0, "cm"), like=walk),
+        "m",
+        [1, 1.25, 1.5, 1.75],
+    ),
+    "maximum of half precision": (
+        lambda: np.maximum(QuantityTensor([1.0], "h"), QuantityTensor(np.float16([0.5, np.inf]), "ms")),
+        "h",
+        [1, np.inf],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_function_of_numpy_makes_of_quantities(name: str) -> None:
+    call, unit, values = KEPT[name]
+    agree(call(), unit, values)
+
+
+# Units as factors.
+
+FACTORS: dict[str, Any] = {
+    "number": 2.0,
+    "scalar of NumPy": np.float64(2.0),
+    "array": np.array([2.0, 4.0]),
+    "list": [2.0, 4.0],
+    "tensor": dk.asarray([2.0, 4.0]),
+    "mask": MaskedTensor([2.0, 4.0], [True, False]),
+    "names": NamedTensor([2.0, 4.0], "time"),
+    "quantity": QuantityTensor([2.0, 4.0], "s"),
+    "quantity with names": NamedTensor(QuantityTensor([2.0, 4.0], "s"), "time"),
+}
+
+
+@pytest.mark.parametrize("name", FACTORS)
+def test_a_product_with_a_unit_is_a_quantity(name: str) -> None:
+    x, unit = FACTORS[name], Unit("m")
+    of_x = Unit("s") if name.startswith("quantity") else Unit("")
+    for result, expected in (
+        (x * unit, of_x * unit),
+        (unit * x, of_x * unit),
+        (x / unit, of_x / unit),
+        (unit / x, unit / of_x),
+    ):
+        quantity = result.data if isinstance(result, NamedTensor) else result
+        assert quantity.unit == expected
+    assert float(np.max(np.asarray((unit / 2.0).magnitude))) == 0.5
+
+
+def test_units_among_themselves_are_units() -> None:
+    assert (Unit("m") * Unit("s"), Unit("m") / Unit("s"), Unit("m") ** 2) == (Unit("m*s"), Unit("m/s"), Unit("m**2"))
+    assert repr(20.0 * Unit("degC")) == "QuantityTensor(tensor(20.), 'degC')"
+    with pytest.raises(TypeError):
+        Unit("m") * "s"
+    with pytest.raises(UnitError, match="'degC' is of points on a scale, which have no products"):
+        1 / Unit("degC")
+    with pytest.raises(TypeError, match=r"a QuantityTensor in 'm' is no whole number; where it is to be multiplied"):
+        [1.0, 2.0] * QuantityTensor(3.0, "m")
+
+
+def test_missing_elements_of_a_quantity_are_filled_by_a_quantity() -> None:
+    x = QuantityTensor(MaskedTensor([1.0, 2.0], [True, False]), "m")
+    agree(x.filled(QuantityTensor(5.0, "cm")), "m", [1, 0.05])
+    agree(x.filled(0), "m", [1, 0])
+    agree(QuantityTensor([1.0], "m").filled(0), "m", [1])
+    named = NamedTensor(x, "time").filled(0)
+    assert (named.names, str(named.data.unit)) == (("time",), "m")
+    with pytest.raises(UnitError, match="filled: value: a plain number is not in 'm'; give value=QuantityTensor"):
+        x.filled(3.0)
+
+
+def test_points_on_a_scale_are_close_by_a_tolerance_in_a_unit_of_differences() -> None:
+    boiling, same = QuantityTensor(100.0, "degC"), QuantityTensor(212.0, "degF")
+    assert np.isclose(boiling, same, rtol=0, atol=QuantityTensor(1.0, "mK"))
+    with pytest.raises(UnitError, match=r"give rtol=0, and atol in a unit of differences, such as QuantityTensor\(0.1"):
+        np.isclose(boiling, same)

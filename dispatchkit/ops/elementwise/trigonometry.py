@@ -308,9 +308,10 @@ def deg2rad(xp: Namespace, x: Array, /) -> Array:
     >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
     QuantityTensor(tensor(3.1416), 'rad')
     """
+    x = floating(xp, x)
     if xp is numpy_namespace:
         return np.deg2rad(x)  # type: ignore[return-value]  # an array, as its argument
-    return floating(xp, x) * (math.pi / 180)
+    return x * (math.pi / 180)
 
 
 deg2rad.def_partial(math.pi / 180)
@@ -332,9 +333,10 @@ def rad2deg(xp: Namespace, x: Array, /) -> Array:
     >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
     QuantityTensor(tensor(180.), 'deg')
     """
+    x = floating(xp, x)
     if xp is numpy_namespace:
         return np.rad2deg(x)  # type: ignore[return-value]  # an array, as its argument
-    return floating(xp, x) * (180 / math.pi)
+    return x * (180 / math.pi)
 
 
 rad2deg.def_partial(180 / math.pi)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import weakref
 from contextvars import ContextVar
 from typing import Any
@@ -183,12 +184,57 @@ class QuantityTensor(Wrapper):
         finally:
             _loss.set(outer)
 
+    def filled(self, value: Any) -> Any:
+        """Return the quantity with a value in the places of missing elements; itself if there are none.
+
+        Parameters
+        ----------
+        value : a quantity that converts, or a plain 0, NaN or infinity
+
+        Raises
+        ------
+        UnitError : for another number without a unit, or one in another unit
+        """
+        return super().filled(_number_in("filled", "value", value, self.unit))
+
+    def __index__(self) -> int:
+        """Return the one element of whole numbers without a unit.
+
+        Raises
+        ------
+        TypeError : for what has a unit, such as a factor of a list
+        """
+        if self.unit.parts:
+            raise TypeError(
+                f"a QuantityTensor in '{self.unit}' is no whole number; where it is to be multiplied with a list, make "
+                f"that an array: dk.asarray(values) * x"
+            )
+        return operator.index(self.data)
+
     def __repr__(self) -> str:
         return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
 
     def __format__(self, spec: str) -> str:
         """Return the number, or the elements, in a format, and the unit."""
         return f"{format(self.data, spec)} {self.unit}".rstrip() if spec else str(self)
+
+
+def times_unit(value: Any, unit: Unit) -> Any:
+    """Return numbers, or a quantity inside of any wrappers, times a unit.
+
+    Parameters
+    ----------
+    value : array, or what `asarray` makes one of
+    unit : the unit
+    """
+    if isinstance(value, QuantityTensor):
+        return QuantityTensor(value.data, value.unit * unit)
+    if isinstance(value, Wrapper) and tensor_protocol.types.priority(type(value)) > level("unit"):
+        return value.with_data(times_unit(value.data, unit))
+    return QuantityTensor(value, unit)
+
+
+Unit.quantity = staticmethod(times_unit)
 
 
 def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
@@ -257,7 +303,9 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
             steps.append(Rescaling(float(target)))
         else:
             kept = value is None or target is KEPT
-            steps.append(None if kept else _conversion(op.__name__, _unit_of(value, adopted), target))
+            # What is to be a plain number, such as a share, is one.
+            unit_here = _unit_of(value, ONE if target is ONE else adopted)
+            steps.append(None if kept else _conversion(op.__name__, unit_here, target))
         if assigning and name == "value" and isinstance(value, QuantityTensor) and hasattr(args[0], "dtype"):
             return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
@@ -366,9 +414,12 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
 def _rescaled(value: Any, step: Rescaling) -> Any:
     """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
     factor, divisor, before, after = step
+    dtype = getattr(value, "dtype", None)
+    if dtype == HALF:  # whose range ends at 65504
+        return ops.astype(_rescaled(ops.astype(value, np.float32), step), HALF)
     if before:
         value = value + before
-    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(getattr(value, "dtype", None), math.inf):
+    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(dtype, math.inf):
         factor, divisor = factor / divisor, 1.0
     if factor != 1:
         value = value * factor
@@ -377,8 +428,9 @@ def _rescaled(value: Any, step: Rescaling) -> Any:
     return value + after if after else value
 
 
-# By dtype: how large whole numbers are of which products are still exact, or at least finite.
-LARGEST_FACTOR: dict[Any, float] = {np.dtype("f2"): 1.0, **dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)}
+HALF = np.dtype(np.float16)
+# By dtype: how large whole numbers are of which products are finite.
+LARGEST_FACTOR: dict[Any, float] = dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)
 
 
 def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Rescaling | None) -> Any:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import csv
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, overload
 
 from dispatchkit.errors import UnitError
 from dispatchkit.types.units.of_pint import unit_of_pint
@@ -37,6 +38,8 @@ SIGNS |= {"µ": "u", "μ": "u", "·": "*", "⋅": "*", "⁻¹": "**-1", "⁻²":
 LOGARITHMIC = frozenset(("dB", "dBm", "dBW", "dBu", "Np", "decibel", "decibelmilliwatt", "neper", "octave", "decade"))
 
 
+# What is no array, nor made one of.
+NO_NUMBERS = (str, bytes, type(None), dict, set)
 Exponents = tuple[tuple[str, Fraction], ...]
 # Of names, and of powers, in saved units.
 LONGEST, LARGEST = 100, 1000
@@ -60,16 +63,23 @@ class Unit:
     an angle may stand where a number may, and yet a rate in Hz does not become one in rad/s. A unit of points on a
     scale, ``degC`` or ``degF``, has an origin; ``delta_degC`` is the unit of differences.
 
+    A number, list, array or array type times a unit, or by a unit, is a quantity.
+
     Examples
     --------
     >>> from dispatchkit.types import Unit
     >>> Unit("km/h"), Unit("m") * Unit("s") ** -1 == Unit("m/s")
     (Unit('km/h'), True)
+    >>> 3 * Unit("m"), [1.0, 2.0] / Unit("s")
+    (QuantityTensor(tensor(3), 'm'), QuantityTensor(tensor([1., 2.]), '1/s'))
     """
 
     __slots__ = ("__dict__", "parts")
 
     parts: Exponents
+    # Makes a quantity of numbers and a unit; arrays of NumPy leave products with a unit to it.
+    quantity: ClassVar[Callable[[Any, Unit], Any]]
+    __array_ufunc__ = None
 
     def __new__(cls, text: Any = "") -> Unit:
         """Return the unit that a text means, the same object each time."""
@@ -112,11 +122,29 @@ class Unit:
         """The unit of differences: itself, but for points on a scale."""
         return Unit(f"delta_{self.parts[0][0]}") if self.origin else self
 
-    def __mul__(self, other: Unit) -> Unit:
-        return _product(self, other)
+    @overload
+    def __mul__(self, other: Unit) -> Unit: ...
+    @overload
+    def __mul__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Unit):
+            return _product(self, other)
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
 
-    def __truediv__(self, other: Unit) -> Unit:
-        return _product(self, other**-1)
+    def __rmul__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
+
+    @overload
+    def __truediv__(self, other: Unit) -> Unit: ...
+    @overload
+    def __truediv__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Unit):
+            return _product(self, other**-1)
+        return NotImplemented if isinstance(other, NO_NUMBERS) else 1 / Unit.quantity(other, self**-1)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self**-1)
 
     def __pow__(self, exponent: Any) -> Unit:
         return _power(self, Fraction(exponent).limit_denominator(1000))

@@ -11,6 +11,8 @@ __all__ = ["PLACES", "load"]
 # The module of each pair, and the class in it.
 PLACES = {
     "masked-numpy": ("masked_numpy", "MaskedNumpy"),
+    "units-astropy": ("units_astropy", "UnitsAstropy"),
+    "units-pint": ("units_pint", "UnitsPint"),
 }
 
 
