@@ -197,6 +197,8 @@ def nan_to_num(
 
 @composition
 def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    if p.dtype.kind in "iu" and not isinstance(period, int) and getattr(period, "dtype", np.dtype(float)).kind == "f":
+        p = xp.astype(p, np.float64)
     if p.dtype.kind != "f":
         return NotImplemented
     steps = xp.diff(p, axis=axis)

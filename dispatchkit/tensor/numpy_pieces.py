@@ -138,6 +138,9 @@ def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
         conditions.append(~xp.any(xp.stack(conditions), axis=0))
     if len(funclist) != len(conditions):
         return NotImplemented
+    if not x.ndim:
+        lines = [xp.reshape(condition, (1,)) for condition in conditions]
+        return xp.reshape(piecewise(xp.reshape(x, (1,)), lines, funclist), ())
     result: Any = None
     for condition, function in zip(conditions, funclist, strict=True):
         piece = _piece(x, condition, function)

@@ -288,7 +288,15 @@ PLACES = {
     *("nanargmax", "nanargmin", "array", "asanyarray", "ascontiguousarray", "asfortranarray"),
     *("require", "empty_like", "empty", "identity", "tri", "diag_indices_from"),
     *("tril_indices_from", "triu_indices_from", "linalg.matrix_rank", "lexsort", "array_equiv", "einsum_path"),
-    *("shares_memory", "may_share_memory", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd", "bincount"),
+    *(
+        "shares_memory",
+        "may_share_memory",
+        "histogram",
+        "histogram2d",
+        "histogram_bin_edges",
+        "histogramdd",
+        "bincount",
+    ),
 }
 
 

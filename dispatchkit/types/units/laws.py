@@ -204,7 +204,8 @@ def product_of_all(call: Call) -> Plan:
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return {"x": KEPT}, _vector(call, unit) ** math.prod(shape[i] for i in axes)
+    lengths = [shape[i] for i in axes if -len(shape) <= i < len(shape)]  # the operation refuses any other axis
+    return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
 
 def determinant(call: Call) -> Plan:
