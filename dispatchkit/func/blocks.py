@@ -141,7 +141,7 @@ def fitted_tangents(primals: Any, tangents: Any) -> Any:
     primals, tangents : containers of the same structure
     """
     if layers_of(primals):
-        return _fitted(primals, tangents)
+        return _fit_tangent(primals, tangents)
     items, others = items_of(primals), items_of(tangents)
     if not items or others is None or [key for key, _ in items] != [key for key, _ in others]:
         return tangents
@@ -149,9 +149,9 @@ def fitted_tangents(primals: Any, tangents: Any) -> Any:
     return rebuilt(tangents, parts)
 
 
-def _fitted(primal: Any, tangent: Any) -> Any:
+def _fit_tangent(primal: Any, tangent: Any) -> Any:
     """Return a tangent with the fields of the block that it belongs to."""
     if is_array(primal) or not isinstance(tangent, type(primal)) or not hasattr(primal, "fitted"):
         return tangent
     name = types.field_names(type(primal))[0]
-    return rebuilt(tangent, [(name, _fitted(getattr(primal, name), primal.fitted(tangent)))])
+    return rebuilt(tangent, [(name, _fit_tangent(getattr(primal, name), primal.fitted(tangent)))])

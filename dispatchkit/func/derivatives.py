@@ -139,7 +139,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 f"grad: the function must return a single real number, a scalar tensor; found {describe(y)}"
             )
         ones = with_blocks([with_array(block, xp.ones_like(array_in(block))) for block in blocks_of(y)], y)
-        grads = _wrapped(recording.gradients(ones, retain=False), arguments, y)
+        grads = _wrap_gradients(recording.gradients(ones, retain=False), arguments, y)
         value = (y, recording.aux) if has_aux else y
         return value, grads if isinstance(argnums, tuple) else grads[0]
 
@@ -369,10 +369,7 @@ def jacrev(
 
         rows = vmap(pull, chunk_size=chunk_size)(_bases(outputs))
         lengths = [y.size for y in outputs]
-        parts = [
-            [xp.reshape(g[part], (*y.shape, *g.shape[1:])) for g in rows]
-            for y, part in zip(outputs, _slices(lengths), strict=True)
-        ]
+        parts = [_of_output(y, part, rows) for y, part in zip(outputs, _slices(lengths), strict=True)]
         matrix = _jacobian(output, arguments, parts, several=isinstance(argnums, tuple))
         return (matrix, recording.aux) if has_aux else matrix
 
@@ -434,10 +431,7 @@ def jacfwd(
 
         columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
         slices = _slices([x.size for x in inputs])
-        parts = [
-            [xp.reshape(t[..., part], (*t.shape[:-1], *x.shape)) for x, part in zip(inputs, slices, strict=True)]
-            for t in columns
-        ]
+        parts = [_by_inputs(t, inputs, slices) for t in columns]
         matrix = _jacobian(kept[0], primals, parts, several=isinstance(argnums, tuple))
         return (matrix, kept[1]) if has_aux else matrix
 
@@ -491,6 +485,16 @@ def _slices(lengths: list[int]) -> list[slice]:
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
+def _of_output(y: Any, part: slice, rows: list[Any]) -> list[Any]:
+    """Return the derivatives of an output by each input, of those of all outputs in rows."""
+    return [xp.reshape(g[part], (*y.shape, *g.shape[1:])) for g in rows]
+
+
+def _by_inputs(t: Any, inputs: list[Any], slices: list[slice]) -> list[Any]:
+    """Return the derivatives of an output by each input, of those by all in columns."""
+    return [xp.reshape(t[..., part], (*t.shape[:-1], *x.shape)) for x, part in zip(inputs, slices, strict=True)]
+
+
 def _jacobian(output: Any, arguments: tuple[Any, ...], parts: list[list[Any]], *, several: bool) -> Any:
     """Return a Jacobian of its numbers: a container like the output of containers like the arguments.
 
@@ -511,7 +515,7 @@ def _jacobian(output: Any, arguments: tuple[Any, ...], parts: list[list[Any]], *
     return with_blocks(rows, with_gradient_fields(output, output, items_between_blocks))
 
 
-def _wrapped(gradients: tuple[Any, ...], arguments: tuple[Any, ...], output: Any) -> Any:
+def _wrap_gradients(gradients: tuple[Any, ...], arguments: tuple[Any, ...], output: Any) -> Any:
     """Return the gradients of a number, of which the numbers are known, containers like the arguments."""
     block = blocks_of(output)[0]
     pairs = zip(variable_blocks_of(gradients), variable_blocks_of(arguments), strict=True)

@@ -11,7 +11,6 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.ops.shared import normal_axis
 
-
 # Whose results are not of the kind of what they compare: truth values and angles.
 OF_OTHER_KIND = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "arctan2"})
 

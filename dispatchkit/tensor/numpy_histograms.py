@@ -115,7 +115,7 @@ def histogram(
 def histogramdd(
     sample: object, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Array | None = None
 ) -> Any:
-    columns = [as_array(part) for part in sample] if isinstance(sample, (list, tuple)) else _columns(sample)
+    columns = _columns(sample)
     several = isinstance(bins, (list, tuple))
     if several and len(bins) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
@@ -126,15 +126,15 @@ def histogramdd(
         return NotImplemented
     shape = tuple(part.size - 1 for part in edges)
     place, inside = _places(columns, edges, shape)
-    share = xp.take(weights, inside) if weights is not None else None
-    counts = xp.bincount(xp.take(place, inside), weights=share, minlength=math.prod(shape))
-    counts = xp.reshape(counts, shape)
-    counts = counts if weights is not None else xp.astype(counts, np.float64)
+    shares = xp.ones(inside.shape) if weights is None else xp.take(weights, inside)
+    counts = xp.reshape(xp.bincount(xp.take(place, inside), weights=shares, minlength=math.prod(shape)), shape)
     return (_density(counts, edges) if density else counts), edges
 
 
 def _columns(sample: Any) -> list[Any]:
-    """Return the coordinates of points that stand in the rows of a matrix."""
+    """Return the coordinates of points: the members of a list, or the columns of a matrix."""
+    if isinstance(sample, (list, tuple)):
+        return [as_array(part) for part in sample]
     points = as_array(sample)
     return list(xp.unstack(points if points.ndim > 1 else xp.reshape(points, (-1, 1)), axis=1))
 

@@ -36,15 +36,26 @@ def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = No
 def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
     if not set(trim.lower()) <= set("fb"):
         return NotImplemented
-    axes = range(filt.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = axis
+    if axis is None:
+        axes = tuple(range(filt.ndim))
+    elif not isinstance(axis, tuple):
+        axes = (axis,)
     key = [slice(None)] * filt.ndim
     places = [np.asarray(numbers) for numbers in xp.nonzero(filt)]
     for number in (normal_axis(part, filt.ndim, "axis") for part in axes):
-        empty = not places[number].size
-        start = 0 if empty else int(places[number].min())
-        stop = 0 if empty else int(places[number].max()) + 1
-        key[number] = slice(start if "f" in trim.lower() else None, stop if "b" in trim.lower() else None)
+        start, stop = 0, 0
+        if places[number].size:
+            start, stop = int(places[number].min()), int(places[number].max()) + 1
+        key[number] = _slice_of_ends(trim.lower(), start, stop)
     return filt[tuple(key)]
+
+
+def _slice_of_ends(trim: str, start: int, stop: int) -> slice:
+    """Return a slice that begins and ends where its ends are trimmed, ``"f"`` at the front and ``"b"`` at the back."""
+    if trim == "f":
+        return slice(start, None)
+    return slice(None, stop) if trim == "b" else slice(start, stop)
 
 
 @composition
@@ -154,7 +165,9 @@ def _piece(x: Any, condition: Any, function: Any) -> Any:
     places = xp.nonzero(condition)
     if not places[0].size:
         return None
-    values = as_array(function(x[condition]) if callable(function) else function)
+    if callable(function):
+        function = function(x[condition])
+    values = as_array(function)
     values = xp.broadcast_to(values, (places[0].size,))
     zeros = xp.broadcast_to(xp.zeros_like(values[:1]), (x.size,))
     return xp.index_put(xp.reshape(xp.clone(zeros), tuple(x.shape)), places, values)
@@ -245,10 +258,10 @@ def _asks_memory(ask: Callable[[Any, Any], bool]) -> Callable[..., Any]:
     """Return a question about the memory of two arrays, which is that of all arrays in the fields of types."""
 
     def ask_each(a: object, b: object, max_work: Any = None) -> Any:
-        memories = [_memories(value) for value in (a, b)]
-        if not all(isinstance(memory, np.ndarray) for several in memories for memory in several):
+        memories, others = _memories(a), _memories(b)
+        if not all(isinstance(memory, np.ndarray) for memory in (*memories, *others)):
             return NotImplemented
-        return any(ask(memory, other) for memory in memories[0] for other in memories[1])
+        return any(ask(memory, other) for memory in memories for other in others)
 
     return ask_each
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from dispatchkit.errors import UnitError
-from dispatchkit.types.units.size import Size
+from dispatchkit.types.units.size import UnitSize
 
 Powers = dict[str, Fraction]
 # Pint's constants that are no rational number.
@@ -24,7 +24,7 @@ class PintUnit(NamedTuple):
     origin : where the zero of a scale of points stands in base units
     """
 
-    size: Size
+    size: UnitSize
     powers: Powers
     origin: Fraction = Fraction(0)
 
@@ -55,20 +55,20 @@ def unit_of_pint(name: str) -> PintUnit:
 def _resolve(registry: Any, name: str) -> PintUnit:
     """Return a unit in base units, by what the definitions of the units that it is made of say."""
     if name in CONSTANTS_OF_PI:
-        return PintUnit(Size(pi=Fraction(1)), {})
+        return PintUnit(UnitSize(pi=Fraction(1)), {})
     definition = registry._units.get(name)
     if definition is None:
         prefix, stem, _ = registry.parse_unit_name(name)[0]
         inner = _resolve(registry, stem)
         factor = _as_written(registry._prefixes[prefix].converter.scale) if prefix else Fraction(1)
-        return inner._replace(size=inner.size.times(Size(factor)))
+        return inner._replace(size=inner.size.times(UnitSize(factor)))
     if definition.is_base:
-        return PintUnit(Size(), {definition.name: Fraction(1)})
+        return PintUnit(UnitSize(), {definition.name: Fraction(1)})
     converter = definition.converter
     if not hasattr(converter, "scale") or hasattr(converter, "logbase"):
         raise UnitError(f"'{name}' is logarithmic: its sums would be products; convert to what it is the level of")
     factor, references = _relation(definition)
-    size, powers = Size(factor), Powers()
+    size, powers = UnitSize(factor), Powers()
     for reference, exponent in references.items():
         inner = _resolve(registry, reference)
         size = size.times(inner.size.to_the(exponent))

@@ -408,15 +408,15 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
         value = value.data
         if type(value) is not Tensor or value.requires_grad:
             _watch(value)
-    return value if step is None else _rescaled(value, step)
+    return value if step is None else _rescale(value, step)
 
 
-def _rescaled(value: Any, step: Rescaling) -> Any:
+def _rescale(value: Any, step: Rescaling) -> Any:
     """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
     factor, divisor, before, after = step
     dtype = getattr(value, "dtype", None)
     if dtype == HALF:  # whose range ends at 65504
-        return ops.astype(_rescaled(ops.astype(value, np.float32), step), HALF)
+        return ops.astype(_rescale(ops.astype(value, np.float32), step), HALF)
     if before:
         value = value + before
     if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(dtype, math.inf):

@@ -1,4 +1,4 @@
-"""`Size`: how large a unit is, as a rational number times a power of pi."""
+"""`UnitSize`: how large a unit is, as a rational number times a power of pi."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
 
 
-class Size(NamedTuple):
+class UnitSize(NamedTuple):
     """A rational number times a power of pi, so that what is rational between two angles stays so.
 
     Attributes
@@ -22,11 +22,11 @@ class Size(NamedTuple):
     rational: Fraction = Fraction(1)
     pi: Fraction = Fraction(0)
 
-    def times(self, other: Size) -> Size:
+    def times(self, other: UnitSize) -> UnitSize:
         """Return the product with another size."""
-        return Size(self.rational * other.rational, self.pi + other.pi)
+        return UnitSize(self.rational * other.rational, self.pi + other.pi)
 
-    def to_the(self, exponent: Fraction) -> Size:
+    def to_the(self, exponent: Fraction) -> UnitSize:
         """Return a power, which is exact where it is rational.
 
         Parameters
@@ -34,11 +34,11 @@ class Size(NamedTuple):
         exponent : of the power
         """
         if exponent.denominator == 1:
-            return Size(self.rational**exponent.numerator, self.pi * exponent)
+            return UnitSize(self.rational**exponent.numerator, self.pi * exponent)
         roots = [_whole_root(part, exponent.denominator) for part in self.rational.as_integer_ratio()]
         if None in roots:
-            return Size(Fraction(float(self.rational) ** float(exponent)), self.pi * exponent)
-        return Size(Fraction(*roots) ** exponent.numerator, self.pi * exponent)  # type: ignore[arg-type]  # none is None
+            return UnitSize(Fraction(float(self.rational) ** float(exponent)), self.pi * exponent)
+        return UnitSize(Fraction(*roots) ** exponent.numerator, self.pi * exponent)  # type: ignore[arg-type]  # none is None
 
     def value(self) -> Fraction:
         """Return the size as a rational number, by digits of pi that no floating-point number shows."""
@@ -49,7 +49,7 @@ class Size(NamedTuple):
         return self.rational * Fraction(math.pi ** float(self.pi))
 
 
-def size_of(text: str) -> Size:
+def size_of(text: str) -> UnitSize:
     """Return the size that a decimal fraction, a quotient, or a multiple of pi such as ``"pi/180"`` means.
 
     Parameters
@@ -58,8 +58,8 @@ def size_of(text: str) -> Size:
     """
     multiple, pi, divisor = text.partition("pi")
     if not pi:
-        return Size(Fraction(text))
-    return Size(Fraction(multiple or 1) / Fraction(divisor[1:] or 1), Fraction(1))
+        return UnitSize(Fraction(text))
+    return UnitSize(Fraction(multiple or 1) / Fraction(divisor[1:] or 1), Fraction(1))
 
 
 def _whole_root(number: int, degree: int) -> int | None:

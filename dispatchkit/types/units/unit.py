@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, overload
 
 from dispatchkit.errors import UnitError
 from dispatchkit.types.units.of_pint import unit_of_pint
-from dispatchkit.types.units.size import Size, size_of
+from dispatchkit.types.units.size import UnitSize, size_of
 
 
 def _rows(file: str) -> list[dict[str, str]]:
@@ -92,9 +92,9 @@ class Unit:
         raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
 
     @cached_property
-    def _base(self) -> tuple[Size, Exponents]:
-        """Size in base units, and their exponents."""
-        size, exponents = Size(), dict[str, Fraction]()
+    def _base(self) -> tuple[UnitSize, Exponents]:
+        """UnitSize in base units, and their exponents."""
+        size, exponents = UnitSize(), dict[str, Fraction]()
         for name, power in self.parts:
             factor, bases, _ = _definition(name)
             size = size.times(factor.to_the(power))
@@ -310,7 +310,7 @@ def _show_power(name: str, power: Fraction) -> str:
 
 
 @cache
-def _definition(name: str) -> tuple[Size, Exponents, Fraction]:
+def _definition(name: str) -> tuple[UnitSize, Exponents, Fraction]:
     """Return the size of a named unit in base units, their exponents, and its origin.
 
     Raises
@@ -318,7 +318,7 @@ def _definition(name: str) -> tuple[Size, Exponents, Fraction]:
     UnitError : if the name is unknown
     """
     if name in BASES:
-        return Size(), ((name, Fraction(1)),), Fraction(0)
+        return UnitSize(), ((name, Fraction(1)),), Fraction(0)
     if name in DEFINITIONS:
         size, text, origin = DEFINITIONS[name]
         factor, bases = _parse(text)._base
@@ -328,17 +328,17 @@ def _definition(name: str) -> tuple[Size, Exponents, Fraction]:
     for prefix, power in PREFIXES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in PREFIXABLE:
             size, bases, _ = _definition(name.removeprefix(prefix))
-            return size.times(Size(Fraction(10) ** power)), bases, Fraction(0)
+            return size.times(UnitSize(Fraction(10) ** power)), bases, Fraction(0)
     return _definition_by_pint(name)
 
 
-def _definition_by_pint(name: str) -> tuple[Size, Exponents, Fraction]:
+def _definition_by_pint(name: str) -> tuple[UnitSize, Exponents, Fraction]:
     """Return what Pint says of a name that is not known here, in the base units of this library."""
     size, powers, origin = unit_of_pint(name)
     exponents: dict[str, Fraction] = {}
     for base, power in powers.items():
         short = _in_short(base)
-        factor: Size = Size()
+        factor: UnitSize = UnitSize()
         bases: Exponents = ((name, Fraction(1)),)
         if name not in (base, short):
             factor, bases, _ = _definition(short)
