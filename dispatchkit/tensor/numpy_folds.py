@@ -18,7 +18,9 @@ OF_OTHER_KIND = frozenset({"equal", "not_equal", "less", "less_equal", "greater"
 def _steps(name: str, x: Any, axis: Any) -> tuple[list[Any], int] | None:
     """Return the parts of an array along an axis, each of length 1; None where there are none, or several axes."""
     function = getattr(np, name, None)
-    binary = isinstance(function, np.ufunc) and (function.nin, function.nout, function.signature) == (2, 1, None)
+    if not isinstance(function, np.ufunc):
+        return None
+    binary = (function.nin, function.nout, function.signature) == (2, 1, None)
     if axis is None and x.ndim == 1:
         axis = 0
     if not binary or not isinstance(axis, int) or not x.ndim:

@@ -245,8 +245,8 @@ def linalg_tensorinv(a: Array, ind: int = 2) -> Any:
 
 
 @composition
-def einsum_path(*operands: object, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    return np.einsum_path(*map(_of_its_shape, operands), optimize=optimize, einsum_call=einsum_call)
+def einsum_path(*operands: object, optimize: Any = "greedy") -> Any:
+    return np.einsum_path(*map(_of_its_shape, operands), optimize=optimize)
 
 
 def _of_its_shape(operand: Any) -> Any:
