@@ -121,6 +121,17 @@ class Wrapper(ArrayMethods):
         """Return the one element as a Python number."""
         return self.data.item()
 
+    def filled(self, value: Any) -> Any:
+        """Return the array with a value in the places of missing elements; itself if none can be missing.
+
+        Parameters
+        ----------
+        value : a number, or an array that broadcasts to the shape
+        """
+        if not isinstance(self.data, Wrapper):
+            return self
+        return self.with_data(self.data.filled(self.fitted(value)))
+
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients of the array inside; arguments are those of `Tensor.backward`."""
         self.data.backward(gradient, **kwargs)

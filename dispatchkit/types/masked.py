@@ -25,7 +25,11 @@ from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"), from_dense="from_dense"
+    fallback=fallback.refuse,
+    priority=level("mask"),
+    fields=("data", "valid"),
+    from_dense="from_dense",
+    derivative="derivative",
 )
 class MaskedTensor(Wrapper):
     """An array of which some elements are missing.
@@ -129,6 +133,22 @@ class MaskedTensor(Wrapper):
     def _around(self, data: Any) -> MaskedTensor:
         """Return an array around new elements, of which none is missing."""
         return MaskedTensor(data)
+
+    @staticmethod
+    def derivative(array: Any, output: MaskedTensor | None, argument: MaskedTensor | None) -> MaskedTensor:
+        """Return derivatives, of which those of, and by, a missing element are missing.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : masked arrays, None for arrays of which no element is missing
+        """
+        valid: Any = True
+        if output is not None:
+            valid = ops.reshape(output.valid, (*output.shape, *(1,) * (len(array.shape) - len(output.shape))))
+        if argument is not None:
+            valid = argument.valid & valid
+        return MaskedTensor(array, ops.broadcast_to(valid, tuple(array.shape)))
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside; what is missing in it has no influence.

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -21,6 +22,7 @@ MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[A
     fields=("data", "metadata", "merge", "laws"),
     dense="to_dense",
     from_dense="from_dense",
+    derivative="derivative",
 )
 class MetadataTensor(Wrapper):
     """A tensor with metadata, which the results of all operations on it have too.
@@ -73,6 +75,27 @@ class MetadataTensor(Wrapper):
         self.merge: MergeLaw = merge or "left"
         self.laws: dict[str, Any] = rules
 
+    def fitted(self, value: Any) -> Any:
+        """Return an argument for a type inside, without its metadata.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this tensor
+        """
+        return value.data if isinstance(value, MetadataTensor) else value
+
+    @staticmethod
+    def derivative(array: Any, output: MetadataTensor | None, argument: MetadataTensor | None) -> MetadataTensor:
+        """Return derivatives with the metadata of output and argument together, as the laws of both say.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : tensors with metadata, None for others
+        """
+        sources = [source for source in (output, argument) if source is not None]
+        return _with_merged(array, sources, tensor_protocol.operation(ops.divide), (), {})
+
     def __repr__(self) -> str:
         return f"MetadataTensor({self.data!r}, metadata={self.metadata!r})"
 
@@ -90,6 +113,11 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the tensors inside, and give every result the metadata that the laws say."""
     opened, options, sources = open_arguments(op, args, kwargs, MetadataTensor, lambda source: source.data)
     result = op(*opened, **options)
+    return _with_merged(result, sources, tensor_protocol.operation(op), args, kwargs)
+
+
+def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any, args: Any, kwargs: Any) -> Any:
+    """Return a result with the metadata of its sources, merged as their laws say."""
     law = sources[0].merge
     laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]

@@ -169,6 +169,7 @@ MOVES = {
     priority=level("uncertainty"),
     fields=("data", "factor", "sources"),
     from_dense="from_dense",
+    derivative="derivative",
 )
 class UncertainTensor(Wrapper):
     """Numbers with standard deviations.
@@ -254,6 +255,26 @@ class UncertainTensor(Wrapper):
         # Squares of small numbers leave the range of single precision.
         wide = linalg.vector_norm(ops.astype(self.factor, np.float64), axis=0)
         return ops.astype(wide, np.float32)
+
+    def fitted(self, value: Any) -> Any:
+        """Return the numbers of an argument, which are those of the value.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
+        return value.data if isinstance(value, UncertainTensor) else value
+
+    @staticmethod
+    def derivative(array: Any, output: UncertainTensor | None, argument: UncertainTensor | None) -> Any:
+        """Return the derivatives of the values, which are plain numbers: the sensitivities of error propagation.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : uncertain numbers, None for exact ones
+        """
+        return array
 
     def _around(self, data: Any) -> UncertainTensor:
         """Return an array around new numbers, which are exact."""

@@ -238,6 +238,7 @@ class Declaration(NamedTuple):
     impossible: tuple[Any, ...] = ()
     relation: Any = None  # a Relation once it is checked
     refuses: tuple[type[Exception], ...] | None = None
+    derivative: str | Callable[..., Any] | None = None
 
 
 Undo = Callable[[], None]

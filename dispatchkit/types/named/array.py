@@ -18,7 +18,11 @@ Names = tuple[str, ...]
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.refuse, priority=level("names"), fields=("data", "names"), from_dense="from_dense"
+    fallback=fallback.refuse,
+    priority=level("names"),
+    fields=("data", "names"),
+    from_dense="from_dense",
+    derivative="derivative",
 )
 class NamedTensor(Wrapper):
     """An array whose axes have names.
@@ -193,6 +197,32 @@ class NamedTensor(Wrapper):
     def _around(self, data: Any) -> NamedTensor:
         """Return an array around new elements whose axes have the same names."""
         return NamedTensor(data, self.names)
+
+    @staticmethod
+    def derivative(array: Any, output: NamedTensor | None, argument: NamedTensor | None) -> Any:
+        """Return derivatives with the names of output and argument; without, where a plain array among them has axes.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : arrays with names, None for plain arrays
+
+        Notes
+        -----
+        An axis of the output that has the name of one of the argument gets a prime, as in ``"x'"``, so that the product
+        with a step of the argument contracts the axes of the argument.
+        """
+        names: tuple[str, ...] = ()
+        if argument is not None:
+            names = argument.names
+        if output is not None:
+            for name in reversed(output.names):
+                while name in names:
+                    name += "'"
+                names = (name, *names)
+        if len(names) != len(array.shape):
+            return array
+        return NamedTensor(array, names)
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside, aligned with this array.

@@ -16,11 +16,9 @@ from typing import Any, NamedTuple
 from dispatchkit.errors import UnitError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.types.units.unit import ONE, Unit
+from dispatchkit.types.units.unit import ONE, WHOLE, Unit
 
 KEPT = object()
-# Up to here every whole number is a floating-point number.
-WHOLE = 2**53
 
 
 class Call(NamedTuple):
@@ -140,6 +138,26 @@ def number(call: Call) -> Plan:
     return {}, None
 
 
+def angle(source: Unit, target: Unit) -> Law:
+    """Return the law of angles that are written in one unit before and in another one after.
+
+    Parameters
+    ----------
+    source, target : units of the numbers of the argument and of the result
+    """
+
+    def law(call: Call) -> Plan:
+        (unit,) = call.units["x"]
+        if unit.dimension or not unit.is_angle:
+            raise UnitError(
+                f"{call.op.__name__}: numbers in '{unit}' are no angles; give a quantity in 'deg' or 'rad', or the "
+                f"plain numbers, x.magnitude"
+            )
+        return {"x": source}, target
+
+    return law
+
+
 def each(call: Call) -> Plan:
     """Keep the units of several arrays, of which there are as many results."""
     units = call.units["arrays"]
@@ -186,7 +204,8 @@ def product_of_all(call: Call) -> Plan:
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return {"x": KEPT}, _vector(call, unit) ** math.prod(shape[i] for i in axes)
+    lengths = [shape[i] for i in axes if -len(shape) <= i < len(shape)]  # the operation refuses any other axis
+    return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
 
 def determinant(call: Call) -> Plan:
@@ -219,11 +238,9 @@ def affine(call: Call) -> Plan:
 
 
 def interpolation(call: Call) -> Plan:
-    """Take places in one unit, values in another."""
-    if any(call.argument(name) is not None for name in ("left", "right", "period")):
-        return number(call)
+    """Take places in one unit, of which a period is a difference, and values in another."""
     place, value = call.units["points"][0], call.units["values"][0]
-    return {"x": place, "points": place, "values": value}, value
+    return {"x": place, "points": place, "values": value, "left": value, "right": value, "period": place.delta}, value
 
 
 def filling(call: Call) -> Plan:
@@ -241,8 +258,11 @@ def stepping(call: Call) -> Plan:
 
 
 def padding(call: Call) -> Plan:
-    """Give the unit of the elements; what is put around them by value has none."""
-    return number(call) if call.argument("constant_values") is not None else same("x", points=True)(call)
+    """Give the unit of the elements, in which what is put around them by value is to be."""
+    (unit,) = call.units["x"]
+    if unit.origin and call.argument("mode", "constant") == "constant" and call.argument("constant_values") is None:
+        raise UnitError(f"pad: 0 is a place on the scale '{unit}' like any other; give constant_values in a unit")
+    return {"x": unit, "constant_values": unit}, unit
 
 
 def _vector(call: Call, unit: Unit) -> Unit:
@@ -322,6 +342,8 @@ LAWS: dict[Law, str] = {
     power(x=1): "prelu",
     same("x1", "x2", gives=_nothing): "atan2",
     same("x1", "x2", points=True): "where",
+    angle(Unit("deg"), Unit("rad")): "deg2rad",
+    angle(Unit("rad"), Unit("deg")): "rad2deg",
     each: "meshgrid broadcast_arrays",
     padding: "pad",
     same("x", gives=lambda unit: [unit, None], points=True): "topk unique_counts unique_inverse",

@@ -18,6 +18,8 @@ PLACES = {
     "masked-pandas": ("masked_pandas", "MaskedPandas"),
     "uncertain-uncertainties": ("uncertain_uncertainties", "UncertainUncertainties"),
     "quantized-float64": ("quantized_numpy", "QuantizedNumpy"),
+    "units-astropy": ("units_astropy", "UnitsAstropy"),
+    "units-pint": ("units_pint", "UnitsPint"),
 }
 
 
