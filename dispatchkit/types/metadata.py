@@ -121,6 +121,5 @@ def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any,
     law = sources[0].merge
     laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]
-    operation = tensor_protocol.operation(op)
     metadata = tensor_protocol.types.merge_metadata(laws, FieldRule(merge=law), held, operation, args, kwargs)
     return map_results(result, lambda array: MetadataTensor(array, metadata, merge=law, laws=laws))
