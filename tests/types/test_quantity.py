@@ -190,7 +190,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "powers": (lambda: way ** dk.tensor([1.0, 2.0]), "would have several units"),
     "cumulative product": (lambda: dk.cumulative_prod(way), r"^cumulative_prod: 'km' and a plain number"),
     "quotient as it is written": (lambda: way // time, r"^floor_divide: 'h' and 'km'"),
-    "padding by value": (lambda: dk.pad(way, 1, constant_values=1.0), r"^pad: 'km' and a plain number"),
+    "bytes": (lambda: way.view(dk.int64), r"^view: numbers in 'km' read as int64 by their bytes have no unit; convert"),
+    "padding by value": (
+        lambda: dk.pad(way, 1, constant_values=1.0),
+        r"^pad: constant_values: a plain number is not in 'km'; give constant_values=QuantityTensor",
+    ),
     "unit of another": (lambda: way.to("s"), r"^to: 'km' and 's' measure different things$"),
     "NumPy": (lambda: np.asarray(way), r"would lose the unit; take \.magnitude, or \.to\(unit\)\.magnitude$"),
     "float": (lambda: float(time), "would lose the unit"),

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dispatchkit.errors import UnitError
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.types.units.unit import ONE, WHOLE, Unit
@@ -283,6 +284,21 @@ def _delta(unit: Unit) -> Unit:
     return unit.delta
 
 
+def viewing(call: Call) -> Plan:
+    """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
+    (unit,) = call.units["x"]
+    asked, dtype = dtype_meant(call.argument("shape")), call.args[0].dtype
+    if asked is not None and asked != dtype:
+        real, whole = sorted((asked, dtype), key=lambda each: each.itemsize)
+        are_parts = real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize
+        if not are_parts:
+            raise UnitError(
+                f"view: numbers in '{unit}' read as {asked} by their bytes have no unit; convert them with "
+                f"astype({asked}), or read x.magnitude.view({asked})"
+            )
+    return {"x": unit}, unit
+
+
 _kept, _points, _plain = same("x"), same("x", points=True), same("x", gives=_nothing)
 _asked = same("x", gives=_nothing, points=True)
 _product = power(x1=1, x2=1)
@@ -346,6 +362,7 @@ LAWS: dict[Law, str] = {
     angle(Unit("rad"), Unit("deg")): "rad2deg",
     each: "meshgrid broadcast_arrays",
     padding: "pad",
+    viewing: "view",
     same("x", gives=lambda unit: [unit, None], points=True): "topk unique_counts unique_inverse",
     same("x", gives=lambda unit: [unit, None, None, None], points=True): "unique_all",
     same("x", gives=lambda unit: [None, unit]): "qr",
