@@ -34,7 +34,10 @@ def kernel(operation: Any, gradients: Any = None) -> Any:
         def compute(*args: Any, **kwargs: Any) -> Any:
             arrays = [x for x in (*args, *kwargs.values()) if isinstance(x, jax.Array)]
             dtypes = {x.dtype for x in arrays if jnp.issubdtype(x.dtype, jnp.inexact)}
-            if len(dtypes) != 1 or not jnp.issubdtype(*dtypes, jnp.floating) or not all(x.size for x in arrays):
+            if len(dtypes) != 1 or not all(x.size for x in arrays):
+                return NotImplemented
+            (dtype,) = dtypes
+            if not jnp.issubdtype(dtype, jnp.floating):
                 return NotImplemented
             return forward(*args, **kwargs)
 

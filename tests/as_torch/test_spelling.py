@@ -523,9 +523,18 @@ def test_complex_numbers_of_their_parts() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: torch.addcmul(x, x), r"addcmul\(\) missing 1 required positional argument: 'tensor2'"),
-        (lambda x: torch.lerp(x), r"lerp\(\) missing 2 required positional arguments: 'end' and 'weight'"),
-        (lambda x: torch.frac(x, nothing=1), r"frac\(\) got an unexpected keyword argument 'nothing'"),
+        (
+            lambda x: torch.addcmul(x, x),  # type: ignore[call-arg]
+            r"addcmul\(\) missing 1 required positional argument: 'tensor2'",
+        ),
+        (
+            lambda x: torch.lerp(x),  # type: ignore[call-arg]
+            r"lerp\(\) missing 2 required positional arguments: 'end' and 'weight'",
+        ),
+        (
+            lambda x: torch.frac(x, nothing=1),  # type: ignore[call-arg]
+            r"frac\(\) got an unexpected keyword argument 'nothing'",
+        ),
     ],
 )
 def test_a_function_of_one_line_is_called_by_its_name_in_errors(call: Any, words: str) -> None:

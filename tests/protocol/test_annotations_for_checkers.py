@@ -1,5 +1,8 @@
 """Annotations of parameters that are no arrays may name what a type checker alone imports."""
 
+# What the annotations here say of the arrays is beside the point, and wrong.
+# mypy: disable-error-code="arg-type, attr-defined, comparison-overlap, no-any-return, operator, return-value"
+
 from __future__ import annotations
 
 import sys
@@ -39,7 +42,7 @@ def test_a_rule_for_a_kind() -> None:
     def apply_to_grid(op: Op[..., Any], x: Grid, /, **options: Axes[int]) -> str:
         return op.__name__
 
-    assert dk.exp(Grid([1.0])) == "exp"  # type: ignore[comparison-overlap]
+    assert dk.exp(Grid([1.0])) == "exp"
 
 
 def test_a_conversion() -> None:
@@ -162,6 +165,6 @@ def thrice_vjp(g: Missing) -> Missing:
 """
     exec(compile(code, "<lazy>", "exec", dont_inherit=True), scope)  # noqa: S102  # without the import of this file
     assert dk.sum(Grid([1.0])) == "lazy"
-    assert dk.floor(Grid([1.0])) == "floor"  # type: ignore[comparison-overlap]
+    assert dk.floor(Grid([1.0])) == "floor"
     assert scope["spread"](1) == 1
     assert dk.func.grad(lambda x: scope["thrice"](x).sum())(dk.ones(2)).tolist() == [3.0, 3.0]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.tensor.tensor import attributes_of
+from dispatchkit.tree import attributes_held
 from tests.report.shipped import samples
 
 needs_safetensors = pytest.mark.skipif(
@@ -311,8 +311,8 @@ def assert_same(found: Any, expected: Any) -> None:
             assert_same(found[key], part)
     elif isinstance(expected, dk.types.Unit):
         assert found is expected
-    elif attributes := attributes_of(expected):
-        assert_same(attributes_of(found), attributes)
+    elif attributes := attributes_held(expected):
+        assert_same(attributes_held(found), attributes)
     else:
         assert found == expected
 

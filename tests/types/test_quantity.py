@@ -485,10 +485,10 @@ def test_minutes_of_arc_are_counted_in_degrees() -> None:
 
 
 def test_numbers_of_small_dtypes_are_converted_without_overflow() -> None:
-    miles = QuantityTensor(np.float16([3.0]), "mi").to("km")
+    miles = QuantityTensor(np.array([3.0], np.float16), "mi").to("km")
     assert miles.dtype == np.float16
     np.testing.assert_allclose(miles.magnitude.numpy(), [4.828032], rtol=1e-3)
-    assert QuantityTensor(np.float32([18.0]), "km/h").to("m/s").magnitude.item() == 5.0
+    assert QuantityTensor(np.array([18.0], np.float32), "km/h").to("m/s").magnitude.item() == 5.0
 
 
 def test_relations_of_pint_are_read_as_they_are_written() -> None:

@@ -286,7 +286,7 @@ def test_negative_deviations_are_refused_and_unknown_ones_taken() -> None:
 
 
 def test_deviations_of_half_precision_are_kept_in_single() -> None:
-    x = UncertainTensor(np.float16([1.0, 1.0]), 1e-4)
+    x = UncertainTensor(np.array([1.0, 1.0], np.float16), 1e-4)
     assert float(x.sum().std) == pytest.approx(1.4142e-4, rel=1e-3)
     assert float(UncertainTensor(np.float16(1.0), 1e-8).std) == pytest.approx(1e-8)
     y = UncertainTensor(np.float32(1.0), 1e-30) + UncertainTensor(np.float32(1.0), 1e-30)

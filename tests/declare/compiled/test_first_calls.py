@@ -58,7 +58,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], 
     """Return what has something done once, in the midst of compiling a function, as another thread might."""
 
     def once(act: Callable[[], Any]) -> None:
-        compile_text = template.code_of
+        compile_text = vars(template)["code_of"]
 
         def code_of(text: str, purpose: str) -> Any:
             monkeypatch.setattr(template, "code_of", compile_text)
