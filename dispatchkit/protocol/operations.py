@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,12 +12,19 @@ from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 
 
 class OverridableFunction(Overridable):
-    """The record of a function that was made overridable; its body is the function as it was written."""
+    """The record of a function that was made overridable; its body is the function as it was written.
+
+    Attributes
+    ----------
+    array_names : of the parameters whose types decide who answers, None for all
+    """
+
+    array_names: tuple[str, ...] | None = None
 
     @override
     def make_function(self) -> Callable[..., Any]:
@@ -30,6 +38,22 @@ class OverridableFunction(Overridable):
                 setattr(call, name, getattr(self.body, name))
         call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
         return call
+
+    @override
+    def packed_state(self) -> dict[str, Any]:
+        names = {"kind": self.kind, "array_names": self.array_names, "namespace": self.namespace}
+        return {**super().packed_state(), **names}
+
+    @override
+    def declare_from(self, state: Mapping[str, Any]) -> None:
+        protocol, body, names = state["protocol"], state["body"], state["array_names"]
+        parameters = _parameters(protocol, signature_of(body, "overridable"), names)
+        self.__init__(  # type: ignore[misc]  # of an empty record
+            protocol, body.__name__, state["namespace"], state["kind"], parameters, body
+        )
+        self.array_names = names
+        protocol.operations.add(self, state["function"])
+        self.named_function()
 
 
 def overridable_function(
@@ -51,10 +75,15 @@ def overridable_function(
     unknown = [array for array in arrays or () if array not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
-    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
     place = namespace or function.__module__
-    parameters = Parameters(signature, forms, whole=protocol.types.participates)
-    return OverridableFunction(protocol, name, place, kind, parameters, function)
+    record = OverridableFunction(protocol, name, place, kind, _parameters(protocol, signature, arrays), function)
+    record.array_names = arrays
+    return record
+
+
+def _parameters(protocol: Dispatcher, signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
+    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
+    return Parameters(signature, forms, whole=protocol.types.participates)
 
 
 class Operations(Mapping[str, Overridable]):
@@ -90,17 +119,28 @@ class Operations(Mapping[str, Overridable]):
         text = "\n".join(lines) or "no overridable functions"
         return text.replace("typing.", "").replace(f"Annotated[Any, {Form.LOOSE!r}]", "ArrayLike")
 
-    def make_public(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation without listing it; it lives as long as something refers to it."""
-        call = operation.function = operation.make_function()
+    def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation without listing it; it lives as long as something refers to it.
+
+        Parameters
+        ----------
+        operation : the record
+        function : that another process has packed with the record; it becomes the public one
+        """
+        call = operation.make_function() if operation.version is None else operation.make_packable_function()
+        if function is not None:
+            call = function
+        operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
         with self._journal.lock:
             self._alive.add(operation)
         return call
 
-    def add(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation, and list it."""
-        call = self.make_public(operation)
+    def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation, and list it; parameters as of `make_public`."""
+        if function is not None or not will_be_held(operation.source):
+            pickle_by_value(operation)
+        call = self.make_public(operation, function)
         name, listed = operation.qualified_name, self._listed
         with self._journal.lock:
             known = listed.get(name)
