@@ -10,6 +10,14 @@ from typing import Any, Literal
 
 from dispatchkit.declare.namespace import make_home
 from dispatchkit.marks import override
+from dispatchkit.nn.utils import (
+    AveragedModel,
+    get_ema_avg_fn,
+    get_ema_multi_avg_fn,
+    get_swa_avg_fn,
+    get_swa_multi_avg_fn,
+    update_bn,
+)
 from dispatchkit.optim.lr_scheduler.schedules import LRScheduler
 from dispatchkit.optim.optimizer import Optimizer
 
