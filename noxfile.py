@@ -72,6 +72,22 @@ def tests(session: nox.Session) -> None:
     session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
 
 
+# Those that start threads, and need nothing but NumPy.
+THREADED = [
+    *(f"tests/protocol/test_{name}.py" for name in ("blocks", "densify", "locks", "mode_isolation", "threads")),
+    *(f"tests/graph/test_{name}.py" for name in ("depth", "node_hooks", "recording")),
+    "tests/ops/test_generators.py",
+    "tests/report/test_trace.py",
+]
+
+
+@nox.session(name="free-threaded", python="3.13t")
+def free_threaded(session: nox.Session) -> None:
+    """Run the tests of threads in a free-threaded build of Python: `-- tests/data` runs others."""
+    session.install("-e", ".", "pytest>=9", "hypothesis>=6.130", "array-api-compat>=1.15", "array-api-strict>=2.6")
+    session.run("pytest", *(session.posargs or THREADED))
+
+
 @nox.session(python=["3.11", "3.12"])  # NumPy 2.0 has no wheels for later ones
 def oldest(session: nox.Session) -> None:
     """Run the tests with the oldest versions of the two dependencies."""
@@ -113,6 +129,17 @@ def long(session: nox.Session) -> None:
     """Run the tests with many more Hypothesis examples."""
     install(session, "test")
     session.run("pytest", *PARALLEL, *session.posargs, env={"HYPOTHESIS_PROFILE": "long"})
+
+
+@nox.session
+def processors(session: nox.Session) -> None:
+    """Run the numerical tests by each BLAS kernel that this machine can run, with less of SIMD, and while it is busy.
+
+    What it cannot run is left out, and named with the reason. `-- --list` says what there is and runs nothing;
+    `-- --only Nehalem` takes one, and folders or files after it are run in the place of all.
+    """
+    install(session, "test")
+    session.run("python", "-m", "tests.processors", *PARALLEL, *session.posargs)
 
 
 @nox.session

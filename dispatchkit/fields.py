@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
+from dispatchkit.signatures import annotations_of
+
 T = TypeVar("T")
 
 EMPTY = inspect.Parameter.empty
@@ -31,7 +33,7 @@ def declare_fields(
     """
     fields: dict[str, inspect.Parameter] = dict(getattr(cls, "_fields", {}))
     named = False
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in annotations_of(cls).items():
         if name[0] == "_":  # of the class; one of them says that keywords follow
             named = named or name == "_"
             continue

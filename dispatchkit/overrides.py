@@ -14,6 +14,7 @@ from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.resolution import ask_types
+from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
 
 __all__ = [
@@ -87,7 +88,7 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
 
 def _dummy(function: Any) -> Callable[..., int]:
     target = function.function if isinstance(function, Property) else function
-    signature = inspect.signature(target)
+    signature = read_signature(target)
 
     def dummy(*args: Any, **kwargs: Any) -> int:
         signature.bind(*args, **kwargs)

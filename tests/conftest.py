@@ -6,15 +6,17 @@ import sys
 from collections.abc import Generator, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dispatchkit as dk
 from dispatchkit import catalogue  # noqa: F401  # tests list every operation
 
 # Every run of "quick" tries the same examples, so that a failure seen by CI is seen on a laptop.
-settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
-settings.register_profile("long", max_examples=500, deadline=None)
+# Nor does it fail where a loaded machine takes long to draw examples.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", UNHURRIED, max_examples=25, derandomize=True)
+settings.register_profile("long", UNHURRIED, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 

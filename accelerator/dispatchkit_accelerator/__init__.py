@@ -11,7 +11,7 @@ from functools import cache
 from importlib import import_module
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -78,20 +78,21 @@ def asking(text: str, names: dict[str, Any]) -> str:
     return PLAIN.sub(rf"\g<0>\1    if (_y := {call}) is not None:\n\1        return _y\n", text)
 
 
-def attach(function: FunctionType) -> None:
+def attach(function: FunctionType, code: CodeType) -> None:
     """Let calls of a function go through the compiled entry point, if it computes arrays alone by a function of NumPy.
 
     Parameters
     ----------
     function : compiled by `dispatchkit.declare.compiled`; its names say what it computes, or notes
+    code : that the function is about to get; with any other, the entry point leaves it to Python
     """
     names = function.__globals__
     if "_tensors" in names:
-        _say_what_is_noted(function, names["_operation"].plan, names["_tensors"])
+        _say_what_is_noted(names, code, names["_plan_of_rules"], names["_tensors"])
         return
     members = _members(names)
     if members is not None:
-        _started().attach(function, (function.__code__, *members))
+        _started().attach(function, (code, *members))
 
 
 def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
@@ -117,9 +118,8 @@ def _members(names: dict[str, Any]) -> tuple[Any, ...] | None:
     )
 
 
-def _say_what_is_noted(recorder: FunctionType, rules: Any, tensors: Sequence[bool]) -> None:
+def _say_what_is_noted(names: dict[str, Any], code: CodeType, rules: Any, tensors: Sequence[bool]) -> None:
     """Leave a plan with a function that makes nodes: which arguments are tensors, and which rules read each of them."""
-    code, names = recorder.__code__, recorder.__globals__
     if "_rest" in code.co_varnames:
         return
     places = [i for i, tensor in enumerate(tensors) if tensor]

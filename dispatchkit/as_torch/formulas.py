@@ -15,9 +15,10 @@ from dispatchkit.as_torch.functions import histogram, linalg_solve, split
 from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.source import with_name
 
 LOG_PI = math.log(math.pi)
-FORMULAS: dict[str, Function] = {
+_FORMULAS: dict[str, Function] = {
     # Of elements.
     "complex": lambda real, imag: real + 1j * imag,
     "fill": lambda input, value: xp.zeros_like(input) + value,
@@ -79,6 +80,8 @@ FORMULAS: dict[str, Function] = {
     "is_floating_point": lambda input: bool(xp.isdtype(input.dtype, "real floating")),
     "numel": lambda input: int(input.size),
 }
+# Each gets the name that messages and tracebacks show.
+FORMULAS = {path: with_name(formula, path.rpartition(".")[2]) for path, formula in _FORMULAS.items()}
 FURTHER = {"special.logit": "logit", "special.multigammaln": "mvlgamma", "subtract": "sub"}
 FURTHER |= {"addmv": "addmm", "baddbmm": "addmm"}
 TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

@@ -34,6 +34,7 @@ from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Parameters
+from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import randomness_at
@@ -319,9 +320,9 @@ class FunctionRecord(Overridable):
     def _signature(self) -> inspect.Signature:
         """Return the signature of `apply`: that of `forward` without its context."""
         try:
-            signature = inspect.signature(self.cls.forward)
+            signature = read_signature(self.cls.forward)
         except ValueError:  # a function written in C that does not tell
-            signature = inspect.signature(self.base.forward)
+            signature = read_signature(self.base.forward)
         parameters = list(signature.parameters.values())
         if not self.separate and parameters and parameters[0].kind in BY_PLACE:
             parameters = parameters[1:]

@@ -10,6 +10,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.recording import set_grad_enabled
+from dispatchkit.protocol.frames import hides_frames
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import place_of, run_backward
 from dispatchkit.transforms import Batched, Tracer
@@ -20,6 +21,7 @@ from dispatchkit.transforms.tracer import new_level, top_level
 Inputs: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
+@hides_frames
 def backward(
     tensors: Tensor | Sequence[Tensor],
     grad_tensors: Any = None,
@@ -55,6 +57,7 @@ def backward(
     run_backward(outputs, gradients, retain_graph, create_graph, targets, accumulate=True)
 
 
+@hides_frames
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Inputs,

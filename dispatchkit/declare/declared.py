@@ -13,6 +13,7 @@ from dispatchkit.backends.arrays import foreign, kernels_of, making_with, may_sh
 from dispatchkit.backends.numpy import NumpyNamespace, numpy_namespace
 from dispatchkit.declare.derivative import Derivative
 from dispatchkit.declare.docs import HELD, Facts
+from dispatchkit.declare.following import following, forget
 from dispatchkit.declare.libraries import library_like, making_for
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rules
@@ -106,7 +107,6 @@ class Implementation:
 
     Attributes
     ----------
-    by_library : what `on` has returned, by namespace
     kernels : what computes the arrays of a library in place of the body, by its name
     """
 
@@ -118,7 +118,6 @@ class Implementation:
         self.trusted = trusted
         self.parameters = parameters
         self._elementwise = kind.family is kinds.elementwise
-        self.by_library: dict[Any, Function] = {}
         self.kernels: dict[str, Kernel] = {}
         # Name of the namespace's function that is the body on NumPy arrays.
         self._own = name if passthrough else None
@@ -132,7 +131,7 @@ class Implementation:
         """Whether the operation is of one or two arrays and nothing else; then its results have new memory."""
         return self.parameters.binary or self._copies
 
-    @cached_property
+    @following
     def on_numpy(self) -> Function:
         """What computes NumPy arrays: a kernel, or the namespace's own function where it takes what the body takes."""
         function: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
@@ -140,7 +139,7 @@ class Implementation:
             function = partial(self.body, numpy_namespace)
         return self._over(numpy_namespace, function)
 
-    @cached_property
+    @following
     def kernel(self) -> Function:
         """What computes NumPy arrays with every parameter left out.
 
@@ -154,22 +153,26 @@ class Implementation:
         compute = self._over(numpy_namespace, function or partial(self.body, numpy_namespace))
         return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copy_shared, compute)
 
+    @following
+    def by_library(self) -> dict[Any, Function]:
+        """What `on` has returned, by namespace."""
+        return {}
+
     def add_kernel(self, library: str, kernel: Kernel) -> None:
         """Compute the arrays of a library by a kernel from now on."""
-        self.kernels[library] = kernel
+        self.kernels = {**self.kernels, library: kernel}  # another one, since threads may be reading that
         self.choose_again()
 
     def choose_again(self) -> None:
         """Decide anew who computes."""
-        self.by_library.clear()
-        for name in ("on_numpy", "kernel"):
-            self.__dict__.pop(name, None)
+        forget(self, "by_library", "kernel", "on_numpy")
 
     def _over(self, xp: Any, compute: Function) -> Function:
         """Return what computes arrays of a namespace by kernels, and by a function where none is for a call."""
+        kernels = self.kernels
         for library in reversed(kernels_of(xp)):
-            if library in self.kernels:
-                forward, rules, _ = self.kernels[library]
+            if library in kernels:
+                forward, rules, _ = kernels[library]
                 # Those of this library for NumPy leave no call unless they have gradients.
                 whole = self.trusted and library == "numpy" and rules is None
                 compute = forward if whole else partial(_or_else, forward, compute)
@@ -179,12 +182,13 @@ class Implementation:
         """Return what computes arrays of a namespace."""
         if xp is numpy_namespace:
             return self.on_numpy
-        compute = self.by_library.get(xp)
+        by_library = self.by_library
+        compute = by_library.get(xp)
         if compute is None:
             compute = self._over(xp, self._passed_to(xp) or partial(self.body, xp))
             if self._copies and getattr(xp, "mutable", True):  # what cannot be changed may be one array
                 compute = partial(_in_new_memory, xp, compute)
-            self.by_library[xp] = compute
+            by_library[xp] = compute
         return compute
 
     def _passed_to(self, xp: Any) -> Function | None:
@@ -383,14 +387,14 @@ class Declared(Overridable):
     def refresh(self) -> None:
         """Let what was compiled from rules and base type be compiled anew."""
         self.derivative.forget_plan()
-        for function, change in self.on_change.items():
+        for function, change in list(self.on_change.items()):
             change(function)
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
         self.changed = new_version()
         self.refresh()
-        self.clear()
+        self.protocol.journal.forget(self)
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:

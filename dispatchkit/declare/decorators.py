@@ -34,6 +34,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
+from dispatchkit.signatures import annotations_of
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
 # The first that a union allows: it takes what the others take, too.
@@ -63,17 +64,18 @@ def array_forms(body: Callable[..., Any], signature: Signature, arrays: Collecti
     if arrays is not None:
         asked = [(name, p) for name, p in parameters.items() if name in arrays]
         return {name: _form_of_parameter(p, _hint(body, name)) or Form.ONE for name, p in asked}
-    hints = resolved_hints(body, [name for name in body.__annotations__ if name not in parameters], INSTEAD)
+    hints = resolved_hints(body, [name for name in annotations_of(body) if name not in parameters], INSTEAD)
     forms = {name: _form_of_parameter(p, hints.get(name, Any)) for name, p in parameters.items()}
     return {name: form for name, form in forms.items() if form is not None}
 
 
 def _hint(body: Callable[..., Any], name: str) -> Any:
     """Return one annotation as an object, Any where it is left out, ``...`` where it cannot be resolved."""
-    if name not in body.__annotations__:
+    annotations = annotations_of(body)
+    if name not in annotations:
         return Any
     try:
-        return resolved_hints(body, [other for other in body.__annotations__ if other != name])[name]
+        return resolved_hints(body, [other for other in annotations if other != name])[name]
     except RegistrationError:
         return ...
 
@@ -360,9 +362,12 @@ def _describe(call: Any, fn: Callable[..., Any], entry: DeclaredOperation) -> No
         types, result = _types(fn, entry.kind, parameters), fn.__annotations__["return"]
         call.__doc__ = compose_docstring(fn.__doc__, types, result, entry.kind, entry.facts, entry.qualified_name)
     call.__signature__ = parameters.signature
-    call.__annotations__ = {k: v for k, v in fn.__annotations__.items() if k in parameters.listed or k == "return"}
+    annotations = annotations_of(fn)
+    call.__annotations__ = {k: v for k, v in annotations.items() if k in parameters.listed or k == "return"}
+    # Methods are smaller than partials. Some picklers look a method up by its name, which a record does not have.
+    bind: Any = MethodType if entry.version is None else partial
     for kind, declare in DEFINING.items():
-        setattr(call, f"def_{kind}", MethodType(declare, entry))
+        setattr(call, f"def_{kind}", bind(declare, entry))
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import foreign, is_inexact, kernels_of, making_with, namespace_of
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.declare.following import following, forget
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.rules import Rule, Rules
 from dispatchkit.declare.wrapping import spec_of, wrap_array
@@ -300,7 +301,6 @@ class Derivative:
     ----------
     rules : as they were declared
     kernels : those of kernels, by the library whose raw arrays they are for
-    repeats : whether no rule reads a value, so that the graph of a call need not be freed
     trusted : whether the rules are of this library, which tests that they keep no gradient, and that what they give is
         new or shows the cotangent's memory
     """
@@ -314,21 +314,20 @@ class Derivative:
         self.rules = Rules()
         self.kernels: dict[str, Rules] = {}
         self.trusted = namespace.partition(".")[0] == "dispatchkit"
-        self.repeats = False
-        self._plan: VjpPlan | None = None
-        self._kernel_plans: dict[str, VjpPlan] = {}
 
     def forget_plan(self) -> None:
         """Read the rules anew for the calls to come."""
-        if self._plan is not None or self._kernel_plans:
-            self._plan, self._kernel_plans = None, {}
-            vars(self).pop("pull_raw", None)
+        forget(self, "kernel_plans", "plan", "pull_raw", "repeats")
 
-    def pull_raw(self, node: Any, g: Any) -> Sequence[Any]:
-        """Return the raw cotangents of a recorded call's inputs; the rules are compiled when a gradient first flows."""
-        vars(self)["pull_raw"] = self._pull_by_kernel if self.kernels else self.plan.pull_raw
-        self.repeats = not (self.keeps_output or any(self.plan.keeps))
-        return self.pull_raw(node, g)
+    @following
+    def pull_raw(self) -> PullNode:
+        """What computes the raw cotangents of a recorded call's inputs; compiled when a gradient first flows."""
+        return self._pull_by_kernel if self.kernels else self.plan.pull_raw
+
+    @following
+    def repeats(self) -> bool:
+        """Whether there are rules and none reads a value, so that the graph of a call need not be freed."""
+        return bool(self.rules) and not (self.keeps_output or any(self.plan.keeps))
 
     def _pull_by_kernel(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents by the rules of a kernel, by those of the operation where it leaves a call."""
@@ -337,23 +336,26 @@ class Derivative:
 
     def kernel_cotangents(self, node: Any, g: Any) -> Sequence[Any] | None:
         """Return the raw cotangents by the rules of a kernel, None where none is for this call."""
+        plans, kernels = self.kernel_plans, self.kernels
         for library in kernels_of(namespace_of(_first_of(g))):
-            if library in self.kernels:
-                plan = self._kernel_plans.get(library)
+            if library in kernels:
+                plan = plans.get(library)
                 if plan is None:
-                    rules = self.kernels[library].over(self.rules)
-                    plan = self._kernel_plans[library] = self._read(rules)
+                    plan = plans[library] = self._read(kernels[library].over(self.rules))
                 cotangents = plan.pull_raw(node, g)
                 if not any(cotangent is NotImplemented for cotangent in cotangents):
                     return cotangents
         return None
 
-    @property
+    @following
     def plan(self) -> VjpPlan:
-        """What follows from the rules, read once."""
-        if self._plan is None:
-            self._plan = self._read(self.rules)
-        return self._plan
+        """What follows from the rules."""
+        return self._read(self.rules)
+
+    @following
+    def kernel_plans(self) -> dict[str, VjpPlan]:
+        """What follows from the rules of kernels, as far as they were asked, by the library."""
+        return {}
 
     def _read(self, rules: Rules) -> VjpPlan:
         every = [self.rules, *self.kernels.values()]

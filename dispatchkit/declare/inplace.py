@@ -518,7 +518,7 @@ def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[
                 return NotImplemented
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"

@@ -50,9 +50,10 @@ def define_kernel(
         check_kernel(entry, library, forward)
     rules = _rules(entry, gradients)
     entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))
-    entry.derivative.kernels.pop(library, None)
+    with_rules = {other: kept for other, kept in entry.derivative.kernels.items() if other != library}
     if rules is not None:
-        entry.derivative.kernels[library] = rules
+        with_rules[library] = rules
+    entry.derivative.kernels = with_rules
     entry.rules_changed()
     return forward
 

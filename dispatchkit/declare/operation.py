@@ -246,5 +246,6 @@ def store_numbers(entry: Declared, kind: RuleKind, names: list[str], numbers: tu
             f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
             f"number for each of {', '.join(names)}; found {shown}"
         )
-    entry.derivative.rules.partials.update((name, x) for name, x in zip(names, numbers, strict=True) if x is not None)
+    stated = {name: x for name, x in zip(names, numbers, strict=True) if x is not None}
+    entry.derivative.rules.partials = {**entry.derivative.rules.partials, **stated}
     entry.rules_changed()

@@ -10,15 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from copy import copy
-from functools import cache, cached_property
+from functools import cached_property
 from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.backends.numpy import DOUBLE
+from dispatchkit.declare.source import code_of, with_name
 from dispatchkit.errors import RegistrationError
 from dispatchkit.fields import with_fields
 from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.signatures import read_signature
 
 Function: TypeAlias = Callable[..., Any]
 Pull: TypeAlias = Callable[..., Any]
@@ -59,6 +61,14 @@ def make(__rule, __defaults, __conjugated):
 """
 
 
+def _name_of_rule(operation: str, kind: RuleKind, of: tuple[str, ...]) -> str:
+    """Return the name of a lambda: ``log_partial``, and ``where_transpose_x1`` for one argument of several."""
+    name = f"{operation.rpartition('.')[2]}_{kind}"
+    if len(of) == 1 and of[0] != "x":
+        return f"{name}_{of[0]}"
+    return name
+
+
 class Rule:
     """A derivative rule for one argument of an operation, or one that gives the cotangents of all.
 
@@ -82,7 +92,7 @@ class Rule:
         """
         self.kind = kind
         self.of = of
-        self.function = function
+        self.function = with_name(function, _name_of_rule(operation, kind, of))
         self._operation = operation
         self._parameters = parameters
 
@@ -170,10 +180,10 @@ class Rule:
 def _signature_of(function: Function, title: str) -> inspect.Signature:
     """Return the signature of a rule; of a wrapper that takes anything, that of the wrapped function."""
     try:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = read_signature(function, follow_wrapped=False)
     except ValueError:
         try:
-            signature = inspect.signature(function)
+            signature = read_signature(function)
         except ValueError:
             raise RegistrationError(f"{title}: it has no signature to read; wrap it in a function with def") from None
     inside = getattr(function, "__wrapped__", None)
@@ -200,9 +210,8 @@ def _parameter_list(signature: inspect.Signature, leading: tuple[str, ...]) -> s
     return ", ".join(taken)
 
 
-@cache
 def _code(template: str, taken: str, passed: str) -> CodeType:
-    return compile(template.format(taken=taken, passed=passed), __file__, "exec")
+    return code_of(template.format(taken=taken, passed=passed), "rule")
 
 
 def _conjugate(xp: Any, g: Any, partial: Any) -> Any:
@@ -256,11 +265,11 @@ class Rules:
         return listed
 
     def add(self, rule: Rule) -> None:
-        """Take a rule in the place of others for its arguments."""
+        """Take a rule in the place of others for its arguments; the rules stay in the order of their declaration."""
         table = getattr(self, TABLES[rule.kind])
-        for name in rule.of:
-            table.pop(name, None)  # so that the rules stay in the order of their declaration
-            table[name] = rule
+        others = {name: other for name, other in table.items() if name not in rule.of}
+        # Another table, since threads may be reading that one.
+        setattr(self, TABLES[rule.kind], {**others, **dict.fromkeys(rule.of, rule)})
 
     def over(self, others: Rules) -> Rules:
         """Return these rules, and others for the arguments that these are not for."""

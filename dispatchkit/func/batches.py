@@ -12,6 +12,7 @@ from dispatchkit.declare.random_state import Drawer, drawer, drawing_by
 from dispatchkit.errors import RandomnessError
 from dispatchkit.func.containers import arrays_of, as_array, describe, result_and_aux, zip_containers
 from dispatchkit.ops.shared import normal_axis
+from dispatchkit.protocol.frames import hides_frames
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import call_meant
 from dispatchkit.transforms import Batched
@@ -86,6 +87,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size must be at least 1, not {chunk_size}")
 
     @functools.wraps(func)
+    @hides_frames
     def call_batched(*args: Any, **kwargs: Any) -> Any:
         dims = tuple(in_dims) if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
         if len(dims) != len(args):

@@ -29,6 +29,7 @@ from dispatchkit.func.containers import (
     zip_containers,
 )
 from dispatchkit.func.reverse import Recording
+from dispatchkit.protocol.frames import hides_frames
 from dispatchkit.transforms import Dual
 from dispatchkit.transforms.dual import tangent_at, value_at
 from dispatchkit.transforms.tracer import new_level
@@ -75,6 +76,7 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
+    @hides_frames
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
         return (g, value[1]) if has_aux else g
@@ -117,6 +119,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     """
 
     @functools.wraps(func)
+    @hides_frames
     def both(*args: Any, **kwargs: Any) -> Any:
         chosen = pick("grad", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
@@ -141,6 +144,7 @@ def _is_scalar(y: Any) -> bool:
     return tuple(y.shape) == () and len(inside) == 1 and xp.isdtype(inside[0].dtype, "real floating")
 
 
+@hides_frames
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a function, and make the function that pulls cotangents back through it.
 
@@ -173,12 +177,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     """
     recording = Recording("vjp", func, primals, has_aux=has_aux)
 
+    @hides_frames
     def vjp_fn(cotangents: Any) -> tuple[Any, ...]:
         return recording.pull(cotangents, retain=True)
 
     return (recording.output, vjp_fn, recording.aux) if has_aux else (recording.output, vjp_fn)
 
 
+@hides_frames
 def jvp(
     func: Callable[..., Any], primals: tuple[Any, ...], tangents: tuple[Any, ...], *, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -241,6 +247,7 @@ def _push(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tu
     return (y, t, map_container(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
 
 
+@hides_frames
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """Compute a function, and make the linear function that approximates it there.
 
@@ -277,6 +284,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     zeros = map_container(xp.zeros_like, recording.output)
     transposed = Recording("linearize", partial(recording.pull, retain=True), (zeros,))
 
+    @hides_frames
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
@@ -326,6 +334,7 @@ def jacrev(
     """
 
     @functools.wraps(func)
+    @hides_frames
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = pick("jacrev", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
@@ -384,6 +393,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
+    @hides_frames
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = pick("jacfwd", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)

@@ -334,12 +334,19 @@ def _deliver(
         return
     extras = leaf.extras
     assert extras is not None
-    with accumulating:  # threads may go backwards through graphs of the same leaves
+    try:
+        accumulating.acquire()  # threads may go backwards through graphs of the same leaves
         before = extras.grad
         if before is None:
             extras.grad = g.clone() if create_graph else wrap(own_memory(g, *ownership))
         elif create_graph or not _add_in_place(before, g):
             _add_anew(extras, g, wrap, create_graph)
+    finally:
+        # What `SectionLock` does, without its calls; an interrupt may have come before the lock was taken.
+        try:
+            accumulating.release()
+        except RuntimeError:
+            pass
     if extras.after:
         with _hook_mode(create_graph):
             for hook in list(extras.after.values()):

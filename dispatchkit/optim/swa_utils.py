@@ -75,8 +75,8 @@ class SWALR(LRScheduler):
     ) -> None:
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"SWALR: anneal_strategy must be 'cos' or 'linear', found {anneal_strategy!r}")
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
-            raise ValueError(f"SWALR: anneal_epochs must be an integer from 0 on, found {anneal_epochs!r}")
+        if anneal_epochs < 0:
+            raise ValueError(f"SWALR: anneal_epochs must be 0 or more, found {anneal_epochs}")
         groups = optimizer.param_groups
         rates = list(swa_lr) if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(groups)
         if len(rates) != len(groups):

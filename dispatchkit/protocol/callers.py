@@ -50,7 +50,7 @@ def make_function(operation: Overridable) -> Function:
                 return continue_chain(operation, first, args, kwargs, result)
             return result
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return call
@@ -73,7 +73,7 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
                 return NotImplemented
             return function(x1, x2)
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return call_reflected
@@ -317,7 +317,7 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 )
             return function(self, *args[:fixed], **dict(zip(named, rest, strict=False)), **kwargs)
         except Exception as error:
-            hide_frames(error)
+            hide_frames(error, operation)
             raise
 
     return method

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from threading import RLock
 from types import NotImplementedType
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import (
@@ -23,6 +22,7 @@ from dispatchkit.errors import (
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.handlers import ANY, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
@@ -79,15 +79,35 @@ def declined_of(operation: Any) -> str:
     return "; ".join(reasons) if noted is operation else ""
 
 
-_mode_declines: ContextVar[tuple[str, ...]] = state_variable("declines of modes", ())
+def declined_text(reason: str) -> str:
+    """Return in words that something declined, and why where it gave a reason."""
+    if reason:
+        return f"declined: {reason}"
+    return "declined"
 
 
-def record_mode_decline(text: str) -> None:
+class ModeDecline(NamedTuple):
+    """A mode that declined a call.
+
+    Attributes
+    ----------
+    mode : name of its class
+    reason : why, "" where it gave none
+    """
+
+    mode: str
+    reason: str
+
+
+_mode_declines: ContextVar[tuple[ModeDecline, ...]] = state_variable("declines of modes", ())
+
+
+def record_mode_decline(decline_of_mode: ModeDecline) -> None:
     """Remember that a mode declined the current call."""
-    _mode_declines.set((*_mode_declines.get(), text))
+    _mode_declines.set((*_mode_declines.get(), decline_of_mode))
 
 
-def pop_mode_declines() -> list[str]:
+def pop_mode_declines() -> list[ModeDecline]:
     """Return which modes declined the current call, and forget it."""
     declines = _mode_declines.get()
     if declines:
@@ -130,6 +150,24 @@ class Step:
     path: tuple[Conversion, ...] = ()
     then: Key | None = None
     follow: Callable[..., Any] | None = None
+
+
+class StepDecline(NamedTuple):
+    """A step that was asked and declined.
+
+    Attributes
+    ----------
+    step : which
+    reason : why, "" where it gave none
+    """
+
+    step: Step
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What declined, and why."""
+        return f"{self.step.text} {declined_text(self.reason)}"
 
 
 class Skipped:
@@ -311,7 +349,7 @@ def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
 
 # Makes a step, or says why it is skipped.
 Later: TypeAlias = "partial[Step | Skipped]"
-_making = RLock()
+_making = SectionLock()
 
 
 class Chain:
@@ -337,14 +375,19 @@ class Chain:
     def __iter__(self) -> Iterator[Step | Skipped]:
         """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""
         for place, entry in enumerate(self.entries):
-            if isinstance(entry, partial):
-                with _making:
-                    current = self.entries[place]
-                    current = self.entries[place] = current() if isinstance(current, partial) else current
-                yield current
-            else:
-                yield entry
+            yield self._make(place) if isinstance(entry, partial) else entry
         self.whole = True
+
+    def _make(self, place: int) -> Step | Skipped:
+        """Return the entry of a fallback, made if nobody came to it before."""
+
+        def make_once() -> Step | Skipped:
+            entry = self.entries[place]
+            if isinstance(entry, partial):
+                entry = self.entries[place] = entry()
+            return entry
+
+        return _making.run(make_once)
 
     @property
     def steps(self) -> list[Step]:
@@ -373,38 +416,43 @@ class Chain:
         return steps[0].call if steps else _nobody
 
     def attempt(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], start: int = 0, on_step: OnStep | None = None
-    ) -> tuple[Any, list[tuple[type, str]]]:
-        """Return the first result from step `start` on and who declined, with reasons; NotImplemented if all decline.
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        declined: list[StepDecline],
+        start: int = 0,
+        on_step: OnStep | None = None,
+    ) -> Any:
+        """Return the first result from step `start` on; NotImplemented if all decline.
 
         Parameters
         ----------
         args, kwargs : of the call
+        declined : the steps that decline are added to it, also where a later one raises
         start : number of the first step that is asked
         on_step : called with the operation and each step before it is asked
         """
         parameters = self.operation.parameters
         if (kwargs or not parameters.least <= len(args) <= parameters.most) and not parameters.allows(args, kwargs):
             self.operation.check_call(args, kwargs)
-        declined: list[tuple[type, str]] = []
         steps = self.steps
         if start and steps:
-            declined.append((steps[0].cls, _reason(steps[0])))
+            declined.append(StepDecline(steps[0], pop_decline_reason()))
         before = _declined.get()
         try:
             _declined.set((self.operation, ()))
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
-                _declined.set((self.operation, tuple(text for _, text in declined)))
+                _declined.set((self.operation, tuple(entry.text for entry in declined)))
                 if on_step is not None:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)
                 if result is not NotImplemented:
-                    return self.check_result(step, result), declined
-                declined.append((step.cls, _reason(step)))
+                    return self.check_result(step, result)
+                declined.append(StepDecline(step, pop_decline_reason()))
         finally:
             _declined.set(before)
-        return NotImplemented, declined
+        return NotImplemented
 
     def check_result(self, step: Step, result: Any) -> Any:
         """Return the result of a step.
@@ -425,24 +473,24 @@ class Chain:
         ------
         NoImplementationError : if all decline
         """
-        result, declined = self.attempt(args, kwargs, start, on_step)
+        declined: list[StepDecline] = []
+        result = self.attempt(args, kwargs, declined, start, on_step)
         if result is NotImplemented:
             raise self.error(args, kwargs, declined)
         return result
 
     def error(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: list[tuple[type, str]], brief: bool = False
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], declined: Sequence[StepDecline], brief: bool = False
     ) -> NoImplementationError:
         """Return the error that says who declined and, unless `brief`, what would help."""
         operation = self.operation
-        reasons = dict(zip(map(id, self.steps), declined, strict=False))
-        asked = pop_mode_declines()
+        reasons = {id(entry.step): entry.text for entry in declined}
+        asked = [f"{entry.mode}: {declined_text(entry.reason)}" for entry in pop_mode_declines()]
         for entry in self:
-            cls, text = (
-                (entry.cls, entry.text) if isinstance(entry, Skipped) else reasons.get(id(entry), (entry.cls, ""))
-            )
-            if text:
-                asked.append(f"{type_name(cls)}: {text}")
+            if isinstance(entry, Skipped):
+                asked.append(f"{type_name(entry.cls)}: {entry.text}")
+            elif id(entry) in reasons:
+                asked.append(f"{type_name(entry.cls)}: {reasons[id(entry)]}")
         data: dict[str, Any] = {
             "function": operation.qualified_name,
             "method": operation.types.method,
@@ -465,11 +513,6 @@ class Chain:
         close = [(len(related.intersection(rule.types)), rule) for rule in self.operation.rules_for_calls()]
         near = sorted((pair for pair in close if pair[0] and pair[1] not in asked), key=lambda pair: -pair[0])
         return [str(rule) for _, rule in near[:3]]
-
-
-def _reason(step: Step) -> str:
-    reason = pop_decline_reason()
-    return f"{step.text} declined" + (f": {reason}" if reason else "")
 
 
 def _nobody(*args: Any, **kwargs: Any) -> Any:

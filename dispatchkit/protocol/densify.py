@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import re
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -19,6 +18,7 @@ from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
 from dispatchkit.protocol.handlers import location_of, type_name, written
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.observers import UNSEEN, here, note_dense
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.types.array_types import DENSE
@@ -96,7 +96,7 @@ class LedgerEntry:
 
 Book = dict[tuple[str, int, str, str, str], LedgerEntry]
 _ledger: Book = {}
-_ledger_lock = threading.Lock()
+_ledger_lock = SectionLock()
 _separate: ContextState[Innermost[Book | None]] = innermost_state("separate ledger", None)
 
 
@@ -119,8 +119,8 @@ def densify_ledger() -> list[LedgerEntry]:
     >>> made  # doctest: +ELLIPSIS
     "'dispatchkit.max' made ScalarTensor dense 3 times (240.0 kB): no rule for max; ...
     """
-    with _ledger_lock:
-        return sorted(_ledger.values(), key=lambda entry: entry.nbytes, reverse=True)
+    entries = _ledger_lock.run(lambda: list(_ledger.values()))
+    return sorted(entries, key=lambda entry: entry.nbytes, reverse=True)
 
 
 def clear_densify_ledger() -> None:
@@ -133,8 +133,7 @@ def clear_densify_ledger() -> None:
     >>> dk.densify_ledger()
     []
     """
-    with _ledger_lock:
-        _ledger.clear()
+    _ledger_lock.run(_ledger.clear)
 
 
 @contextmanager
@@ -376,13 +375,16 @@ def _enter(
     # Python counts the lines anew each time that a frame is asked for its own, which takes long in a long function.
     file, line = frame.f_code.co_filename, line_of(frame.f_code, frame.f_lasti)
     key = file, line, function, name, inside
-    with _ledger_lock:
+
+    def count() -> None:
         entry = book.get(key)
         if entry is None:
             entry = book[key] = LedgerEntry(file, line, function, name, inside=inside, deliberate=deliberate)
         entry.count += 1
         entry.nbytes += nbytes
         entry.reason = reason
+
+    _ledger_lock.run(count)
 
 
 class MakingDense:

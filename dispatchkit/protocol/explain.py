@@ -9,7 +9,15 @@ from importlib.resources import files
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason, pop_mode_declines
+from dispatchkit.protocol.chain import (
+    Chain,
+    Skipped,
+    Step,
+    StepDecline,
+    declined_text,
+    pop_mode_declines,
+    record_mode_decline,
+)
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes
@@ -217,39 +225,54 @@ def predicted_steps(
 def _run(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], explanation: Explanation) -> None:
     """Make a call, and write into an explanation who declined, who answered, and what was raised.
 
+    The call goes through `Chain.attempt`, as every other does; here its steps are noted.
+
     Raises
     ------
     Exception : whatever the call raises
     """
     modes = [line for line in explanation.lines if line.what.startswith("active mode")]
     answer = answer_by_modes(operation, args, kwargs)
-    declined = pop_mode_declines()
+    declined_modes = pop_mode_declines()
     if answer is not NotImplemented:
-        verdicts = [note.partition(": ")[2] for note in declined] + ["answered"]
+        verdicts = [*(declined_text(entry.reason) for entry in declined_modes), "answered"]
         explanation.lines[:] = [Line(line.who, line.what, said) for line, said in zip(modes, verdicts, strict=False)]
         explanation.outcome, explanation.result = "answered by a mode", answer
         return
     operation.check_call(args, kwargs)
-    explanation.lines[:] = [Line(*note.partition(": ")[::2], "") for note in declined]
     chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
-    done = False
+    asked: list[Step] = []
+    declined: list[StepDecline] = []
     raised: Exception | None = None
-    for entry in chain:
-        verdict = ""
-        if isinstance(entry, Step) and not done:
-            try:
-                result = entry.call(*args, **kwargs)
-            except Exception as error:  # noqa: BLE001  # which is raised again when all lines are there
-                verdict, done, raised = f"raised {type(error).__name__}{place_of(error)}", True, error
-            else:
-                reason = pop_decline_reason()
-                if result is NotImplemented:
-                    verdict = f"declined: {reason}" if reason else "declined"
-                else:
-                    verdict, done = "answered", True
-                    explanation.outcome, explanation.result = f"{type_name(entry.cls)}: {entry.text}", result
-        explanation.lines.append(Line(type_name(entry.cls), entry.text, verdict))
+    result: Any = NotImplemented
+    for entry in declined_modes:
+        record_mode_decline(entry)  # for the error where all decline
+    try:
+        result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: asked.append(step))
+    except Exception as error:  # noqa: BLE001  # which is raised again when all lines are there
+        raised = error
+    explanation.lines[:] = [Line(entry.mode, declined_text(entry.reason), "") for entry in declined_modes]
+    explanation.lines += _lines_of_chain(chain, asked, declined, raised)
     if raised is not None:
         raise raised
-    if not done:
-        raise chain.error(args, kwargs, [])
+    if result is NotImplemented:
+        raise chain.error(args, kwargs, declined)
+    pop_mode_declines()
+    step = asked[-1]
+    explanation.outcome, explanation.result = f"{type_name(step.cls)}: {step.text}", result
+
+
+def _lines_of_chain(
+    chain: Chain, asked: Sequence[Step], declined: Sequence[StepDecline], raised: Exception | None
+) -> Iterator[Line]:
+    """Yield a line for each entry of a chain, with what came of it in a call."""
+    reasons = {id(entry.step): declined_text(entry.reason) for entry in declined}
+    for entry in chain:
+        verdict = ""
+        if id(entry) in reasons:
+            verdict = reasons[id(entry)]
+        elif asked and entry is asked[-1]:
+            verdict = "answered"
+            if raised is not None:
+                verdict = f"raised {type(raised).__name__}{place_of(raised)}"
+        yield Line(type_name(entry.cls), entry.text, verdict)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from types import CodeType, FrameType, TracebackType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from dispatchkit.accelerator import core
 from dispatchkit.protocol.handlers import written
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 PACKAGE = __file__.rpartition(f"protocol{os.sep}")[0]
 # What the files of the library begin with: compiled modules have names that begin at the root of the sources.
@@ -34,11 +37,16 @@ def _is_own(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(OWN)
 
 
-def hide_frames(error: BaseException) -> None:
+def hide_frames(error: BaseException, operation: Any = None) -> None:
     """Remove the library's frames from the traceback of an error that leaves one of its functions.
 
     The function must raise the error again by a bare ``raise``, which does not add its frame. Frames of users, of
     their handlers and bodies, stay.
+
+    Parameters
+    ----------
+    error : that leaves
+    operation : whose call it leaves; None where it leaves no single one
     """
     if type(error) is RecursionError:
         trace, depth = error.__traceback__, 0
@@ -46,8 +54,8 @@ def hide_frames(error: BaseException) -> None:
             trace, depth = trace.tb_next, depth + 1
         if depth < FAR:
             return  # near the limit there is no room for calls; a function further out does it
-    if isinstance(error, (RecursionError, NotImplementedError, TypeError)):
-        _advise(error)
+    if operation is not None and isinstance(error, (RecursionError, NotImplementedError, TypeError)):
+        _advise(error, operation)
     if FULL or (isinstance(error, UNINTENDED) and _is_own(_innermost(error))):
         return
     error.__traceback__ = _outside(error.__traceback__)
@@ -58,22 +66,32 @@ def hide_frames(error: BaseException) -> None:
         error.__suppress_context__ = True
 
 
-def _advise(error: BaseException) -> None:
-    """Note on what a rule raised how rules decline, and on a recursion which rule calls its own operation."""
+def hides_frames(function: F) -> F:
+    """Return a function whose errors leave it without frames of the library."""
+
+    @wraps(function)
+    def outermost(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return cast("F", outermost)
+
+
+def _advise(error: BaseException, operation: Any) -> None:
+    """Note on what a rule of an operation raised how rules decline, and on a recursion which rule calls itself."""
     endless = isinstance(error, RecursionError)
     if isinstance(error, TypeError) and str(error) != "exceptions must derive from BaseException":
         return
-    operation: Any = None
     codes: list[CodeType] = []  # of the rule, and of what it called
     trace = error.__traceback__
     while trace is not None:
-        frame = trace.tb_frame
-        if not codes and _is_own(frame):
-            operation = operation or frame.f_locals.get("operation") or frame.f_globals.get("_operation")
-        else:
-            codes.append(frame.f_code)
+        if codes or not _is_own(trace.tb_frame):
+            codes.append(trace.tb_frame.f_code)
         trace = trace.tb_next
-    if not codes or not hasattr(operation, "rules_for_calls") or hasattr(error, NOTED):
+    if not codes or hasattr(error, NOTED):
         return
     if codes.count(codes[0]) < SEVERAL if endless else len(codes) > 1:
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.parameters import Form, Key, Parameters
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
@@ -34,7 +34,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.generation = 0
-        self.lock = threading.RLock()
+        self.lock = SectionLock()
         self.loaders: list[Callable[[], None]] = []
         # The objects that hold decisions, which the next registration clears.
         self._caches: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -55,20 +55,38 @@ class Journal:
         memory, path : a dictionary, of dictionaries where the path has several keys
         decision : what to store
         """
-        with self.lock:
-            if generation == self.generation:
-                self._count_new_types(path)
-                for key in path[:-1]:
-                    memory = memory.setdefault(key, {})
-                memory[path[-1]] = decision
-                self._caches.add(cache)
+
+        def store() -> None:
+            if generation != self.generation:
+                return
+            self._count_new_types(path)
+            # First: after an interrupt the next registration must find whatever was stored.
+            self._caches.add(cache)
+            inner = memory
+            for key in path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[path[-1]] = decision
+
+        self.lock.run(store)
 
     def invalidate(self) -> None:
         """Forget every decision."""
-        with self.lock:
+
+        def forget() -> None:
             self._forget()
             # Last: a thread that reads the new number finds the new registrations.
             self.generation += 1
+
+        self.lock.run(forget)
+
+    def forget(self, cache: Any) -> None:
+        """Forget the decisions that one object holds, and do not keep those that are being made."""
+
+        def clear() -> None:
+            cache.clear()
+            self.generation += 1
+
+        self.lock.run(clear)
 
     def _forget(self) -> None:
         for cache in list(self._caches):
@@ -93,10 +111,13 @@ class Journal:
             it, which may be called twice, and is undone itself where it raises
         """
         undos: list[Undo] = []
-        try:
+
+        def register_all() -> None:
             for register in registrations:
-                with self.lock:
-                    undos.append(register())
+                undos.append(register())  # noqa: PERF401  # after an interrupt the list has what was made so far
+
+        try:
+            self.lock.run(register_all)
             for undo in undos:
                 self.on_undo(undo)
             self.invalidate()
@@ -138,10 +159,12 @@ class Journal:
         self._blocks.leave(block)
 
     def _undo(self, undos: list[Undo]) -> None:
-        with self.lock:
+        def undo_all() -> None:
             while undos:
                 undos[-1]()
                 undos.pop()
+
+        self.lock.run(undo_all)
         self.invalidate()
 
     def _undo_all(self, entered: Entered) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.blocks import reset_states, state_variable
-from dispatchkit.protocol.chain import pop_decline_reason, pop_mode_declines, record_mode_decline
+from dispatchkit.protocol.chain import ModeDecline, pop_decline_reason, pop_mode_declines, record_mode_decline
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
 
@@ -227,6 +227,6 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
                 return result
             reason = pop_decline_reason()
             if kind.of_users:
-                record_mode_decline(f"{kind.__name__}: declined" + (f": {reason}" if reason else ""))
+                record_mode_decline(ModeDecline(kind.__name__, reason))
         cell = cell.below
     return NotImplemented

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
@@ -14,6 +14,7 @@ from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.signatures import copy_annotations
 
 
 class OverridableFunction(Overridable):
@@ -33,9 +34,10 @@ class OverridableFunction(Overridable):
     def named_function(self) -> Callable[..., Any]:
         """Return the public function, with the names of the body."""
         call = self.function
-        for name in ("__name__", "__qualname__", "__doc__", "__module__", "__annotations__"):
+        for name in ("__name__", "__qualname__", "__doc__", "__module__"):
             if hasattr(self.body, name):
                 setattr(call, name, getattr(self.body, name))
+        copy_annotations(call, self.body)
         call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
         return call
 
@@ -104,9 +106,18 @@ class Operations(Mapping[str, Overridable]):
     def __getitem__(self, name: str) -> Overridable:
         return self._listed[name]
 
+    # What is looked through is a copy, made in one step: another thread may list a function meanwhile.
     @override
     def __iter__(self) -> Iterator[str]:
-        return iter(self._listed)
+        return iter(list(self._listed))
+
+    @override
+    def values(self) -> ValuesView[Overridable]:
+        return self._listed.copy().values()
+
+    @override
+    def items(self) -> ItemsView[str, Overridable]:
+        return self._listed.copy().items()
 
     @override
     def __len__(self) -> int:
@@ -132,8 +143,7 @@ class Operations(Mapping[str, Overridable]):
             call = function
         operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
-        with self._journal.lock:
-            self._alive.add(operation)
+        self._journal.lock.run(lambda: self._alive.add(operation))
         return call
 
     def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
@@ -142,7 +152,8 @@ class Operations(Mapping[str, Overridable]):
             pickle_by_value(operation)
         call = self.make_public(operation, function)
         name, listed = operation.qualified_name, self._listed
-        with self._journal.lock:
+
+        def enter_in_list() -> None:
             known = listed.get(name)
             # Defined anew, as in a notebook.
             anew = known is not None and known.place == operation.place and "<locals>" not in known.place
@@ -154,6 +165,8 @@ class Operations(Mapping[str, Overridable]):
 
             self._journal.on_undo(undo)
             listed[name if anew or known is None else f"{name}#{len(listed)}"] = operation
+
+        self._journal.lock.run(enter_in_list)
         return call
 
     def forget(self, operation: Overridable) -> None:
@@ -164,6 +177,9 @@ class Operations(Mapping[str, Overridable]):
 
     def refresh(self) -> None:
         """Bring what depends on the protocol's base type up to date."""
-        with self._journal.lock:
+
+        def refresh_all() -> None:
             for operation in list(self._alive):
                 operation.refresh()
+
+        self._journal.lock.run(refresh_all)

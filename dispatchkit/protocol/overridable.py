@@ -251,7 +251,7 @@ class Overridable:
                     return NotImplemented
                 return function(x1, x2)
             except Exception as error:
-                hide_frames(error)
+                hide_frames(error, self)
                 raise
 
         return operator

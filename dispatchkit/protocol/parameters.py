@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.errors import RegistrationError
+from dispatchkit.signatures import read_signature
 from dispatchkit.tree import with_members
 
 
@@ -381,7 +382,7 @@ def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
     RegistrationError : if it cannot be called, or has no signature that Python can read
     """
     try:
-        return inspect.signature(function)
+        return read_signature(function)
     except TypeError as error:
         raise RegistrationError(f"{use}: {function!r} is not callable") from error
     except ValueError as error:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError, NoImplementationError
-from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, decline, rule_steps
+from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, StepDecline, decline, rule_steps
 from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
@@ -42,9 +42,11 @@ def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kw
     key = operation.parameters.key(args, keywords)
     memory = operation.type_chains
     chain = recall_chain(operation, memory, (cls, key), lambda: build_type_chain(operation, key, cls))
-    result, declined = chain.attempt(args, keywords)
+    declined: list[StepDecline] = []
+    result = chain.attempt(args, keywords, declined)
     if result is NotImplemented:
-        return decline("; ".join(reason for _, reason in [*declined, *chain.skipped]))
+        skipped = [text for _, text in chain.skipped]
+        return decline("; ".join([*(entry.text for entry in declined), *skipped]))
     return result
 
 

@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import cycle
 from typing import NamedTuple
 
 from dispatchkit.protocol.fallbacks import FallbackStrategy
@@ -124,15 +125,20 @@ FAILURES = [
 ]
 
 
+# For fallbacks that have no line above, in the order in which they are declared; then they begin anew.
+SPARE = ("violet", "indigo", "amber")
+
+
 def _further(lines: Sequence[Shown]) -> Iterator[Shown]:
-    """Yield how the fallbacks are shown that have no line yet: by their names, with letters that are not taken."""
+    """Yield how fallbacks without a line are shown: by their names, with colours and letters that are not taken."""
+    hues = cycle(SPARE)
     known, letters = {line.outcome for line in lines}, {line.letter for line in lines}
     for outcome in _fallbacks.values():
         if outcome not in known:
             characters = filter(str.isalpha, f"{outcome.name}{string.ascii_letters}")
             letter = next(character for character in characters if character not in letters)
             letters.add(letter)
-            yield Shown(outcome, outcome.name, outcome.name, outcome.name, letter, HUES["grey"])
+            yield Shown(outcome, outcome.name, outcome.name, outcome.name, letter, HUES[next(hues)])
 
 
 OUTCOMES = [*ANSWERS, *_further([*ANSWERS, *FAILURES]), *FAILURES]

@@ -30,7 +30,7 @@ from dispatchkit.graph.storage import (
     vertex_of,
 )
 from dispatchkit.graph.sweep import sweep
-from dispatchkit.protocol.frames import caller_frame, warn_at
+from dispatchkit.protocol.frames import caller_frame, hide_frames, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tree import map_leaves
 from dispatchkit.wording import class_name
@@ -330,12 +330,16 @@ class GradientMethods(Storage):
         >>> x.grad
         tensor([2., 4.])
         """
-        if inputs is None and not create_graph:
-            root = place_of(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
-            sweep([root], plain, retain_graph=bool(retain_graph))
-            return
-        targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
-        run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
+        try:
+            if inputs is None and not create_graph:
+                root = place_of(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
+                sweep([root], plain, retain_graph=bool(retain_graph))
+                return
+            targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
+            run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def detach(self) -> Self:
         """Return a tensor with the same memory, outside the graph."""

@@ -518,3 +518,16 @@ def test_complex_numbers_of_their_parts() -> None:
     z = torch.complex(torch.tensor([1.0, 2.0]), torch.tensor([0.5, -1.0]))
     assert values(z) == [1 + 0.5j, 2 - 1j]
     assert torch.complex(torch.zeros(2, dtype=torch.float32), torch.ones(2, dtype=torch.float32)).dtype == np.complex64
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: torch.addcmul(x, x), r"addcmul\(\) missing 1 required positional argument: 'tensor2'"),
+        (lambda x: torch.lerp(x), r"lerp\(\) missing 2 required positional arguments: 'end' and 'weight'"),
+        (lambda x: torch.frac(x, nothing=1), r"frac\(\) got an unexpected keyword argument 'nothing'"),
+    ],
+)
+def test_a_function_of_one_line_is_called_by_its_name_in_errors(call: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        call(torch.ones(2))

@@ -12,6 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
+from tests.waiting import PATIENCE
 
 strict = pytest.importorskip("array_api_strict")
 
@@ -142,7 +143,7 @@ def test_training_on_two_devices_equals_training_on_one() -> None:
     pytest.importorskip("jax")
     environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PATH": "", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", SHARDED], capture_output=True, text=True, env=environment, check=False, timeout=300
+        [sys.executable, "-c", SHARDED], capture_output=True, text=True, env=environment, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     assert "mesh with Explicit axes" in done.stdout

@@ -14,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
+from tests.waiting import PATIENCE
 
 MAKE: dict[str, Callable[..., Any]] = {
     "zeros": lambda **k: dk.zeros(3, **k),
@@ -117,5 +118,5 @@ import {library}, dispatchkit as dk
 device = {device}
 print(dk.asarray([2.0], device=device).array, dk.zeros(2, device=device).array)
 """
-    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300, check=False)
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert found.stdout.strip() == expected, found.stderr[-500:]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import dis
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,7 @@ PARTS = (
 )
 CALLING = (ast.Call, ast.BinOp, ast.Compare, ast.JoinedStr, ast.ListComp, ast.Yield, ast.YieldFrom, ast.Await)
 MOVING = (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.Raise, ast.Pass, ast.Continue)
+CONSTANTS = ("LOAD_CONST", "LOAD_COMMON_CONSTANT")  # the second from Python 3.15 on
 SKIPPED = ("SWAP", "NOP", "COPY", "CACHE", "NOT_TAKEN")
 
 
@@ -61,11 +62,18 @@ def spared_lines(file: str) -> frozenset[int]:
         if isinstance(node, ast.With) and isinstance(node.body[0], ast.Try):
             spared.add(node.body[0].lineno)  # after `__enter__`, and before what calls `__exit__`
         for body in bodies:
-            for statement in body:
-                spared.add(statement.lineno)
-                if any(isinstance(part, ast.Call) for part in ast.walk(statement)):
-                    break
+            spared.update(lines_to_a_call(body))
     return frozenset(spared)
+
+
+def lines_to_a_call(body: list[ast.stmt]) -> Iterator[int]:
+    """Yield the lines of statements up to the first that calls something, which may be the first of a `try`."""
+    for statement in body:
+        yield statement.lineno
+        if isinstance(statement, ast.Try):
+            yield from lines_to_a_call(statement.body)
+        if any(isinstance(part, ast.Call) for part in ast.walk(statement)):
+            return
 
 
 @cache
@@ -87,7 +95,7 @@ def ends_of_blocks(code: CodeType) -> frozenset[int]:
     instructions = [each for each in dis.get_instructions(code) if each.opname != "CACHE"]
     for place, first in enumerate(instructions):
         rest = [each for each in instructions[place : place + 6] if each.opname not in SKIPPED][:3]
-        leaves = len(rest) == 3 and all(each.opname == "LOAD_CONST" and each.argval is None for each in rest)
+        leaves = len(rest) == 3 and all(each.opname in CONSTANTS and each.argval is None for each in rest)
         if leaves or first.opname in ("PUSH_EXC_INFO", "WITH_EXCEPT_START"):
             ends.add(first.offset)
     return frozenset(ends)

@@ -255,6 +255,10 @@ def rules_of(*classes: type) -> list[str]:
     return sorted(f"{rule.target} {rule}" for rule in rules if not {*rule.types}.isdisjoint(classes))
 
 
+# What a class has besides that somebody looked at it: its records, and what Python keeps of its annotations.
+KEPT = {ATTRIBUTE, "__annotate_func__", "__annotations_cache__"}
+
+
 def declared(*classes: type) -> dict[str, Any]:
     """Return everything that is registered for classes."""
     records = [tensor_protocol.types.records.find(cls) for cls in classes]
@@ -263,7 +267,7 @@ def declared(*classes: type) -> dict[str, Any]:
             rules_of(*classes),
             [record and record.declaration for record in records],
             [[*map(str, (*record.owned, *record.conversions.values()))] if record else [] for record in records],
-            [frozenset(vars(cls)) - {ATTRIBUTE} for cls in classes],
+            [frozenset(vars(cls)) - KEPT for cls in classes],
             [tensor_protocol.surface._classes.get(cls) for cls in classes],
         )
     }

@@ -19,10 +19,10 @@ __all__ = ["context_state", "state"]
 
 LOCKS: dict[str, Any] = {
     "accumulating": sweep.accumulating,
-    "chains": chain._making,
-    "journal": tensor_protocol.journal.lock,
-    "ledger": densify._ledger_lock,
-    "records": declaration._making,
+    "chains": chain._making._lock,
+    "journal": tensor_protocol.journal.lock._lock,
+    "ledger": densify._ledger_lock._lock,
+    "records": declaration._making._lock,
 }
 
 

@@ -22,7 +22,8 @@ from tests.func.variations import Variation, takes_floats, variations, varied
 
 # Each example is four checks or so; a third of the profile's number covers the few lengths there are.
 EXAMPLES = settings(
-    max_examples=max(4, settings().max_examples // 3), suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=max(4, settings().max_examples // 3),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 # Derivatives larger than this come from near a pole or a singular matrix, where differences tell nothing.
 LARGEST = 1e3

@@ -213,7 +213,7 @@ def test_threads_sweep_graphs_of_their_own() -> None:
         found = list(pool.map(work, [*range(12)] * 3))
     for one, other in zip(found, expected * 3, strict=True):
         for mine, theirs in zip(one, other, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10)
 
 
 def test_threads_sweep_graphs_with_common_ground() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from tests.graph.test_leaves import leaf
+from tests.waiting import PATIENCE
 
 register = dk.autograd.graph.register_multi_grad_hook
 
@@ -199,8 +200,8 @@ def test_passes_in_several_threads_are_told_apart() -> None:
     seen: list[Any] = []
     register([x, y], lambda gs: seen.append(lists(gs)))
     both = threading.Barrier(2)
-    y.register_hook(lambda g: (both.wait(10), None)[1])
-    x.register_hook(lambda g: (both.wait(10), None)[1])
+    y.register_hook(lambda g: (both.wait(PATIENCE), None)[1])
+    x.register_hook(lambda g: (both.wait(PATIENCE), None)[1])
     threads = [threading.Thread(target=((x * n + y * -n).sum()).backward) for n in (1.0, 2.0)]
     for thread in threads:
         thread.start()

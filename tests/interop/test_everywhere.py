@@ -14,6 +14,7 @@ import dispatchkit as dk
 from dispatchkit.errors import DensifyWarning
 from tests.interop.everywhere import M, Named, Quantity
 from tests.interop.everywhere_calls import CALLS
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "one-type-everywhere.md"
@@ -24,7 +25,7 @@ def table() -> list[str]:
     for library in ("scipy", "array_api_compat"):
         pytest.importorskip(library, reason="the page is of the clients, which `nox -s clients` installs")
     words = [sys.executable, "-m", "tests.interop.everywhere_page", "--print"]
-    made = subprocess.run(words, check=True, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    made = subprocess.run(words, check=True, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     return made.stdout.splitlines()
 
 

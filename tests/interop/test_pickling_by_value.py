@@ -20,6 +20,7 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.versions import is_newer, new_version
 from tests.interop import workers
+from tests.waiting import PATIENCE
 
 cloudpickle: Any = pytest.importorskip("cloudpickle")
 
@@ -353,7 +354,7 @@ SCRIPT = """
 def printed(end: str) -> str:
     """Return what a script of the declarations above prints."""
     text = textwrap.dedent(SCRIPT) + textwrap.dedent(end)
-    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)
+    found = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert found.returncode == 0, found.stderr
     return found.stdout
 

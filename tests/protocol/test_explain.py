@@ -4,6 +4,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+import dispatchkit as dk
+from dispatchkit.errors import AnswerError, DensifyWarning
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
@@ -159,6 +161,67 @@ def test_running_shows_who_declined_and_who_answered(protocol: DispatchProtocol,
     found = protocol.explain(combine, B(), Own(), run=True)
     assert [line.verdict for line in found.lines][:3] == ["declined: shapes differ", "declined", "answered"]
     assert found.result == "answer"
+
+
+def error_of(function: Any, *args: Any) -> Exception:
+    """Return what a call raises."""
+    try:
+        function(*args)
+    except Exception as error:  # noqa: BLE001  # which is what is asked for
+        return error
+    pytest.fail("the call raised nothing")
+
+
+def test_running_raises_what_the_call_raises_with_the_reasons(protocol: DispatchProtocol, scale: Answer) -> None:
+    protocol.implements(scale, B)(lambda x, factor=2.0: decline("too odd"))
+    error = error_of(scale, B())
+    assert "declined: too odd" in str(error)
+    assert str(protocol.explain(scale, B(), run=True).exception) == str(error)
+
+
+def test_running_a_rule_that_returns_nothing_raises_what_the_call_raises() -> None:
+    @dk.array_type()
+    class Silent:
+        shape = (1,)
+        dtype = dk.float64
+
+    @dk.implements(dk.exp)
+    def exp_silent(x: Silent, /) -> Any:
+        pass
+
+    error = error_of(dk.exp, Silent())
+    assert isinstance(error, AnswerError)
+    found = dk.explain(dk.exp, Silent(), run=True)
+    assert str(found.exception) == str(error)
+    assert found.lines[0].verdict == "raised AnswerError"
+
+
+def test_running_under_a_mode_that_declines_says_so_in_the_error(protocol: DispatchProtocol, scale: Answer) -> None:
+    class Declining(FunctionMode):
+        def __lib_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            return decline("not today")
+
+    Declining.protocol = protocol
+    protocol.implements(scale, B)(lambda x, factor=2.0: NotImplemented)
+    with Declining():
+        error = error_of(scale, B())
+        found = protocol.explain(scale, B(), run=True)
+    assert "Declining: declined: not today" in str(error)
+    assert str(found.exception) == str(error)
+    assert (found.lines[0].who, found.lines[0].what) == ("Declining", "declined: not today")
+
+
+def test_running_gives_a_dense_copy_the_reason_that_the_call_gives(protocol: DispatchProtocol, scale: Answer) -> None:
+    class Dense:
+        def to_dense(self) -> float:
+            return 1.0
+
+    protocol.register_type(Dense, fallback=fallback.dense)
+    protocol.implements(scale, Dense)(lambda x, factor=2.0: decline("too odd"))
+    with densify(on="warn"), pytest.warns(DensifyWarning, match="too odd"):
+        scale(Dense())
+    with densify(on="warn"), pytest.warns(DensifyWarning, match="too odd"):
+        protocol.explain(scale, Dense(), run=True)
 
 
 def test_running_makes_the_call_once(protocol: DispatchProtocol, scale: Answer) -> None:

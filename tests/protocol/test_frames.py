@@ -13,7 +13,11 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import nn
+from dispatchkit.declare.operation import DeclaredOperation
+from dispatchkit.declare.rules import TABLES, Rule
+from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.frames import PACKAGE, frame_outside, hide_frames
+from dispatchkit.protocol.instance import tensor_protocol
 
 X: Any = dk.ones((2, 3))
 
@@ -74,6 +78,100 @@ def test_frames_of_rules_of_the_program_stay(kind: type[Exception]) -> None:
         raise kind("of the rule")
 
     assert frames(lambda: dk.exp(Failing()), kind) == ["<lambda>", "exp_failing"]
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def failing_backward(xp: Any, x: Any, /) -> Any:
+    return xp.exp(x)
+
+
+@failing_backward.def_partial
+def failing_partial(x: Any) -> Any:
+    raise ZeroDivisionError("of the rule")
+
+
+LEAF = dk.tensor([1.0, 2.0], requires_grad=True)
+BACKWARD: dict[str, Callable[[], Any]] = {
+    "backward": lambda: failing_backward(LEAF).sum().backward(),
+    "backward that is recorded": lambda: failing_backward(LEAF).sum().backward(create_graph=True),
+    "autograd.backward": lambda: dk.autograd.backward(failing_backward(LEAF).sum()),
+    "autograd.grad": lambda: dk.autograd.grad(failing_backward(LEAF).sum(), LEAF),
+    "func.vjp": lambda: dk.func.vjp(failing_backward, LEAF)[1](LEAF),
+    "func.linearize": lambda: dk.func.linearize(failing_backward, LEAF),
+    "func.grad": lambda: dk.func.grad(lambda x: dk.sum(failing_backward(x)))(LEAF),
+    "func.jvp": lambda: dk.func.jvp(failing_backward, (LEAF,), (LEAF,)),
+    "func.jacrev": lambda: dk.func.jacrev(failing_backward)(LEAF),
+    "func.jacfwd": lambda: dk.func.jacfwd(failing_backward)(LEAF),
+    "func.hessian": lambda: dk.func.hessian(lambda x: failing_backward(x).sum())(LEAF),
+}
+
+
+@pytest.mark.parametrize("case", BACKWARD)
+def test_what_a_rule_of_a_derivative_raises_is_shown_in_the_program_alone(case: str) -> None:
+    shown = frames(BACKWARD[case], ZeroDivisionError)
+    assert shown[-1] == "failing_partial"
+    assert set(shown) == {"<lambda>", "failing_partial"}
+
+
+def test_the_frames_between_show_the_text_that_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dispatchkit.protocol.frames.FULL", True)
+    with pytest.raises(ZeroDivisionError) as caught:
+        failing_backward(LEAF).sum().backward()
+    shown = {frame.name: frame.line for frame in traceback.extract_tb(caught.value.__traceback__)}
+    assert shown["pull"] == "__partial = __rule(x)"
+
+
+@dk.operation(kind=dk.kinds.elementwise)
+def failing_in_a_line(xp: Any, x1: Any, x2: Any, /) -> Any:
+    return xp.multiply(x1, x2)
+
+
+failing_in_a_line.def_partial("x1")(lambda x2: x2.missing)
+failing_in_a_line.def_partial("x2")(lambda x1: x1)
+
+
+def test_a_rule_of_one_line_has_the_name_of_what_it_is_a_rule_of() -> None:
+    shown = frames(lambda: failing_in_a_line(LEAF, LEAF).sum().backward(), AttributeError)
+    assert shown == ["<lambda>", "failing_in_a_line_partial_x1"]
+
+
+def test_the_rules_of_the_library_have_names() -> None:
+    names = set[str]()
+    for operation in tensor_protocol.operations.values():
+        if isinstance(operation, DeclaredOperation):
+            for table in TABLES.values():
+                rules = getattr(operation.derivative.rules, table).values()
+                names |= {rule.function.__name__ for rule in rules if isinstance(rule, Rule)}
+    assert len(names) > 200
+    assert "<lambda>" not in names
+
+
+@pytest.mark.parametrize("by", ["DispatchProtocol.overridable", "dk.overridable", "operation", "index", "method"])
+def test_a_rule_that_raises_not_implemented_is_advised_in_every_way_a_function_is_made(by: str) -> None:
+    protocol = DispatchProtocol("__advised_function__")
+
+    def rule(x: Any, *rest: Any) -> Any:
+        raise NotImplementedError
+
+    class Own(dk.Tensor):
+        pass
+
+    calls: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+        "DispatchProtocol.overridable": (protocol.overridable(lambda x: x), lambda f, x: f(x)),
+        "dk.overridable": (dk.overridable(lambda x: x), lambda f, x: f(x)),
+        "operation": (dk.exp, lambda f, x: f(x)),
+        "index": (dk.getitem, lambda f, x: x[0]),
+        "method": (dk.sum, lambda f, x: x.sum()),
+    }
+    function, call = calls[by]
+    if by == "DispatchProtocol.overridable":
+        protocol.register_type(Own)
+        protocol.implements(function, Own)(rule)
+    else:
+        dk.implements(function, Own)(rule)
+    with pytest.raises(NotImplementedError) as caught:
+        call(function, Own([1.0]))
+    assert "declines by return NotImplemented" in "".join(caught.value.__notes__)
 
 
 def test_the_cause_stays_and_shows_nothing_of_the_library() -> None:

@@ -11,6 +11,7 @@ from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import FunctionMode
 from dispatchkit.protocol.observers import live
 from tests.protocol.support import Answer, unary
+from tests.waiting import PATIENCE
 
 
 class Saying(FunctionMode):
@@ -43,7 +44,7 @@ def test_a_thread_starts_without_modes(protocol: DispatchProtocol, scale: Answer
 
 
 def test_two_threads_have_their_own_modes(protocol: DispatchProtocol, scale: Answer) -> None:
-    both_inside = threading.Barrier(2, timeout=30)
+    both_inside = threading.Barrier(2, timeout=PATIENCE)
     found: dict[str, Any] = {}
 
     def run(text: str) -> None:

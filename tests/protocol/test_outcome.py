@@ -43,12 +43,16 @@ from dispatchkit.report.record.call import HOWS
 print(BUCKETS["zeros"], SHARES["zeros"], HOWS["zeros"], sep=", ")
 letters = [one.letter for one in OUTCOMES]
 print(rank("dense") < rank("zeros") < rank("refused"), letters.count(SHOWN[Zeros.outcome].letter))
+fills = [one.colours for one in OUTCOMES if one.bucket and one.counted]
+print(fills.count(SHOWN[Zeros.outcome].colours))
 """
 
 
-def test_reports_show_a_further_strategy_by_its_name_with_a_letter_of_its_own() -> None:
+def test_reports_show_a_further_strategy_by_its_name_with_a_letter_and_a_colour_of_its_own() -> None:
     told = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True).stdout
-    assert told.split("\n")[:2] == ["by zeros of its shape, by zeros of its shape, by zeros of its shape", "True 1"]
+    means, letter, colour = told.splitlines()
+    assert means == "by zeros of its shape, by zeros of its shape, by zeros of its shape"
+    assert (letter, colour) == ("True 1", "1")
 
 
 @pytest.mark.parametrize("cls", ANSWERING, ids=lambda cls: cls.name)

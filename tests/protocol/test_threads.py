@@ -10,6 +10,7 @@ import pytest
 
 from dispatchkit.protocol.engine import DispatchProtocol
 from tests.protocol.support import binary, unary
+from tests.waiting import PATIENCE
 
 ROUNDS = 200
 
@@ -143,7 +144,7 @@ class Watched(dict[Any, Any]):
         if self.thread is None:
             self.thread = threading.Thread(target=self.call)
             self.thread.start()
-            self.fetched.wait(timeout=5)
+            self.fetched.wait(timeout=PATIENCE)
         super().clear()
 
 
@@ -156,7 +157,7 @@ def test_a_call_in_the_midst_of_forgetting_keeps_nothing_stale(protocol: Dispatc
     watched = operation.chains = Watched(lambda: scale(x), operation.chains)
     protocol.implements(scale, A)(lambda x, factor=2.0: "new")
     assert watched.thread is not None
-    watched.thread.join(timeout=5)
+    watched.thread.join(timeout=PATIENCE)
     assert scale(x) == "new"
 
 
@@ -181,7 +182,7 @@ class WatchedRules(WeakValueDictionary[Any, Any]):
         if self.thread is None:
             self.thread = threading.Thread(target=self.run)
             self.thread.start()
-            self.read.wait(timeout=5)
+            self.read.wait(timeout=PATIENCE)
 
     def run(self) -> None:
         try:
@@ -198,5 +199,23 @@ def test_a_call_in_the_midst_of_replacing_finds_one_of_the_two(protocol: Dispatc
     watched = rules[operation] = WatchedRules(lambda: scale(x), rules[operation])
     protocol.implements(scale, A)(lambda x, factor=2.0: "new")
     assert watched.thread is not None, "nothing was tested"
-    watched.thread.join(timeout=5)
+    watched.thread.join(timeout=PATIENCE)
     assert watched.outcome in (["old"], ["new"])
+
+
+def test_functions_are_listed_while_others_are_made_overridable(protocol: DispatchProtocol) -> None:
+    def rescale(x: Any) -> Any:
+        return x
+
+    def during() -> None:
+        for turn in range(ROUNDS):
+            rescale.__name__ = f"rescale{turn}"
+            protocol.overridable(rescale)
+
+    def look() -> None:
+        repr(protocol.operations)
+        assert list(protocol.operations)[:1] in ([], ["lib.rescale0"])
+        assert len(dict(protocol.operations.items())) <= ROUNDS
+
+    assert calling(look, during) == []
+    assert len(protocol.operations) == ROUNDS

@@ -15,6 +15,7 @@ import dispatchkit as dk
 import tests.report.subjects  # noqa: F401  # here: what a test imports first, it unregisters
 from dispatchkit.__main__ import main
 from dispatchkit.accelerator import state
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 DENSE, REFUSES = "tests.report.subjects:Dense", "tests.report.subjects:Refuses"
@@ -30,7 +31,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         cwd=ROOT,
         encoding="utf-8",
         env=environment,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 

@@ -18,10 +18,12 @@ import dispatchkit as dk
 from dispatchkit.protocol.outcome import REFUSED
 from dispatchkit.report import Coverage, CoverageSet, MeasuredCoverage, MeasuredRow, Row
 from dispatchkit.report.audit.pairs import SHARES
+from dispatchkit.report.coverage import columns
 from dispatchkit.report.coverage.page import page
 from dispatchkit.report.documents import COLOURS
-from dispatchkit.report.outcomes import OUTCOMES, SHOWN
+from dispatchkit.report.outcomes import HUES, OUTCOMES, SHOWN, SPARE
 from tests.report.subjects import Dense, Refuses
+from tests.waiting import PATIENCE
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 EVIL = "</script><img src=x onerror=alert(1)>&\"'"
@@ -156,7 +158,7 @@ def test_it_lives_in_a_browser(tmp_path: Path) -> None:
     path.write_text(page(reports).replace("</body>", PROBE + "</body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [str(BROWSER), *options, "--window-size=500,900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=PATIENCE)
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert title is not None
     found: dict[str, Any] = json.loads(title[1])
@@ -206,7 +208,7 @@ def test_of_many_types_the_heat_map_comes_first_and_is_as_wide_as_the_window(
     path.write_text(page(reports).replace("</body>", LAYOUT + "</body>"), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [str(BROWSER), *options, f"--window-size={width},900", "--dump-dom", path.as_uri()]
-    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=100)
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8", timeout=PATIENCE)
     title = re.search(r"<title>(.*?)</title>", done.stdout, re.DOTALL)
     assert title is not None
     found: dict[str, Any] = json.loads(title[1])
@@ -228,7 +230,9 @@ def lab(colour: str) -> list[float]:
 def test_the_colours_of_buckets_can_be_told_apart(scheme: str) -> None:
     kept = [one for one in OUTCOMES if one.bucket and one.counted]
     fills = {one.bucket: one.colours.dark_fill if scheme == "dark" else one.colours.fill for one in kept}
+    fills |= {name: HUES[name].dark_fill if scheme == "dark" else HUES[name].fill for name in SPARE}
     ours = {one.bucket: "a fault" if one.outcome.fault else one.bucket for one in kept}
+    ours |= {name: name for name in SPARE}
     near = [
         (first, second)
         for first, second in combinations(fills, 2)
@@ -243,3 +247,17 @@ def test_what_is_refused_and_what_raises_have_one_colour_each_in_all_reports() -
     assert COLOURS["ambiguous"] is COLOURS["wrong value"] is raised is not refused.colours
     assert "raises" not in SHARES
     assert list(dict.fromkeys(SHARES))[-1] == refused.share == "refused"
+
+
+def test_a_column_that_is_added_stands_in_every_form_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    def longest(row: Row) -> str:
+        return f"{len(row.function)} letters"
+
+    added = columns.Column("function", "letters of it", longest, longest)
+    monkeypatch.setattr(columns, "COLUMNS", (*columns.COLUMNS, added))
+    report = Coverage("A", rows_with("implemented"))
+    words = f"{len(report.rows[0].function)} letters"
+    assert words in str(report)
+    assert words in report.to_markdown()
+    assert words in page([report])
+    assert "letters of it" in page([report])

@@ -13,6 +13,7 @@ import pytest
 
 import dispatchkit as dk
 from tests.report.shipped import PARTS, samples
+from tests.waiting import PATIENCE
 
 FAULTS = ("refused", "plain result", "raises", "wrong type", "wrong dtype", "wrong gradient", "wrong value")
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ def test_the_table_is_fresh_and_shows_no_fault(part: int, tmp_path: Path) -> Non
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
-        timeout=300,
+        timeout=PATIENCE,
     )
     text = path.read_text(encoding="utf-8")
     measured, written = columns(text), columns(PAGE.read_text(encoding="utf-8"))

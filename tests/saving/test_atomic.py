@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
+from tests.waiting import PATIENCE
 
 
 class Stop(BaseException):
@@ -104,7 +105,7 @@ dk.save(dk.ones(3), sys.argv[1])
 def test_a_save_that_is_killed_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
     dk.save(dk.zeros(2), path)
-    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=60)
+    subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False, timeout=PATIENCE)
     [left] = {*tmp_path.iterdir()} - {path}
     assert left.name.startswith(".dispatchkit-")
     assert dk.load(path).tolist() == [0.0, 0.0]

@@ -187,7 +187,7 @@ def test_truncated_at_any_place(saved: Path) -> None:
         refused(saved, "is truncated or no .* file")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_damage_gives_an_answer_or_a_clear_error(saved: Path, data: st.DataObject) -> None:
     whole = saved.read_bytes()

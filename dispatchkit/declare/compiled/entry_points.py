@@ -48,7 +48,7 @@ def call(<taken>):
     try:
         <body>
     except Exception as _error:
-        _hide_frames(_error)
+        _hide_frames(_error, _operation)
         raise
 """
 BY_TABLE = """

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
 from inspect import Parameter
-from itertools import count
-from types import CodeType, FunctionType
+from threading import RLock
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,9 @@ from dispatchkit.backends.arrays import UNTRACKED, foreign, is_inexact, raw_arra
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.declared import AROUND, Declared
+from dispatchkit.declare.derivative import VjpPlan
 from dispatchkit.declare.outputs import note_sharing, note_view, several_results
+from dispatchkit.declare.source import code_of
 from dispatchkit.declare.wrapping import spec_of
 from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
@@ -61,7 +61,6 @@ NAMES: Mapping[str, Any] = {
     "_raise_with_context": raise_with_context,
     "_several_results": several_results,
 }
-_count = count(1)
 CONDITION = re.compile(r"<\?(\w+)>")
 
 
@@ -144,13 +143,15 @@ def indent(lines: Sequence[str]) -> list[str]:
 def compiled_later(build: Build, **known: Any) -> FunctionType:
     """Return a function that is compiled from a text when it is first called, since most programs call few of them."""
     names = {"__name__": __name__, "_hide_frames": hide_frames, "_build": build, "_install": _install, **known}
-    function = names["_function"] = FunctionType(_first_call.__code__, names)
+    function = names["_uncompiled"] = FunctionType(_first_call.__code__, names)
     return function
 
 
 def recompile(function: FunctionType) -> None:
     """Have a function compiled anew at its next call, by what is declared then."""
-    function.__code__ = _first_call.__code__
+    with _exchanging:
+        # A copy, by which a thread that is compiling the function sees that what it has read may be out of date.
+        function.__code__ = _first_call.__code__.replace()
 
 
 def text_of(function: Any) -> str:
@@ -162,33 +163,41 @@ def text_of(function: Any) -> str:
 def _first_call(*args: Any, **kwargs: Any) -> Any:
     """Compile the function that is called, and call it; its code takes the place of this."""
     try:
-        return _install(_function)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
+        return _install(_uncompiled)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # of the function's names
     except Exception as _error:
-        _hide_frames(_error)  # type: ignore[name-defined]  # noqa: F821
+        # The names of a function of an operation have that; those of what computes it by default do not.
+        _hide_frames(_error, globals().get("_operation"))  # type: ignore[name-defined]  # noqa: F821
         raise
 
 
+# Held while code and names of a function are exchanged, which other threads may be calling, and for nothing that waits.
+# Reentrant: what is collected meanwhile may call functions, too.
+_exchanging = RLock()
+
+
 def _install(function: FunctionType) -> FunctionType:
+    """Give a function the code of its text, unless another thread has, or what the text was written by has changed."""
+    before = function.__code__
+    if before.co_name != _first_call.__name__:
+        return function
     names = function.__globals__
     text, names_of_function = names["_build"](names)
-    names.update(NAMES)
-    names.update(names_of_function)
-    exec(_code_of(text if core is None else core.asking(text, names)), names)  # noqa: S102  # of this library
-    call = names["call"]
-    function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
-    # A copy, since what the interpreter notes in it belongs to the names of one function.
-    function.__code__ = call.__code__.replace()
+    compiled_names = {**names, **NAMES, **names_of_function}
     if core is not None:
-        core.attach(function)
+        text = core.asking(text, compiled_names)
+    code = code_of(text, "function")
+    with _exchanging:
+        if function.__code__ is before:
+            names.update(compiled_names)
+            exec(code, names)  # noqa: S102  # of this library
+            call = names["call"]
+            # A copy, since what the interpreter notes in it belongs to the names of one function.
+            code_of_function = call.__code__.replace()
+            if core is not None:
+                core.attach(function, code_of_function)
+            function.__defaults__, function.__kwdefaults__ = call.__defaults__, call.__kwdefaults__
+            function.__code__ = code_of_function
     return function
-
-
-@cache
-def _code_of(text: str) -> CodeType:
-    """Return the code of a text; tracebacks show it, in a file of this library for who asks where it was called."""
-    file = f"{__file__}, function {next(_count)}"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    return compile(text, file, "exec")
 
 
 DTYPE = "dtype"
@@ -408,12 +417,16 @@ def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
     and by name
     """
     names = {**RECORDER_NAMES, "_operation": operation.derivative, "_tensors": tensors}
-    return compiled_later(lambda _: (_source(operation, tensors), names))
+
+    def build(_: object) -> tuple[str, Mapping[str, Any]]:
+        plan = operation.derivative.plan
+        return _source(operation, tensors, plan), {**names, "_plan_of_rules": plan}
+
+    return compiled_later(build)
 
 
-def _source(operation: Declared, tensors: Sequence[bool]) -> str:
+def _source(operation: Declared, tensors: Sequence[bool], plan: VjpPlan) -> str:
     parameters = not operation.implementation.arrays_only
-    plan = operation.derivative.plan
     places = [i for i, tensor in enumerate(tensors) if tensor]
     arrays = [f"_x{i}" for i in range(len(tensors))]
     edges = [f"_v{i}" if i in places else "None" for i in range(operation.parameters.positional)]

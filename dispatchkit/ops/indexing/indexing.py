@@ -90,7 +90,7 @@ class Selection(Indexing):
                     share_memory(y, x)
                 return y if cls is base else _finalize(self, y, x, key)
             except Exception as error:
-                hide_frames(error)
+                hide_frames(error, self)
                 raise
 
         def refresh(_: object) -> None:
@@ -291,7 +291,7 @@ class Assignment(Indexing):
                             pass  # said below
                 general(x, key, value)
             except Exception as error:
-                hide_frames(error)
+                hide_frames(error, self)
                 raise
 
         def refresh(_: object) -> None:

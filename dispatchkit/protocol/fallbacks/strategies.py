@@ -247,7 +247,7 @@ class _Decomposing(Mode):
             return result
         key = operation.parameters.key(args, kwargs)
         chain: Chain = operation.protocol.chain_without_later_fallbacks(operation, key)
-        result, _ = chain.attempt(args, kwargs, on_step=note_asked)
+        result = chain.attempt(args, kwargs, [], on_step=note_asked)
         if result is NotImplemented:
             raise Undecomposable(self, operation)
         return result

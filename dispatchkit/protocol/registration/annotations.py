@@ -23,6 +23,7 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.operations import Operations
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, held_by_name, of
 from dispatchkit.protocol.parameters import ELSEWHERE, ArrayParameter, Form, Parameters
+from dispatchkit.signatures import annotation_texts, annotations_of, read_signature
 
 SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection, Iterable)
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
@@ -48,7 +49,7 @@ def annotated_signatures(
     """
     name = function_name(handler)
     hints = resolved_hints(handler)
-    takes = list(inspect.signature(handler).parameters.values())[skip:]
+    takes = list(read_signature(handler).parameters.values())[skip:]
     receivers = [_receiver(array, takes) for array in parameters.arrays]
     named = [ANY if p is None else hints.get(p.name, ANY) for p in receivers]
     choices: list[list[type]] = []
@@ -112,7 +113,7 @@ def resolved_hints(
     module: dict[str, Any] = getattr(function, "__globals__", {})
     scope: dict[str, Any] | None = None
     resolved: dict[str, Any] = {}
-    for name, hint in getattr(function, "__annotations__", {}).items():
+    for name, hint in annotations_of(function).items():
         if name in skip:
             continue
         if not _is_text(hint):
@@ -123,8 +124,9 @@ def resolved_hints(
         try:
             resolved[name] = _resolve(hint, module, scope)
         except Exception as error:
+            written_hint = annotation_texts(function)[name]
             raise RegistrationError(
-                f"the annotation {hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
+                f"the annotation {written_hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
                 f"({error}); {instead}"
             ) from error
     return resolved

@@ -74,7 +74,8 @@ def unpack(protocol: Packing, cls: type, declared: dict[str, Any]) -> None:
     cls : the type, which may still lack its attributes
     declared : what `pack` gave
     """
-    with protocol.journal.lock:
+
+    def declare() -> None:
         if protocol.types.records.receive(cls, declared["declaration"], declared["version"]):
             if declared["kept"] is not None:
                 protocol.surface.install(cls, declared["kept"])
@@ -83,6 +84,8 @@ def unpack(protocol: Packing, cls: type, declared: dict[str, Any]) -> None:
         if new:
             protocol.journal.make(*(_adding_conversion(protocol, edge) for edge in new))
         take_rules(protocol, declared["rules"])
+
+    protocol.journal.lock.run(declare)
 
 
 def take_rules(protocol: Dispatcher, packed: Iterable[dict[str, Any]], /) -> None:
@@ -93,11 +96,14 @@ def take_rules(protocol: Dispatcher, packed: Iterable[dict[str, Any]], /) -> Non
     protocol : that they are rules of
     packed : what `pack_rules` gave
     """
-    with protocol.journal.lock:
+
+    def add() -> None:
         rules = [Rule(**fields) for fields in packed]
         new = [rule for rule in rules if _is_new_rule(protocol, rule)]
         if new:
             protocol.journal.make(*(_adding_rule(protocol, rule) for rule in new))
+
+    protocol.journal.lock.run(add)
 
 
 def _is_new_rule(protocol: Dispatcher, rule: Rule) -> bool:

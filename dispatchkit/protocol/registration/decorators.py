@@ -53,6 +53,7 @@ from dispatchkit.protocol.types.declaration import (
     Undo,
     rule_of,
 )
+from dispatchkit.signatures import annotations_of
 
 
 def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> Declaration:
@@ -195,7 +196,7 @@ def instance_attributes(cls: type) -> tuple[str, ...]:
     """Return the attributes that annotations, slots or dataclass fields give to instances."""
     names: list[str] = []
     for ancestor in cls.__mro__:
-        names += inspect.get_annotations(ancestor)
+        names += annotations_of(ancestor)
         slots = ancestor.__dict__.get("__slots__", ())
         names += (slots,) if isinstance(slots, str) else slots
     return tuple(names)

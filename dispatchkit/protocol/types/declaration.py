@@ -6,12 +6,12 @@ import copy
 import dataclasses
 import heapq
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 from weakref import WeakValueDictionary
 
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
@@ -245,7 +245,7 @@ _keys = itertools.count()
 
 
 # One lock for all protocols, which share the attribute: two records made at once would lose the rules of one.
-_making = threading.Lock()
+_making = SectionLock()
 
 
 class Record:
@@ -313,9 +313,12 @@ _protocols: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 def _records_of(version: Version) -> TypeRecords:
     """Return the records that have a version, made where this process has none."""
-    with _making:
+
+    def find_or_make() -> TypeRecords:
         records = _by_version.get(version)
         return TypeRecords(None, version) if records is None else records
+
+    return _making.run(find_or_make)
 
 
 class Records:
@@ -339,7 +342,8 @@ class Records:
 
     def make(self, cls: type) -> Record:
         """Return the record of exactly this type, made if needed."""
-        with _making:
+
+        def find_or_make() -> Record:
             record = self.find(cls)
             if record is not None:
                 return record
@@ -351,6 +355,8 @@ class Records:
             except (AttributeError, TypeError):
                 self._static[cls] = record
             return record
+
+        return _making.run(find_or_make)
 
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.func.containers import with_floats
-from dispatchkit.protocol.chain import Step
+from dispatchkit.protocol.chain import Step, StepDecline
 from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.handlers import Rule, type_name
@@ -133,7 +133,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
 
     def run(args: Any, kwargs: Any) -> Any:
         chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
-        result, declined = chain.attempt(args, kwargs, on_step=lambda _, step: entered.append(step))
+        declined: list[StepDecline] = []
+        result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: entered.append(step))
         if result is NotImplemented:
             raise chain.error(args, kwargs, declined)
         answered.append(chain.steps[len(declined)])

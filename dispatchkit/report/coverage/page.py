@@ -6,19 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Any
 
-from dispatchkit.report.coverage.rows import (
-    OUTCOME_OF,
-    STRUCTURED,
-    UNCOUNTED,
-    MeasuredRow,
-    Report,
-    Row,
-    counts_text,
-    share,
-    structured_range,
-)
+from dispatchkit.report.coverage.columns import lines_on_page, words_in_table
+from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, UNCOUNTED, Report, Row, share, structured_range
 from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
-from dispatchkit.wording import format_bytes
 
 # Columns with names of types that fit on a line; further types are numbered.
 WIDEST = 100
@@ -107,19 +97,12 @@ def _functions(report: Report) -> Iterator[Part]:
 
 def details(row: Row) -> list[str]:
     """Return what is said of a function in addition to its bucket."""
-    parts = [row.note, f"of {row.calls} calls {counts_text(row.outcomes)}" if len(row.outcomes) > 1 else ""]
-    if isinstance(row, MeasuredRow):
-        parts += ["not every keyword" if row.takes_keywords is False else "", _cost(row), row.problem]
+    parts = [row.note, *words_in_table(row)]
     by_place: dict[str, list[str]] = {}
     for rule in row.rules:
         by_place.setdefault(rule.location, []).append(f"({rule.types})")
     parts += [f"{', '.join(types)} {short_location(place)}" for place, types in by_place.items()]
     return [part for part in parts if part]
-
-
-def _cost(row: MeasuredRow) -> str:
-    """Return in words what the calls make dense."""
-    return f"{format_bytes(row.densified)} densified" if row.densified else ""
 
 
 def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
@@ -281,10 +264,4 @@ def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     for rule in row.rules:
         entered = f", {rule.entered} calls come to it" if row.calls else ""
         yield "rule", f"({rule.types}) {short_location(rule.location)}{entered}"
-    facts = {"calls": counts_text(row.outcomes)}
-    if isinstance(row, MeasuredRow):
-        facts["results"] = counts_text(row.results)
-        facts["keywords"] = {None: "", True: "all taken", False: "not all taken"}[row.takes_keywords]
-        facts["cost"] = _cost(row)
-        facts["problem"] = row.problem
-    yield from ((heading, text) for heading, text in facts.items() if text)
+    yield from lines_on_page(row)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from threading import Lock
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Literal
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node, NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
+from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
@@ -53,7 +53,7 @@ class Trace(Observer):
         self._made: list[TracedCall] = []
         self._index: dict[CallEvent, int] = {}
         self._under_way: list[int] = []
-        self._reading = Lock()
+        self._reading = SectionLock()
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
@@ -88,12 +88,15 @@ class Trace(Observer):
     @property
     def calls(self) -> list[TracedCall]:
         """A `TracedCall` for each call, in the order they began; those that calls make inside of them follow it."""
-        with self._reading:
+
+        def read() -> list[TracedCall]:
             kept = self._kept[: self.max_calls]
             under_way, self._under_way = self._under_way, []
             for index in [*under_way, *range(len(self._made), len(kept))]:
                 self._made[index : index + 1] = [self._trace_call(index, kept[index])]
             return self._made[:]
+
+        return self._reading.run(read)
 
     def _trace_call(self, index: int, call: CallEvent) -> TracedCall:
         """Return what is shown of a call; again at the next reading, if it is under way."""

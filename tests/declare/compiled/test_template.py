@@ -59,13 +59,13 @@ def test_the_lines_of_a_compiled_function_are_those_of_its_text() -> None:
 def test_nothing_is_compiled_before_it_is_called() -> None:
     program = """
 import dispatchkit as dk
-from dispatchkit.declare.compiled.template import _code_of
-counts = [_code_of.cache_info().misses]
+from dispatchkit.declare.source import code_of
+counts = [code_of.cache_info().misses]
 x, y = dk.asarray([1.0]), dk.asarray([2.0])
-counts.append(_code_of.cache_info().misses)
+counts.append(code_of.cache_info().misses)
 for function in (dk.add, dk.multiply, dk.subtract):
     function(x, y)
-counts.append(_code_of.cache_info().misses)
+counts.append(code_of.cache_info().misses)
 print(counts)
 """
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
