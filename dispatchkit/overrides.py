@@ -5,15 +5,19 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, TypeVar
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is listed
 from dispatchkit.declare.namespace import public_namespace
+from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.overridable import of
-from dispatchkit.protocol.resolution import ask_types
+from dispatchkit.protocol.modes import ask_modes, is_any_asked, is_switched_off
+from dispatchkit.protocol.observers import note_asked
+from dispatchkit.protocol.operations import chosen_function
+from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
 
@@ -215,7 +219,8 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     Returns
     -------
     bool
-        True if one of them is an instance of an array type or of a subclass of `Tensor`.
+        True if one of them is an instance of an array type or of a subclass of `Tensor`, other than the library's own
+        that stand for plain tensors, such as `nn.Parameter`; or if a mode is to be asked.
 
     Examples
     --------
@@ -223,22 +228,36 @@ def has_tensor_function(args: Iterable[Any]) -> bool:
     >>> dk.overrides.has_tensor_function((dk.ones(2), 1.0))
     False
     """
-    return any(type(arg) is not Tensor and is_tensor_like(arg) for arg in args)
+    if _default_begins.get():
+        _default_begins.set(False)
+        return False
+    if is_switched_off(tensor_protocol):
+        return False
+    types = tensor_protocol.types
+    overriding = any(is_tensor_like(arg) and not types.ranks_as_base(type(arg)) for arg in args)
+    return overriding or is_any_asked(tensor_protocol)
+
+
+# Whether the default of a function that dispatches by hand begins, which then asks nobody.
+_default_begins: ContextVar[bool] = state_variable("default of a function by hand", False)
+# The arguments that a call of such a function dispatches on.
+_relevant: ContextVar[tuple[Any, ...]] = state_variable("relevant arguments", ())
 
 
 def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Ask the types of some arguments to answer a call of a function that dispatches by hand.
+    """Ask modes, and the types of some arguments, to answer a call of a function that dispatches by hand.
 
     Parameters
     ----------
-    func : the public function
+    func : the public function. For plain tensors and subclasses of `Tensor` that do not answer, it is called again, and
+        `has_tensor_function` is False at its beginning
     relevant_args : the arguments whose types are asked
     *args, **kwargs : of the call
 
     Returns
     -------
     Any
-        The first answer that is not `NotImplemented`.
+        The first answer that is not `NotImplemented`, which for tensors is in the end that of the function itself.
 
     Raises
     ------
@@ -258,11 +277,44 @@ def handle_tensor_function(func: Callable[..., Any], relevant_args: Iterable[Any
     >>> half(Loud([1.0]))
     'half of Loud'
     """
-    return ask_types(tensor_protocol, func, tuple(relevant_args), args, kwargs)
+    operation = _by_hand(func)
+    before = _relevant.set(tuple(relevant_args))
+    try:
+        answer = ask_modes(operation, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+        chain = tensor_protocol.chain(operation, operation.parameters.key(args, kwargs))
+        return chain.run(args, kwargs, on_step=note_asked)
+    finally:
+        _relevant.reset(before)
+
+
+def _by_hand(func: Any) -> Overridable:
+    """Return the record of a function that dispatches by hand, made at its first call; the function holds it."""
+    operation = of(func)
+    if operation is None:
+        operation = chosen_function(tensor_protocol, func, _relevant_arguments, "handle_tensor_function")
+        operation.body = functools.partial(_begin_default, func)
+        operation.function = func
+        func.__overridable__ = operation
+    return operation
+
+
+def _relevant_arguments(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    return _relevant.get()
+
+
+def _begin_default(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function that dispatches by hand so that it asks nobody again."""
+    before = _default_begins.set(True)
+    try:
+        return func(*args, **kwargs)
+    finally:
+        _default_begins.reset(before)
 
 
 def wrap_tensor_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[F], F]:
-    """Let the types of some arguments answer a function's calls; `overridable` does more with less.
+    """Make a function overridable by the types of some arguments, which another function names; see `overridable`.
 
     Parameters
     ----------
@@ -284,13 +336,10 @@ def wrap_tensor_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[
     """
 
     def decorate(func: F) -> F:
-        @functools.wraps(func)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            relevant = tuple(dispatcher(*args, **kwargs))
-            if has_tensor_function(relevant):
-                return handle_tensor_function(wrapped, relevant, *args, **kwargs)
-            return func(*args, **kwargs)
-
-        return wrapped  # type: ignore[return-value]  # of the same signature
+        operation = chosen_function(tensor_protocol, func, dispatcher, "wrap_tensor_function")
+        tensor_protocol.operations.add(operation)
+        wrapped: Any = operation.named_function()
+        wrapped.__wrapped__ = func
+        return wrapped  # type: ignore[no-any-return]  # of the same signature
 
     return decorate

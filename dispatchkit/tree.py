@@ -8,7 +8,7 @@ declared array types, by their fields, add these. Nothing here calls the constru
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 Item = tuple[Any, Any]
@@ -107,6 +107,47 @@ def with_attributes(value: Any, attributes: Sequence[Item]) -> Any:
     for name, part in attributes:
         object.__setattr__(copied, name, part)
     return copied
+
+
+# The classes of users that have slots: while there are none, nothing is looked for in slots.
+slotted: list[str] = []
+
+
+def slot_names(cls: type, base: type) -> tuple[str, ...]:
+    """Return the slots that the classes between a class and one of its bases give to instances, as they are stored."""
+    names: list[str] = []
+    for ancestor in cls.__mro__[: cls.__mro__.index(base)]:
+        slots = ancestor.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            private = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{ancestor.__name__.lstrip('_')}{name}" if private else name)
+    return tuple(name for name in dict.fromkeys(names) if name not in ("__dict__", "__weakref__"))
+
+
+def attributes_held(value: Any) -> dict[str, Any]:
+    """Return what a tensor, or an instance of an array type, keeps in its ``__dict__`` and in slots."""
+    attributes = dict(getattr(value, "__dict__", {}))
+    cls = type(value)
+    slots: tuple[str, ...] | None = getattr(cls, "__dispatch_slots__", None)
+    for name in slot_names(cls, object) if slots is None else slots:
+        if hasattr(value, name):
+            attributes[name] = getattr(value, name)
+    return attributes
+
+
+def take_attributes(target: Any, sources: Iterable[Any]) -> None:
+    """Give a tensor the attributes of others that it does not have and has a place for, the first winning."""
+    held, slots = attributes_held(target), type(target).__dispatch_slots__
+    stored = getattr(target, "__dict__", None)
+    for source in sources:
+        for name, value in attributes_held(source).items():
+            if name in held:
+                continue
+            if name in slots:
+                object.__setattr__(target, name, value)
+            elif stored is not None:
+                stored[name] = value
+            held[name] = value
 
 
 def place(path: Path) -> str:

@@ -106,6 +106,7 @@ class Tensor(PlainTensor):
 
     __module__ = HOME
     __slots__ = ()
+    __dispatch_plain__ = True
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):

@@ -29,6 +29,7 @@ from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
 from dispatchkit.protocol.versions import new_version
+from dispatchkit.signatures import read_signature
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
 WhenNone: TypeAlias = Callable[[str, tuple[int, ...]], Any]
@@ -135,7 +136,7 @@ class Implementation:
     def on_numpy(self) -> Function:
         """What computes NumPy arrays: a kernel, or the namespace's own function where it takes what the body takes."""
         function: Function | None = None if self._own is None else getattr(NumpyNamespace, self._own, None)
-        if function is None or _arguments_of(inspect.signature(function)) != _arguments_of(self.parameters.signature):
+        if function is None or _arguments_of(read_signature(function)) != _arguments_of(self.parameters.signature):
             function = partial(self.body, numpy_namespace)
         return self._over(numpy_namespace, function)
 
@@ -213,7 +214,7 @@ def _arguments_of(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
 def _takes(function: Function, signature: inspect.Signature) -> bool:
     """Return whether a function takes every call that a signature allows, and means the same by it."""
     try:
-        theirs = inspect.signature(function).parameters
+        theirs = read_signature(function).parameters
     except (TypeError, ValueError):
         return False
     places = [p for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -375,7 +376,7 @@ class Declared(Overridable):
     @property
     def gives_views(self) -> bool:
         """Whether a result may show the memory of an argument."""
-        return self.kind.family in (kinds.manipulation, kinds.indexing)
+        return self.kind.family in (kinds.manipulation, kinds.indexing, kinds.assignment)
 
     @property
     def gives_new_memory(self) -> bool:

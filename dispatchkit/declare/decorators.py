@@ -33,7 +33,7 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
-from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, resolved_hints
+from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, known_hint, resolved_hints
 from dispatchkit.signatures import annotations_of
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
@@ -64,20 +64,17 @@ def array_forms(body: Callable[..., Any], signature: Signature, arrays: Collecti
     if arrays is not None:
         asked = [(name, p) for name, p in parameters.items() if name in arrays]
         return {name: _form_of_parameter(p, _hint(body, name)) or Form.ONE for name, p in asked}
-    hints = resolved_hints(body, [name for name in annotations_of(body) if name not in parameters], INSTEAD)
+    named = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    hints = resolved_hints(body, named, INSTEAD) | {
+        name: _hint(body, name) for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY
+    }
     forms = {name: _form_of_parameter(p, hints.get(name, Any)) for name, p in parameters.items()}
     return {name: form for name, form in forms.items() if form is not None}
 
 
 def _hint(body: Callable[..., Any], name: str) -> Any:
     """Return one annotation as an object, Any where it is left out, ``...`` where it cannot be resolved."""
-    annotations = annotations_of(body)
-    if name not in annotations:
-        return Any
-    try:
-        return resolved_hints(body, [other for other in annotations if other != name])[name]
-    except RegistrationError:
-        return ...
+    return known_hint(body, name, ...)
 
 
 def _form_of_parameter(p: Parameter, hint: Any) -> Form | None:
@@ -453,6 +450,7 @@ product: _Declarer = _Declarer(kinds.product, method=True)
 decomposition: _Declarer = _Declarer(kinds.decomposition, method=True, namespace="dispatchkit.linalg")
 creation: CreationDeclarer = _Declarer(kinds.creation, method=False)
 indexing: _Declarer = _Declarer(kinds.indexing, method=False)
+assignment: _Declarer = _Declarer(kinds.assignment, method=False)
 searching: _Declarer = _Declarer(kinds.searching, method=True)
 conversion: _Declarer = _Declarer(kinds.conversion, method=True)
 random: CreationDeclarer = _Declarer(kinds.random, method=False, differentiable=False)

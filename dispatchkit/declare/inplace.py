@@ -23,6 +23,7 @@ from dispatchkit.graph.storage import Layout, Memory, Storage, Vertex, extras_of
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.observers import live
+from dispatchkit.tree import slotted, take_attributes
 
 Change = tuple[Storage, Vertex | None]
 VIEW_OF_LEAF = (
@@ -471,6 +472,8 @@ def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwarg
         source = wrap_array(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
         if hasattr(x, "__dict__"):
             source.__dict__.update(x.__dict__)
+        if slotted:
+            take_attributes(source, (x,))
     write_back(name, x, operation.function(source, *args, **kwargs))
     if x._node is not None and x._node.extras is not None:
         vertex_of(x)  # which retains the gradient from now on

@@ -103,7 +103,8 @@ def vmap(
             for start in starts
         ]
         result = parts[0] if len(parts) == 1 else _join(parts, out_dims)
-        return result if out_dims == 0 else zip_containers(_place, result, out_dims, "vmap: out_dims")
+        stays = isinstance(out_dims, int) and out_dims == 0  # which an array type would compare element by element
+        return result if stays else zip_containers(_place, result, out_dims, "vmap: out_dims")
 
     return call_batched
 

@@ -40,8 +40,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.numpy_arguments import call_operation, given_arguments
-from dispatchkit.tensor.tensor import attributes_of
-from dispatchkit.tree import container_items, leaves, map_leaves
+from dispatchkit.tree import attributes_held, container_items, leaves, map_leaves
 
 try:
     import jax
@@ -132,7 +131,7 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     """
     attributes = {
         name: attribute
-        for name, attribute in attributes_of(value).items()
+        for name, attribute in attributes_held(value).items()
         if not isinstance(getattr(type(value), name, None), cached_property)  # which is computed from others
     }
     marked: frozenset[str] = attributes.pop(MARK, frozenset())

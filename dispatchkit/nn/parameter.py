@@ -21,6 +21,7 @@ from dispatchkit.func.containers import with_constants, with_floats, with_variab
 from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.marks import override
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
 from dispatchkit.tree import leaves_with_paths
 from dispatchkit.wording import class_name
@@ -43,7 +44,7 @@ class ParameterType(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """The signature of the constructor, in place of that of `__call__`."""
-        signature = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
+        signature = read_signature(cls.__init__)  # type: ignore[misc]  # of this very class
         return signature.replace(parameters=list(signature.parameters.values())[1:])
 
     def __call__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -97,6 +98,7 @@ class Parameter(_Plain, metaclass=ParameterType):
     """
 
     __dispatch_results__: ClassVar[type[Tensor] | None] = Tensor
+    __dispatch_plain__ = True
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         super().__init__([] if data is None else data, requires_grad=requires_grad)
@@ -209,7 +211,9 @@ def _parameter_class(cls: Any) -> Any:
         return cls
     parameter_class = cls.__dict__.get("__parameter_class__")
     if parameter_class is None:
-        body = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
+        body: dict[str, Any] = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__dispatch_results__": cls}
+        if tensor_protocol.types.ranks_as_base(cls):
+            body["__dispatch_plain__"] = True
         parameter_class = cls.__parameter_class__ = ParameterType(f"{cls.__name__}Parameter", (Parameter, cls), body)
     return parameter_class
 

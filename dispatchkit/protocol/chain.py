@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,7 @@ from dispatchkit.errors import (
     UnsupportedArgumentError,
 )
 from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.handlers import ANY, Rule, type_name
+from dispatchkit.protocol.handlers import ANY, LEFT_OUT, Rule, type_name
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
@@ -208,7 +209,7 @@ def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
 def _rank(
     operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
 ) -> list[Step]:
-    fitting.sort(key=lambda pair: (-pair[1].demands(), pair[1].anywhere, sum(pair[0])))
+    fitting.sort(key=lambda pair: (-_demands(pair[0]), pair[1].anywhere, sum(pair[0])))
     # Of the members of a handler's union the nearest counts: the handler is asked once.
     nearest: dict[Version, tuple[tuple[int, ...], Rule]] = {}
     for far, rule in fitting:
@@ -219,13 +220,18 @@ def _rank(
         rivals = [
             other
             for other_far, other in fitting[index + 1 :]
-            if other.demands() == rule.demands() and not _dominates(far, other_far, rule, other)
+            if _demands(other_far) == _demands(far) and not _dominates(far, other_far, rule, other)
         ]
         if rivals:
             steps.append(_ambiguity(operation, cls, key, [rule, *rivals]))
             return steps
         steps.append(_rule_step(operation, key, cls, rule, source))
     return steps
+
+
+def _demands(far: tuple[int, ...]) -> int:
+    """Return how many arguments of a call are of a type that the rule at these distances names."""
+    return sum(distance < LEFT_OUT for distance in far)
 
 
 def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
@@ -261,7 +267,7 @@ def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[boo
         return []
     asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
     return [
-        wanted not in (int, float, complex)
+        wanted not in (bool, int, float, complex)
         and any(
             types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
         )
@@ -332,6 +338,9 @@ def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule
         min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
         for i in range(min(len(rule.types) for rule in rules))
     ]
+    if len(resolving) == len(key):
+        # Where nothing was passed, it takes a rule without a demand.
+        resolving = [ANY if entry == () else wanted for entry, wanted in zip(key, resolving, strict=True)]
     error = partial(
         AmbiguousImplementationError,
         operation.qualified_name,
@@ -522,15 +531,15 @@ def _nobody(*args: Any, **kwargs: Any) -> Any:
 def stub_for(operation: Overridable, key: Key) -> str:
     """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
     types = operation.types
-    owner = next((cls for cls in types.participating(key) if cls is not types.base), None)
+    owner = next((cls for cls in types.participating(key) if not types.ranks_as_base(cls)), None)
     if owner is None:
         return ""
     named = operation.parameters.signature.parameters
     hints = {
-        p.name: _hint(types, entry, p.form in (Form.STAR, Form.INDEX))
+        p.name: _hint(types, entry, p.form)
         for p, entry in zip(operation.parameters.arrays, key, strict=True)
         if (p.form is not Form.INDEX or owner in entry)
-        and (p.form is not Form.LOOSE or entry is owner or named[p.name].default is inspect.Parameter.empty)
+        and (p.form is not Form.LOOSE or owner in flatten((entry,)) or named[p.name].default is inspect.Parameter.empty)
     }
     parameters = [
         p.replace(annotation=hints.get(p.name) or p.empty, default=_pasteable(p.default)) for p in named.values()
@@ -542,16 +551,28 @@ def stub_for(operation: Overridable, key: Key) -> str:
     return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
 
-def _hint(types: ArrayTypes, entry: Any, spread: bool = False) -> str:
-    """Return the annotation that the types of an argument give its parameter."""
-    if isinstance(entry, tuple):
-        hints = " | ".join(_hint(types, member) for member in entry)
-        return hints if spread or not hints else f"list[{hints}]"
-    if entry is type(None):
+def _hint(types: ArrayTypes, entry: Any, form: Form) -> str:
+    """Return the annotation that the types of an argument give its parameter; "" for none."""
+    if not isinstance(entry, tuple):
+        return _name_to_paste(types, entry)
+    members = [cls for cls in entry if cls is not type(None)]
+    if form is Form.INDEX:  # what the rule is for is one of the arrays in it
+        members = list(types.participating(tuple(members)))
+    names = list(dict.fromkeys([_name_to_paste(types, cls) or "object" for cls in members]))
+    if set(names) <= {"object"}:
         return ""
-    if types.base is not None and (entry is types.base or types.wrapped_always(entry)):
+    union = " | ".join(names)
+    return union if form in (Form.STAR, Form.INDEX) else f"list[{union}]"
+
+
+def _name_to_paste(types: ArrayTypes, cls: type) -> str:
+    """Return a type as users write it: array types by name, built-in ones, and plain arrays; "" for any other."""
+    if types.base is not None and (types.ranks_as_base(cls) or types.wrapped_always(cls)):
         return f"dk.{types.base.__name__}"
-    return str(entry.__name__)
+    if types.participates(cls):
+        return cls.__name__
+    known = cls is not type(None) and getattr(builtins, cls.__name__, None) is cls
+    return cls.__name__ if known else ""
 
 
 def public_path(operation: Overridable) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from types import NoneType
+from types import MethodType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dispatchkit import protocol
@@ -14,6 +14,7 @@ from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.handlers import Handlers, Journal, Rule, RuleList, listed_rules, misfit
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.modes import call_of_method
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
@@ -97,7 +98,7 @@ class DispatchProtocol:
         self,
         base: type,
         arrays: tuple[type, ...],
-        scalars: tuple[type, ...],
+        scalars: Mapping[type, tuple[type, ...]],
         wrap: Callable[..., Any],
         advice: str | Callable[[type], str],
     ) -> None:
@@ -106,7 +107,9 @@ class DispatchProtocol:
         Parameters
         ----------
         base : the class of the plain arrays
-        arrays, scalars : raw array types, which reach handlers wrapped, and further types of scalars
+        arrays : raw array types, which reach handlers wrapped
+        scalars : further types of scalars, with the built-in numbers that each counts as, where the abstract classes of
+            `numbers` do not say so
         wrap : makes a plain array of a raw array or a scalar; for a Python number it also takes the other arrays
         advice : what messages advise people who pass something else, or a function of its class
         """
@@ -398,7 +401,7 @@ class DispatchProtocol:
 
         Parameters
         ----------
-        function : an overridable function
+        function : an overridable function, or a bound method that calls one
         *args : of the call
         run : make the call, and show who declined
         **kwargs : of the call
@@ -407,7 +410,10 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        explanation: Explanation = protocol.explain.explain_call(self.operation(function), args, kwargs, run)
+        operation = self.operation(function)
+        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
+            args, kwargs = call_of_method(operation, function, args, kwargs)
+        explanation: Explanation = protocol.explain.explain_call(operation, args, kwargs, run)
         return explanation
 
     @overload
@@ -480,8 +486,51 @@ class DispatchProtocol:
         function : an overridable function
         args, kwargs : of the call; members of lists and tuples, and of indices, are changed one by one
         change : gives what takes the array's place; of an index it is given the arrays alone, no int, slice or None
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> call = ([dk.ones(2), dk.zeros(2)],), {"axis": 0}
+        >>> dk.tensor_protocol.map_arguments(dk.concat, *call, lambda name, x: f"{name} of {x.shape}")
+        ((['arrays of (2,)', 'arrays of (2,)'],), {'axis': 0})
         """
         return self.operation(function).parameters.replace_arrays(args, kwargs, change, self.types.participates)
+
+    def map_results(self, result: Any, change: Callable[..., Any], *others: Any) -> Any:
+        """Return the result of a call with each array in it put through `change`.
+
+        Parameters
+        ----------
+        result : an array, or a list or tuple of results, which keeps its type; what is no array stays as it is
+        change : gives what takes the array's place; it is called with the array, and with that at the same place of
+            each of the others
+        *others : further results of the same form
+
+        Raises
+        ------
+        ValueError : if the others do not hold as many arrays
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> x = dk.asarray([1.0, 2.0])
+        >>> dk.tensor_protocol.map_results(dk.unstack(x), dk.negative)
+        (tensor(-1.), tensor(-2.))
+        >>> dk.tensor_protocol.map_results(dk.unstack(x), dk.add, dk.unstack(10 * x))
+        (tensor(11.), tensor(22.))
+        """
+        if not others:
+            return self.types.map_arrays(result, change)
+        counts = [len(self._arrays_in(each)) for each in (result, *others)]
+        if len(set(counts)) > 1:
+            raise ValueError(f"map_results: the results hold {' and '.join(map(str, counts))} arrays, not as many each")
+        arrays = zip(*map(self._arrays_in, others), strict=True)
+        return self.types.map_arrays(result, lambda array: change(array, *next(arrays)))
+
+    def _arrays_in(self, result: Any) -> list[Any]:
+        arrays: list[Any] = []
+        self.types.map_arrays(result, arrays.append)
+        return arrays
 
     def chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers calls of an operation with arguments of these types."""

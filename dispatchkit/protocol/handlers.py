@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.locks import SectionLock
-from dispatchkit.protocol.parameters import Form, Key, Parameters
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
 from dispatchkit.protocol.versions import Version, new_version
@@ -207,10 +207,17 @@ class Rule:
     anywhere : whether the single type may stand in any position
     handler : the user's function
     takes : its signature, without the leading operation of a kind rule
+    known : the types of the protocol
     declines : whether it may decline a call, as declared; None where its annotation says so
     registration : version of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
     every : for each array parameter the classes of which all its arrays must be, as ``list[T]`` and ``*args: T`` say
+    rest : of a rule for a kind the classes of which all arrays must be that its ``*args: T`` takes
+    spread : where several parameters of the handler share the arrays that the operation takes any number of: the
+        arguments of each, its name and its classes
+    most : how many arguments may be passed by position, where ``*args: T`` would take for an array what is none
+    closed : positions of types that no number counts as, since the annotation names number types, too
+    brings : those of the types that take part in the protocol by this rule, since nothing else declares them
     """
 
     target: Any
@@ -218,10 +225,16 @@ class Rule:
     anywhere: bool
     handler: Callable[..., Any]
     takes: inspect.Signature
+    known: ArrayTypes = field(repr=False)
     declines: bool | None = None
     registration: Version = field(default_factory=new_version)
     single: tuple[str, ...] = ()
     every: tuple[tuple[type, ...], ...] = ()
+    rest: tuple[type, ...] = ()
+    spread: tuple[tuple[slice, str, tuple[type, ...]], ...] = ()
+    most: int | None = None
+    closed: frozenset[int] = frozenset()
+    brings: tuple[type, ...] = ()
     _named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -258,7 +271,21 @@ class Rule:
         except TypeError as error:
             return self._refused_arguments(args, kwargs) or [str(error)]
         listed = [name for name in self.single if type(arguments.get(name)) in (list, tuple)]
-        return [f"a list as '{name}', which is annotated as one array: name the types in implements" for name in listed]
+        refused = [
+            f"a list as '{name}', which is annotated as one array: name the types in implements" for name in listed
+        ]
+        if self.most is not None and len(args) > self.most:
+            refused.append(f"{len(args)} positional arguments, of which {self.most} are arrays")
+        return refused + self._refused_types(args)
+
+    def _refused_types(self, args: Sequence[Any]) -> list[str]:
+        """Return which arrays of an operation that takes any number are not of the types of their parameters."""
+        refused: list[str] = []
+        for place, name, classes in self.spread:
+            wanted = " | ".join(map(type_name, classes))
+            others = [cls for cls in map(_class_of, args[place]) if not self._is_one_of(cls, classes)]
+            refused += [f"a {type_name(cls)} as '{name}', which is annotated as {wanted}" for cls in others[:1]]
+        return refused
 
     def _refused_arguments(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
         parameters = list(self.takes.parameters.values())
@@ -279,6 +306,8 @@ class Rule:
     def takes_everything(self, parameters: Parameters) -> bool:
         """Return whether the handler takes the arguments of every call of the operation."""
         if self.single and any(p.form in (Form.SEQUENCE, Form.LOOSE) for p in parameters.arrays):
+            return False
+        if self.spread:
             return False
         expected = list(parameters.signature.parameters.values())
         first = [p for p in expected if p.kind is p.POSITIONAL_ONLY]
@@ -309,40 +338,68 @@ class Rule:
     ) -> tuple[int, ...] | None:
         """Return how far the rule's types are from a call's, position by position; None where it does not fit.
 
-        The distance of a position without a demand is a large number.
+        The distance of a position without a demand is a large number, as is that of one to which nothing was passed.
         """
-        if self.every and not self._fits_every(key, parameters, order):
+        if not self._fits_all(key, parameters):
             return None
         if self.anywhere:
             near = position_distance(asked, self.types[0], order)
             return None if near is None else (near,)
         if len(self.types) == len(key):
-            entries: Iterable[Any] = key
+            entries: Sequence[Any] = key
         elif len(parameters.arrays) == 1 and isinstance(key[0], tuple) and len(key[0]) == len(self.types):
             entries = key[0]
         else:
             return None
         distances: list[int] = []
-        for entry, wanted in zip(entries, self.types, strict=True):
-            options = entry if isinstance(entry, tuple) else (entry,)
-            near_each = [position_distance(option, wanted, order) for option in options]
-            reached = [n for n in near_each if n is not None]
-            if not reached:
+        for place, (entry, wanted) in enumerate(zip(entries, self.types, strict=True)):
+            if entry == () and wanted is not ANY and self._may_be_empty(place, parameters):
+                distances.append(NOTHING_PASSED)
+                continue
+            classes = flatten((entry,))
+            if place in self.closed:
+                classes = [cls for cls in classes if not self.known.is_number(cls)]
+            near = _nearest(classes, wanted, order)
+            if near is None:
                 return None
-            distances.append(min(reached))
+            distances.append(near)
         return tuple(distances)
 
-    def _fits_every(self, key: Key, parameters: Parameters, order: Callable[[type], Sequence[type]]) -> bool:
-        """Return whether all arrays are of the classes that the annotation of their parameter names."""
-        if parameters.takes_others and any(p.kind is p.VAR_POSITIONAL for p in self.takes.parameters.values()):
-            return False
-        entries = key if len(self.every) == len(key) else (key,)
+    def _may_be_empty(self, place: int, parameters: Parameters) -> bool:
+        """Return whether a call that gives an array parameter no array at all is one for the rule."""
+        every = self.every[place] if place < len(self.every) else ()
+        return bool(every) or parameters.arrays[place].form is Form.STAR
+
+    def _fits_all(self, key: Key, parameters: Parameters) -> bool:
+        """Return whether all arrays are of the classes that ``list[T]`` and ``*args: T`` name for them."""
+        if isinstance(self.target, Kind):
+            return not self.rest or self._fits_rest(key, parameters)
         return all(
-            any(position_distance(cls, wanted, order) is not None for wanted in classes)
-            for classes, entry in zip(self.every, entries, strict=True)
+            self._is_one_of(cls, classes)
+            for classes, entry in zip(self.every, key, strict=False)
             if classes
-            for cls in (entry if isinstance(entry, tuple) else (entry,))
+            for cls in flatten((entry,))
         )
+
+    def _fits_rest(self, key: Key, parameters: Parameters) -> bool:
+        """Return whether a call gives arrays of the right classes alone to the ``*args: T`` of a rule for a kind."""
+        first = star_place(self.takes)
+        if first is None or parameters.others_from(first):
+            return False
+        for p, entry in zip(parameters.arrays, key, strict=True):
+            if p.position is None or p.position < first:
+                continue
+            one_by_one = p.form is Form.STAR or not isinstance(entry, tuple)
+            if not one_by_one or not all(self._is_one_of(cls, self.rest) for cls in flatten((entry,))):
+                return False
+        return True
+
+    def _is_one_of(self, cls: type, classes: Collection[type]) -> bool:
+        """Return whether a type counts as one that an annotation names; a number as a number, where it names such."""
+        types = self.known
+        numbers = [wanted for wanted in classes if types.is_number(wanted)]
+        among = numbers if numbers and types.is_number(cls) else classes
+        return any(position_distance(cls, wanted, types.counts_as) is not None for wanted in among)
 
     def demands(self) -> int:
         """Return how many positions the rule names a type for."""
@@ -353,16 +410,42 @@ class Rule:
         return not self._named.isdisjoint(counted)
 
 
+# Distances of positions that say nothing of a rule: an argument was left out, the rule demands nothing there, or it
+# does and no array was passed, for which a rule without a demand is the nearer one.
+LEFT_OUT, NO_DEMAND, NOTHING_PASSED = 999_999, 1_000_000, 1_000_001
+
+
 def position_distance(cls: type, wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
-    """Return the place of `wanted` among what `found` counts as; None where it is not among them."""
+    """Return the place of `wanted` among what `cls` counts as; None where it is not among them."""
     if wanted is ANY:
-        return 1_000_000
+        return NO_DEMAND
     if cls is type(None) and wanted is not cls:
-        return 999_999  # the argument was left out, which every annotation allows
+        return LEFT_OUT  # which every annotation allows
     try:
         return order(cls).index(wanted)
     except ValueError:
         return None
+
+
+def _nearest(classes: Sequence[type], wanted: type, order: Callable[[type], Sequence[type]]) -> int | None:
+    """Return how far the nearest of the types of an argument is; None where none is what is wanted."""
+    if not classes and wanted is ANY:
+        return NO_DEMAND
+    near_each = [position_distance(cls, wanted, order) for cls in classes]
+    return min((near for near in near_each if near is not None), default=None)
+
+
+def _class_of(value: Any) -> type:
+    """Return the type of an argument; a prediction has stand-ins in its place, and an audit the type itself."""
+    cls: type = value if isinstance(value, type) else value.__class__
+    return cls
+
+
+def star_place(takes: inspect.Signature) -> int | None:
+    """Return how many arguments go before those that ``*args`` takes; None where a signature has none."""
+    kinds_of = [p.kind for p in takes.parameters.values()]
+    star = inspect.Parameter.VAR_POSITIONAL
+    return kinds_of.index(star) if star in kinds_of else None
 
 
 def written(handler: Callable[..., Any]) -> Any:
@@ -511,7 +594,7 @@ class Handlers:
                 undo_declaration()
 
         try:
-            undos.extend(records.declare(cls, Declaration()) for cls in named if not self._types.participates(cls))
+            undos.extend(records.declare(cls, Declaration()) for cls in rule.brings)
             owned[rule] = None
             # In one assignment: a call in another thread finds the old rule or the new one.
             rules[rule.signature] = rule

@@ -88,6 +88,7 @@ class _Kinds:
     decomposition = Kind("decomposition", linalg)
     creation = CreationKind("creation", all)
     indexing = Kind("indexing", all)
+    assignment = Kind("assignment", all)
     searching = Kind("searching", all)
     sorting = Kind("sorting", all)
     set = Kind("set", all)

@@ -167,6 +167,60 @@ def ask_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, A
     return answer_by_modes(operation, args, kwargs)
 
 
+class _Caught(BaseException):
+    """The call that a method makes, in place of an answer."""
+
+
+class _Catcher(Mode):
+    """Catches the first call of an operation."""
+
+    def __init__(self, operation: Overridable) -> None:
+        self.protocol, self.operation = operation.protocol, operation
+
+    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if operation is self.operation:
+            raise _Caught(args, kwargs)
+        return NotImplemented
+
+
+def call_of_method(
+    operation: Overridable, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments with which a bound method calls its operation, which is not answered.
+
+    Raises
+    ------
+    TypeError : if the method does not take the arguments
+    """
+    try:
+        with _Catcher(operation):
+            method(*args, **kwargs)
+    except _Caught as caught:
+        called: tuple[tuple[Any, ...], dict[str, Any]] = caught.args
+        return called
+    return (method.__self__, *args), kwargs
+
+
+def is_any_asked(protocol: Any) -> bool:
+    """Return whether calls of functions of a protocol ask a mode of users."""
+    cell = _stack.get()
+    while cell is not None:
+        if type(cell.mode).of_users and cell.protocol is protocol and protocol not in cell.off:
+            return True
+        cell = cell.below
+    return False
+
+
+def is_switched_off(protocol: Any) -> bool:
+    """Return whether overrides of a protocol are switched off."""
+    cell = _stack.get()
+    while cell is not None:
+        if type(cell.mode).switches_off and cell.protocol is protocol:
+            return True
+        cell = cell.below
+    return False
+
+
 def is_asked(operation: Overridable) -> bool:
     """Return whether a call goes to `ask_modes`: not one that is observed by now, and that no mode sees.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
-from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
-from dispatchkit.protocol.parameters import Form, Parameters, signature_of
+from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters, signature_of
 from dispatchkit.signatures import copy_annotations
 
 
@@ -43,19 +43,80 @@ class OverridableFunction(Overridable):
 
     @override
     def packed_state(self) -> dict[str, Any]:
-        names = {"kind": self.kind, "array_names": self.array_names, "namespace": self.namespace}
-        return {**super().packed_state(), **names}
+        parameters = self.parameters
+        return {
+            **super().packed_state(),
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "array_names": self.array_names,
+            "choose": parameters.choose if isinstance(parameters, ChosenParameters) else None,
+        }
 
     @override
     def declare_from(self, state: Mapping[str, Any]) -> None:
-        protocol, body, names = state["protocol"], state["body"], state["array_names"]
-        parameters = _parameters(protocol, signature_of(body, "overridable"), names)
+        protocol, body, names, choose = state["protocol"], state["body"], state["array_names"], state["choose"]
+        signature = signature_of(body, "overridable")
+        parameters = _parameters(protocol, signature, names)
+        if choose is not None:
+            parameters = ChosenParameters(signature, choose, protocol.types.participates)
         self.__init__(  # type: ignore[misc]  # of an empty record
             protocol, body.__name__, state["namespace"], state["kind"], parameters, body
         )
         self.array_names = names
         protocol.operations.add(self, state["function"])
         self.named_function()
+
+
+class ChosenParameters(Parameters):
+    """The signature of a function of which another says, call by call, which arguments decide who answers.
+
+    Parameters
+    ----------
+    signature : of the function
+    choose : takes the arguments of a call, and gives those that decide
+    whole : whether instances of a class of lists or tuples are arrays themselves
+    """
+
+    def __init__(
+        self, signature: inspect.Signature, choose: Callable[..., Iterable[Any]], whole: Callable[[type], bool]
+    ) -> None:
+        super().__init__(signature, whole=whole)
+        self.choose = choose
+
+    @override
+    def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
+        chosen = list(self.choose(*args, **kwargs))
+
+        def type_of(value: Any) -> type:
+            return type(value) if any(value is each for each in chosen) else type(None)
+
+        entries = [p.key(p.find(args, kwargs), type_of) for p in self.arrays]
+        held = super().values(args, kwargs)
+        elsewhere = [type(each) for each in chosen if not any(each is value for _, value in held)]
+        return (*entries, tuple(dict.fromkeys(elsewhere))) if elsewhere else tuple(entries)
+
+    @override
+    def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
+        return [(self.arrays[0], each) for each in self.choose(*args, **kwargs)]
+
+    @override
+    def replace(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], change: Callable[[str, Any], Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        chosen = list(self.choose(*args, **kwargs))
+
+        def change_chosen(name: str, value: Any) -> Any:
+            return change(name, value) if any(value is each for each in chosen) else value
+
+        return super().replace(args, kwargs, change_chosen)
+
+
+def chosen_function(
+    protocol: Dispatcher, function: Callable[..., Any], choose: Callable[..., Iterable[Any]], use: str
+) -> OverridableFunction:
+    """Return the record of a function of which another says which arguments decide; `use` is what messages name."""
+    parameters = ChosenParameters(signature_of(function, use), choose, protocol.types.participates)
+    return OverridableFunction(protocol, function.__name__, function.__module__, kinds.function, parameters, function)
 
 
 def overridable_function(

@@ -171,7 +171,6 @@ class Parameters:
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
-        self.takes_others = any(p.kind <= p.POSITIONAL_OR_KEYWORD and p.name not in self.names for p in every)
         self.positional = len(self.arrays) if all(plain) else 0
         open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
         names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
@@ -207,6 +206,11 @@ class Parameters:
         """Return whether the signature allows the number of arguments and the names of keywords."""
         count = len(args)
         return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
+
+    def others_from(self, place: int) -> list[inspect.Parameter]:
+        """Return the parameters from a place on that are given by position and are no arrays."""
+        positional = [p for p in self.signature.parameters.values() if p.kind <= p.VAR_POSITIONAL]
+        return [p for p in positional[place:] if p.name not in self.names]
 
     def shortest_call(self, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the shortest call that gives some parameters a value.

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from dispatchkit.errors import ForeignArgumentError, NoImplementationError
+from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, StepDecline, decline, rule_steps
 from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
-from dispatchkit.protocol.overridable import Dispatcher, Overridable, of
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.wording import class_name
 
@@ -50,33 +50,6 @@ def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kw
     return result
 
 
-def ask_types(
-    protocol: Dispatcher,
-    function: Callable[..., Any],
-    relevant: tuple[Any, ...],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
-    """Ask the types of some values to answer a call of a function that dispatches by hand.
-
-    Raises
-    ------
-    NoImplementationError : if all decline
-    """
-    types = protocol.types
-    present = types.participating(tuple(map(type, relevant)))
-    for cls in candidates([each for each in present if each is not types.base], types.priority):
-        owner: Any = cls
-        if not isinstance(types.own_method(cls), (classmethod, staticmethod)):
-            owner = next(value for value in relevant if type(value) is cls)
-        if of(function) is not None or not types.is_generated(cls):
-            result = getattr(owner, types.method)(function, present, args, kwargs)
-            if result is not NotImplemented:
-                return result
-    name = f"{function.__module__}.{getattr(function, '__qualname__', function)}"
-    raise NoImplementationError(name, types.method, [type_name(cls) for cls in present])
-
-
 def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list[type]:
     """Order types as they are asked: priority, then a subclass before its superclass, then left to right.
 
@@ -106,7 +79,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     """
     types = operation.types
     present = types.participating(key)
-    order = candidates([cls for cls in present if cls is not types.base], types.priority)
+    order = candidates([cls for cls in present if cls is not types.base], types.rank)
     chain = Chain(operation, present, order, _foreign(operation, key))
     if chain.entries:
         return chain
@@ -156,7 +129,8 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
         default = _default_step(operation, key, types.base)
         if default is not None:
             chain.entries.append(default)
-    chain.entries += [Skipped(cls, "overrides are switched off") for cls in present if cls is not types.base]
+    off = [cls for cls in present if not types.ranks_as_base(cls)]
+    chain.entries += [Skipped(cls, "overrides are switched off") for cls in off]
     return chain
 
 

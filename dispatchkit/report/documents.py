@@ -251,20 +251,21 @@ class Reported:
 
 
 def markdown_text(text: str) -> str:
-    r"""Return a text as Markdown in which it begins no element of HTML.
+    r"""Return a text as a line of Markdown in which it begins no element of HTML, no entity and no code.
 
     >>> print(markdown_text("< 1 % of <b>"))
     < 1 % of \<b>
     """
-    return re.sub(r"<(?=[\w/!?])", r"\\<", text)
+    return re.sub(r"<(?=[\w/!?])|&(?=[\w#]+;)|`", r"\\\g<0>", " ".join(text.splitlines()))
 
 
 def markdown_code(text: str) -> str:
-    """Return a text as code in Markdown, whatever marks it holds; "" stays.
+    """Return a text as code in a line of Markdown, whatever marks it holds; "" stays.
 
     >>> markdown_code("a"), markdown_code("`a"), markdown_code("")
     ('`a`', '`` `a ``', '')
     """
+    text = " ".join(text.splitlines())
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{space}{text}{space}{fence}" if text else ""

@@ -79,7 +79,8 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
 
     Parameters
     ----------
-    function : an operation, which is not called, or any other Python function, which is called
+    function : an operation, or a bound method that calls one, which is not called; or any other Python function, which
+        is called
     *args : of the call
     run : whether to make the call of an operation, to see which handlers decline
     **kwargs : of the call

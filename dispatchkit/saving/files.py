@@ -24,8 +24,7 @@ from dispatchkit.nn.parameter import Parameter, made_for
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.saving import npz, safetensors
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.tensor import attributes_of
-from dispatchkit.tree import place
+from dispatchkit.tree import attributes_held, place
 from dispatchkit.wording import class_name
 
 KINDS = "biufc"
@@ -98,12 +97,12 @@ class _Encoder:
         node["type"] = type_key(parameter_of or cls)
         if parameter_of is not None:
             node["parameter"] = True
-        if attributes_of(value):
+        if attributes_held(value):
             node["attributes"] = self._attributes(value, path)
         return node
 
     def _attributes(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
-        return {name: self.node(part, (*path, name)) for name, part in attributes_of(value).items()}
+        return {name: self.node(part, (*path, name)) for name, part in attributes_held(value).items()}
 
     def _dict(self, value: Any, path: tuple[Any, ...]) -> dict[str, Any]:
         pairs = []

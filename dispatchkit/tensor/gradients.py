@@ -32,7 +32,7 @@ from dispatchkit.graph.storage import (
 from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.frames import caller_frame, hide_frames, warn_at
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import map_leaves
+from dispatchkit.tree import map_leaves, slotted, take_attributes
 from dispatchkit.wording import class_name
 
 # Modules that read every attribute, by which no program asks for a gradient.
@@ -346,6 +346,8 @@ class GradientMethods(Storage):
         view = wrap_array(tensor_protocol.types.results_of(type(self)), without_graph(self.array))
         if hasattr(self, "__dict__") and hasattr(view, "__dict__"):
             view.__dict__.update(self.__dict__)
+        if slotted:
+            take_attributes(view, (self,))
         share_memory(view, self, family=False)
         return view  # type: ignore[no-any-return]  # of this class, or the one it names for results
 

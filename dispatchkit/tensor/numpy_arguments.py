@@ -26,7 +26,8 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Parameters
-from dispatchkit.protocol.registration.annotations import alternatives, resolved_hints
+from dispatchkit.protocol.registration.annotations import alternatives, known_hint
+from dispatchkit.signatures import read_signature
 from dispatchkit.tree import container_items, map_leaves
 
 # NumPy's names of parameters where the operations' are others.
@@ -168,9 +169,9 @@ def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
     if isinstance(function, Overridable):
         body, parameters = function.source, function.parameters
     else:
-        body, signature = function, inspect.signature(function)
+        body, signature = function, read_signature(function)
         parameters = Parameters(signature, array_forms(body, signature, None))
-    hints = {name: alternatives(hint) for name, hint in resolved_hints(body).items()}
+    hints = {name: alternatives(known_hint(body, name, Any)) for name in parameters.signature.parameters}
     words = {
         name: tuple(itertools.chain(*(typing.get_args(part) for part in parts if typing.get_origin(part) is Literal)))
         for name, parts in hints.items()

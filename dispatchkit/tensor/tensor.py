@@ -31,6 +31,7 @@ from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods
 from dispatchkit.tensor.python_protocols import format_tensor, html_of
+from dispatchkit.tree import attributes_held, slot_names, slotted, take_attributes
 from dispatchkit.wording import class_name, escape
 
 OWN_ARGUMENTS = "a subclass with arguments of its own defines __init__, which calls super().__init__(data)"
@@ -325,6 +326,7 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
     __slots__ = ()
     __dispatch_results__: ClassVar[type[Tensor] | None] = None
+    __dispatch_slots__: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, data: Any, *more: Never, dtype: Any = None, device: Any = None, requires_grad: bool = False
@@ -341,6 +343,8 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         super().__init_subclass__(**kwargs)
         if not cls.is_tracer:
             check_subclass(cls)
+            cls.__dispatch_slots__ = slot_names(cls, Tensor)
+            slotted.extend(cls.__dispatch_slots__)
 
     @classmethod
     def __tensor_function__(
@@ -361,6 +365,9 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         op : the operation that made the instance
         sources : the tensors it was made from
         """
+        if slotted:
+            take_attributes(self, sources)
+            return
         for source in sources:
             attributes = getattr(source, "__dict__", None)
             if attributes:
@@ -484,17 +491,17 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
             duplicate._node = make_leaf(duplicate.array)
         if (gradient := gradient_of(self)) is not None:
             duplicate.grad = copy.deepcopy(gradient, memo)
-        _restore(duplicate, copy.deepcopy(attributes_of(self), memo))
+        _restore(duplicate, copy.deepcopy(attributes_held(self), memo))
         return duplicate  # type: ignore[no-any-return]
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), self.array, self.requires_grad, attributes_of(self))
+        return _rebuilt, (type(self), self.array, self.requires_grad, attributes_held(self))
 
 
 def twin(tensor: Tensor, vertex: Vertex | None = None) -> Any:
     """Return another tensor with the array, class and attributes of one, which nobody notes to share its memory."""
     other = wrap_array(type(tensor), tensor.array, vertex)
-    _restore(other, attributes_of(tensor))
+    _restore(other, attributes_held(tensor))
     return other
 
 
@@ -512,19 +519,6 @@ def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dic
     tensor: Tensor = wrap_array(cls, raw_array(array), make_leaf(array) if requires_grad else None)
     _restore(tensor, attributes)
     return tensor
-
-
-def attributes_of(value: Any) -> dict[str, Any]:
-    """Return what an instance of an array type or subclass keeps in its ``__dict__`` and in slots."""
-    attributes = dict(getattr(value, "__dict__", {}))
-    for cls in type(value).__mro__:
-        if cls is Tensor:
-            break
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
-                attributes[name] = getattr(value, name)
-    return attributes
 
 
 def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
@@ -554,6 +548,7 @@ def _advice(cls: type) -> str:
     return ADVICE.get(class_name(cls).partition(".")[0], "convert it with dispatchkit.asarray")
 
 
-tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), (np.generic,), _as_base, _advice)
+SCALARS = {np.generic: (), np.bool_: (bool, int, float, complex)}
+tensor_protocol.set_base(Tensor, (np.ndarray, np.generic), SCALARS, _as_base, _advice)
 tensor_protocol.surface.install(Tensor)
 enter("Tensor", Tensor)

@@ -222,6 +222,7 @@ PLACES = ("key", "indices", "repeats")
 
 @implements(kinds.manipulation, MaskedTensor)
 @implements(kinds.indexing, MaskedTensor)
+@implements(kinds.assignment, MaskedTensor)
 def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     if any(isinstance(value, MaskedTensor) for name, value in arguments(op, args, kwargs) if name in PLACES):
         return decline("what is missing cannot be an index")

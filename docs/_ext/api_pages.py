@@ -58,6 +58,7 @@ KINDS = {
     "creation": "Creation",
     "manipulation": "Manipulation",
     "indexing": "Indexing",
+    "assignment": "Assignment",
     "searching": "Searching",
     "sorting": "Sorting",
     "set": "Sets",

@@ -208,7 +208,7 @@ def test_what_cannot_be_a_kernel_is_refused() -> None:
         ({"c": of_first}, "def_kernel: tests.grown has no array parameter 'c'; it has a, b"),
         (
             lambda g, c: g,
-            "<lambda> cannot be the vjp rule of tests.grown: it names 'c', and may name xp, g, y, a, b, by",
+            "grown_vjp cannot be the vjp rule of tests.grown: it names 'c', and may name xp, g, y, a, b, by",
         ),
     ):
         with pytest.raises(RegistrationError) as info:

@@ -289,3 +289,29 @@ def test_running_shows_an_error_of_dispatch(protocol: DispatchProtocol, scale: A
         found = protocol.explain(scale, A(), run=True)
     assert found.lines[-1].verdict == "raised DensifyError"
     assert found.outcome.startswith("DensifyError: 'lib.scale' would make A dense")
+
+
+@pytest.mark.parametrize(
+    ("method", "args", "expected"),
+    [
+        ("sum", (), "dispatchkit.sum(Tensor)"),
+        ("sum", (0,), "dispatchkit.sum(Tensor)"),
+        ("reshape", (2, 2), "dispatchkit.reshape(Tensor)"),
+        ("__add__", (1,), "dispatchkit.add(Tensor, int)"),
+        ("__radd__", (1,), "dispatchkit.add(int, Tensor)"),
+        ("__getitem__", (0,), "dispatchkit.getitem(Tensor, (int))"),
+        ("matmul", (dk.ones((4, 2)),), "dispatchkit.matmul(Tensor, Tensor)"),
+    ],
+)
+def test_a_bound_method_keeps_its_array(method: str, args: tuple[Any, ...], expected: str) -> None:
+    explanation = dk.explain(getattr(dk.ones(4), method), *args)
+    assert str(explanation).splitlines()[0] == expected
+    assert explanation.outcome == "Tensor: default of Tensor"
+
+
+def test_a_bound_method_of_an_array_type_keeps_its_array() -> None:
+    x = dk.types.ScalarTensor(3, 2.0)
+    assert str(dk.explain(x.sum)) == str(dk.explain(dk.sum, x))
+    assert str(dk.explain(x.sum, axis=0)) == str(dk.explain(dk.sum, x, axis=0))
+    with pytest.raises(TypeError, match="takes at most"):
+        dk.explain(x.sum, 0, None, False, 1, 2)

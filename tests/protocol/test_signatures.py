@@ -294,7 +294,7 @@ def test_a_rule_of_the_very_same_signature_takes_every_call() -> None:
     def without(a: Any, b: Any) -> None: ...
 
     operation = protocol.operation(both_needed)
-    rules = [Rule(operation, (A,), True, one, inspect.signature(one)) for one in (handler, without)]
+    rules = [Rule(operation, (A,), True, one, inspect.signature(one), protocol.types) for one in (handler, without)]
     assert [rule.takes_everything(operation.parameters) for rule in rules] == [True, False]
 
 

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -502,3 +502,56 @@ def test_a_rule_that_shares_the_plain_type_alone_is_not_nearest() -> None:
     with pytest.raises(dk.errors.NoImplementationError) as caught:
         dk.add(Asked(), dk.ones(1))
     assert caught.value.nearest == []
+
+
+NUMBERS: dict[str, Any] = {
+    "bool": True,
+    "int": 1,
+    "float": 1.0,
+    "complex": 1j,
+    "np.bool": np.bool_(True),
+    "np.uint8": np.uint8(1),
+    "np.int64": np.int64(1),
+    "np.float32": np.float32(1),
+    "np.complex64": np.complex64(1),
+}
+BOOLEANS, INTEGERS = ["bool", "np.bool"], ["int", "np.uint8", "np.int64"]
+FLOATS = ["float", "np.float32"]
+
+
+@pytest.mark.parametrize(
+    ("named", "matched"),
+    [
+        (bool, BOOLEANS),
+        (int, [*BOOLEANS, *INTEGERS]),
+        (float, [*BOOLEANS, *INTEGERS, *FLOATS]),
+        (complex, list(NUMBERS)),
+        (np.float32, ["np.float32"]),
+    ],
+)
+@pytest.mark.parametrize("beside", [None, dk.Tensor, np.ndarray])
+def test_a_number_type_in_a_union_is_the_only_way_in_for_numbers(named: Any, matched: list[str], beside: Any) -> None:
+    def scale(x1, x2, /):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, RUF100
+        return "rule"
+
+    scale.__annotations__ = {"x1": Duck, "x2": named if beside is None else beside | named}
+    dk.implements(dk.multiply)(scale)  # type: ignore[handler]
+    reached = set()
+    for name, number in NUMBERS.items():
+        with suppress(dk.NoImplementationError):
+            assert dk.multiply(Duck(), number) == "rule"
+            reached.add(name)
+    assert reached == set(matched)
+    if beside is not None:
+        assert dk.multiply(Duck(), np.ones(2)) == "rule"
+        assert dk.multiply(Duck(), np.asarray(1j)) == "rule"
+
+
+def test_numbers_among_several_arrays_are_those_that_a_union_names() -> None:
+    @dk.implements(dk.einsum)
+    def einsum_ducks(subscripts: str, /, *operands: Duck | dk.Tensor | float, optimize: Any = True) -> str:
+        return "rule"
+
+    assert dk.einsum("ii,", Duck(), 2.0) == dk.einsum("ii,", Duck(), dk.asarray(2j)) == "rule"
+    with pytest.raises(dk.NoImplementationError):
+        dk.einsum("ii,", Duck(), 2j)

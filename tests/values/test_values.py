@@ -123,7 +123,7 @@ REDUCED = [
     sample(draw(2, 3, 2), axis=1),
     sample(draw(2, 3, 2), axis=-1, keepdims=True),
 ]
-SHARING = (kinds.manipulation, kinds.indexing, kinds.conversion, kinds.creation)
+SHARING = (kinds.manipulation, kinds.indexing, kinds.assignment, kinds.conversion, kinds.creation)
 MISTAKES = (TypeError, ValueError, IndexError, ZeroDivisionError)
 
 

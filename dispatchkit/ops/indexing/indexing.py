@@ -12,7 +12,7 @@ from dispatchkit.backends.arrays import advice_for_subclass, foreign, is_inexact
 from dispatchkit.backends.foreign import BASIC
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
-from dispatchkit.declare.decorators import indexing
+from dispatchkit.declare.decorators import assignment, indexing
 from dispatchkit.declare.inplace import (
     check_may_change,
     check_writeable,
@@ -209,7 +209,7 @@ def getitem_transpose(xp, g, x, key):
     return xp.index_put(nothing, key, g, accumulate=True)
 
 
-@indexing(
+@assignment(
     record=Indexing,
     passthrough=True,
     samples=lambda: [
@@ -355,7 +355,7 @@ def _raw_key(key: Any) -> Any:
     return key.array if isinstance(key, Storage) else key
 
 
-@indexing(operator="__setitem__", differentiable=False, decomposes=False, record=Assignment)
+@assignment(operator="__setitem__", differentiable=False, decomposes=False, record=Assignment)
 def setitem(xp: Namespace, x: Array, key: Index, value: Array, /) -> None:
     """Assign to elements in place: ``x[key] = value``.
 

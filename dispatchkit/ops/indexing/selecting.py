@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.decorators import indexing, manipulation
+from dispatchkit.declare.decorators import assignment, indexing, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import Named, along, normal_axis, on_diagonal, shape_of
@@ -146,7 +146,7 @@ def gather(xp: Namespace, x: Array, /, axis: int, indices: Array) -> Array:
     return xp.take_along_axis(xp.getitem(x, corner), indices, axis=place)
 
 
-@indexing(
+@assignment(
     methods=("scatter_add",),
     samples=lambda: [
         sample(draw(2, 3), 1, np.asarray([[2, 2], [1, 0]]), draw(2, 2)),
@@ -216,7 +216,7 @@ def _by_index(xp: Namespace, shape: Sequence[int], indices: Any, axis: int) -> t
     return tuple(key)
 
 
-@indexing(
+@assignment(
     methods=("masked_fill",),
     samples=lambda: [
         sample(draw(2, 3), np.asarray([[True], [False]]), 0.5),

@@ -381,7 +381,7 @@ class _Walk:
             return Prediction(*about, error=first_line(chain.error(call.args, call.kwargs, [], brief=True))), None
         first, result = possible[0]
         outcome = first.outcome or REFUSED
-        if outcome is DEFAULT and all(cls is base for cls in chain.types):
+        if outcome is DEFAULT and all(map(self.protocol.types.ranks_as_base, chain.types)):
             outcome = PLAIN
         error, depends = (first.reason, "") if first.verdict == RAISES else ("", first.reason)
         if len(possible) > 1:

@@ -191,7 +191,7 @@ def _promise(function: Callable[..., Any]) -> Promise:
         return Promise((function,), may_decline=False)
     function = getattr(function, "__func__", function)
     try:
-        hint = resolved_hints(function, skip=()).get("return", inspect.Parameter.empty)
+        hint = resolved_hints(function, ["return"]).get("return", inspect.Parameter.empty)
         classes = classes_of(hint, Form.ONE, str(function))
     except (RegistrationError, AttributeError):
         return Promise()

@@ -13,12 +13,12 @@ from abc import ABC, ABCMeta
 from collections.abc import Callable, Collection, Iterable, Mapping, MutableSequence, Sequence
 from functools import cache
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import public_path
-from dispatchkit.protocol.handlers import ANY, function_name, type_name, written
+from dispatchkit.protocol.handlers import ANY, function_name, star_place, type_name, written
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.operations import Operations
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, held_by_name, of
@@ -29,13 +29,24 @@ SEQUENCES = (list, tuple, set, frozenset, Sequence, MutableSequence, Collection,
 INSTEAD = "pass the types instead: implements(operation, Type, ...)"
 
 
-def annotated_signatures(
-    handler: Callable[..., Any], parameters: Parameters, skip: int = 0
-) -> tuple[list[tuple[type, ...]], list[tuple[type, ...]]]:
-    """Return the signatures that a handler's annotations declare, unions expanded.
+class Annotated(NamedTuple):
+    """What the annotations of a handler say of the arrays that it takes.
 
-    With them go, for each array parameter, the classes of which every array must be, as ``list[T]`` and ``*args: T``
-    say; none where nothing is demanded of all of them.
+    Attributes
+    ----------
+    signatures : the types that it serves, unions expanded
+    choices : the classes that each array parameter names
+    every, spread : as `Rule` has them
+    """
+
+    signatures: list[tuple[type, ...]]
+    choices: list[list[type]]
+    every: tuple[tuple[type, ...], ...]
+    spread: tuple[tuple[slice, str, tuple[type, ...]], ...]
+
+
+def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, skip: int = 0) -> Annotated:
+    """Return what a handler's annotations declare.
 
     Parameters
     ----------
@@ -48,16 +59,27 @@ def annotated_signatures(
     RegistrationError : where an annotation cannot be resolved, names no class, or names sequences of one array
     """
     name = function_name(handler)
-    hints = resolved_hints(handler)
     takes = list(read_signature(handler).parameters.values())[skip:]
-    receivers = [_receiver(array, takes) for array in parameters.arrays]
-    named = [ANY if p is None else hints.get(p.name, ANY) for p in receivers]
+    receivers = [_receivers(array, takes) for array in parameters.arrays]
+    hints = resolved_hints(handler, only=[p.name for received in receivers for p in received])
+    named: list[Any] = []
     choices: list[list[type]] = []
     every: list[tuple[type, ...]] = []
-    for hint, array, receiver in zip(named, parameters.arrays, receivers, strict=True):
+    spread: list[tuple[slice, str, tuple[type, ...]]] = []
+    for array, received in zip(parameters.arrays, receivers, strict=True):
+        if len(received) > 1:
+            named.append(ANY)
+            every.append(())
+            shared = _shared_by(received, takes, hints, name)
+            spread += shared
+            choices.append(list(dict.fromkeys(cls for _, _, classes in shared for cls in classes)) or [ANY])
+            continue
+        receiver = next(iter(received), None)
+        hint = ANY if receiver is None else hints.get(receiver.name, ANY)
         classes = classes_of(hint, array.form, name)
         if array.form is Form.ONE:
             _refuse_sequences(hint, classes, array.name, name)
+        named.append(hint)
         choices.append(classes)
         variadic = receiver is not None and receiver.kind is receiver.VAR_POSITIONAL
         several = variadic or is_sequence(typing.get_origin(hint))
@@ -69,19 +91,34 @@ def annotated_signatures(
         for signature in itertools.product(*choices)
         if all(len({signature[i] for i in places}) == 1 for places in same.values())
     ]
-    return signatures, every
+    return Annotated(signatures, choices, tuple(every), tuple(spread))
 
 
-def _receiver(array: ArrayParameter, takes: Sequence[inspect.Parameter]) -> inspect.Parameter | None:
-    """Return the parameter of a handler that is given an array."""
+def _receivers(array: ArrayParameter, takes: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return the parameters of a handler that are given an array; those that share any number of arrays."""
     position = array.position
     if position is not None:
-        if position < len(takes) and takes[position].kind is not inspect.Parameter.KEYWORD_ONLY:
-            return takes[position]
-        variadic = [p for p in takes[:position] if p.kind is p.VAR_POSITIONAL]
+        by_position = [p for p in takes if p.kind <= p.VAR_POSITIONAL]
+        if position < len(by_position):
+            return by_position[position:] if array.form is Form.STAR else by_position[position : position + 1]
+        variadic = [p for p in by_position if p.kind is p.VAR_POSITIONAL]
         if variadic:
-            return variadic[0]
-    return next((p for p in takes if p.name == array.name), None)
+            return variadic
+    return [p for p in takes if p.name == array.name]
+
+
+def _shared_by(
+    received: Iterable[inspect.Parameter], takes: Sequence[inspect.Parameter], hints: Mapping[str, Any], handler: str
+) -> list[tuple[slice, str, tuple[type, ...]]]:
+    """Return what those parameters demand that share the arrays that an operation takes any number of."""
+    shared: list[tuple[slice, str, tuple[type, ...]]] = []
+    for p in received:
+        classes = classes_of(hints.get(p.name, ANY), Form.ONE, handler)
+        start = takes.index(p)
+        stop = None if p.kind is p.VAR_POSITIONAL else start + 1
+        if ANY not in classes:
+            shared.append((slice(start, stop), p.name, tuple(classes)))
+    return shared
 
 
 def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handler: str) -> None:
@@ -94,27 +131,25 @@ def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handle
         )
 
 
-def resolved_hints(
-    handler: Callable[..., Any], skip: Collection[str] = ("return",), instead: str = INSTEAD
-) -> dict[str, Any]:
+def resolved_hints(handler: Callable[..., Any], only: Collection[str], instead: str = INSTEAD) -> dict[str, Any]:
     """Return annotations as objects; names of enclosing functions are found in the callers' frames.
 
     Parameters
     ----------
     handler : the function to read, or what calls one
-    skip : parameters to leave out
+    only : the parameters that are asked for, and ``"return"``; the others may name what a type checker alone knows
     instead : the advice of the error
 
     Raises
     ------
-    RegistrationError : if an annotation cannot be resolved
+    RegistrationError : if an annotation that is asked for cannot be resolved
     """
     function = written(handler)
     module: dict[str, Any] = getattr(function, "__globals__", {})
     scope: dict[str, Any] | None = None
     resolved: dict[str, Any] = {}
-    for name, hint in annotations_of(function).items():
-        if name in skip:
+    for name, hint in annotations_written(function).items():
+        if name not in only:
             continue
         if not _is_text(hint):
             resolved[name] = hint
@@ -124,12 +159,26 @@ def resolved_hints(
         try:
             resolved[name] = _resolve(hint, module, scope)
         except Exception as error:
-            written_hint = annotation_texts(function)[name]
+            shown = annotation_texts(function)[name]
             raise RegistrationError(
-                f"the annotation {written_hint!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
+                f"the annotation {shown!r} of parameter '{name}' of {function.__qualname__} cannot be resolved "
                 f"({error}); {instead}"
             ) from error
     return resolved
+
+
+def annotations_written(function: Any) -> dict[str, Any]:
+    """Return the annotations of what `written` returns, as they are written; none of what has no code."""
+    bare = getattr(function, "__func__", function)
+    return annotations_of(bare) if isinstance(bare, FunctionType) else {}
+
+
+def known_hint(handler: Callable[..., Any], name: str, otherwise: Any) -> Any:
+    """Return an annotation as an object; something else where it cannot be resolved, and Any where there is none."""
+    try:
+        return resolved_hints(handler, [name]).get(name, Any)
+    except RegistrationError:
+        return otherwise
 
 
 def _is_text(hint: Any) -> bool:
@@ -356,6 +405,38 @@ def departures(takes: inspect.Signature, parameters: Parameters) -> tuple[list[s
 def never_called(handler: str, operation: str, parameters: Parameters, faults: Sequence[str]) -> str:
     """Return the message for a handler that can never be called for its operation."""
     return f"{handler} can never be called for {operation}{parameters.signature}: {'; '.join(faults)}"
+
+
+def classes_of_rest(handler: Callable[..., Any], takes: inspect.Signature) -> tuple[type, ...]:
+    """Return the classes that the annotation of ``*args`` names; none where there is no demand."""
+    starred = next((p for p in takes.parameters.values() if p.kind is p.VAR_POSITIONAL), None)
+    if starred is None or starred.annotation is starred.empty:
+        return ()
+    classes = classes_of(known_hint(handler, starred.name, Any), Form.ONE, function_name(handler))
+    return () if ANY in classes else tuple(classes)
+
+
+def most_arrays(target: Overridable, handler: str, takes: inspect.Signature, rest: tuple[type, ...]) -> int | None:
+    """Return how many arguments may be passed by position, for all that ``*args: T`` takes to be arrays.
+
+    Raises
+    ------
+    RegistrationError : if one that is no array is passed in every call
+    """
+    place = star_place(takes) or 0
+    others = target.parameters.others_from(place)
+    takes_arrays = any(p.position is not None and p.position >= place for p in target.parameters.arrays)
+    if not others or not takes_arrays:
+        return None
+    first = others[0]
+    starred = list(takes.parameters.values())[place]
+    if first.default is first.empty and first.kind is not first.VAR_POSITIONAL:
+        wanted = " | ".join(map(type_name, rest))
+        fault = (
+            f"'*{starred.name}: {wanted}' takes '{first.name}', too, which is no array; give it a parameter of its own"
+        )
+        raise RegistrationError(never_called(handler, target.qualified_name, target.parameters, [fault]))
+    return list(target.parameters.signature.parameters).index(first.name)
 
 
 def no_own_type(handler: str, types: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ the process that sent it, and never by what comes back.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -14,6 +15,9 @@ from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.overridable import Dispatcher
 from dispatchkit.protocol.types.declaration import Conversion, Undo
 from dispatchkit.protocol.versions import is_newer
+
+# The field of rules that is the same for all of a protocol.
+OF_PROTOCOL = "known"
 
 
 class Packing(Dispatcher, Protocol):
@@ -49,20 +53,8 @@ def pack_rules(rules: Iterable[Rule], /) -> list[dict[str, Any]]:
     Not the rules themselves, since one that refers to itself, as by a type that its handler names, would be met before
     it is filled. The types come first for the same reason: the signature is made at once of what it names.
     """
-    return [
-        {
-            "target": rule.target,
-            "types": rule.types,
-            "anywhere": rule.anywhere,
-            "handler": rule.handler,
-            "takes": rule.takes,
-            "declines": rule.declines,
-            "registration": rule.registration,
-            "single": rule.single,
-            "every": rule.every,
-        }
-        for rule in rules
-    ]
+    names = [field.name for field in dataclasses.fields(Rule) if field.init and field.name != OF_PROTOCOL]
+    return [{name: getattr(rule, name) for name in names} for rule in rules]
 
 
 def unpack(protocol: Packing, cls: type, declared: dict[str, Any]) -> None:
@@ -98,7 +90,7 @@ def take_rules(protocol: Dispatcher, packed: Iterable[dict[str, Any]], /) -> Non
     """
 
     def add() -> None:
-        rules = [Rule(**fields) for fields in packed]
+        rules = [Rule(**fields, **{OF_PROTOCOL: protocol.types}) for fields in packed]
         new = [rule for rule in rules if _is_new_rule(protocol, rule)]
         if new:
             protocol.journal.make(*(_adding_rule(protocol, rule) for rule in new))

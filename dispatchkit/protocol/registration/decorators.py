@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import itertools
 import math
 import numbers
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib import import_module
 from reprlib import recursive_repr
@@ -28,11 +29,15 @@ from dispatchkit.protocol.overridable import Dispatcher, Overridable, operation_
 from dispatchkit.protocol.parameters import Form, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import (
     POSITIONAL,
+    Annotated,
     Registering,
     annotated_signatures,
     classes_of,
+    classes_of_rest,
     departures,
     is_structural,
+    known_hint,
+    most_arrays,
     never_called,
     never_found,
     no_own_type,
@@ -42,7 +47,7 @@ from dispatchkit.protocol.registration.annotations import (
     wrong_count,
 )
 from dispatchkit.protocol.resolution import answer_by_rules
-from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes
+from dispatchkit.protocol.types.array_types import DENSE, ArrayTypes, is_read_only, storage_name
 from dispatchkit.protocol.types.declaration import (
     ATTRIBUTE,
     RELATIONS,
@@ -148,6 +153,9 @@ def _checked_fields(cls: type, fields: Any, by: str) -> tuple[str, ...]:
     for field in fields:
         if not isinstance(field, str) or not field.isidentifier():
             raise RegistrationError(f"{by}: fields of {name} must be attribute names, not {field!r}")
+        if is_read_only(getattr(cls, field, None)):
+            behind = f"name the attribute behind it, as '_{field}'"
+            raise RegistrationError(f"{by}: fields of {name} name '{field}', a read-only property; {behind}")
     # An instance without a __dict__ has only these attributes.
     if cls.__dictoffset__ == 0 and not hasattr(cls, "__getattr__"):
         known = instance_attributes(cls)
@@ -284,13 +292,19 @@ def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
     def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
         """Return the type with its fields, each on its own line where one takes several."""
         names = [name for name in protocol.types.field_names(type(self)) if hasattr(self, name)]
-        shown = [f"{name}={getattr(self, name)!r}" for name in names]
+        shown = [f"{_parameter_name(type(self), name)}={getattr(self, name)!r}" for name in names]
         if not any("\n" in text for text in shown):
             return f"{type(self).__name__}({', '.join(shown)})"
         lines = [indent(f"{text},", "    ") for text in shown]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     return __repr__
+
+
+def _parameter_name(cls: type, field: str) -> str:
+    """Return the parameter of the constructor that a field holds."""
+    public = field.removeprefix("_")
+    return public if public != field and storage_name(cls, public) == field else field
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:
@@ -405,9 +419,8 @@ def implements(
 
     def register(handler: F) -> F:
         rules = _make_rules(protocol.types, target, handler, types)
-        for cls in {cls for rule in rules for cls in protocol.types.named_own(rule.types)}:
-            if not protocol.types.participates(cls):
-                check_operators("implements", protocol, cls, foreign=True)
+        for cls in {cls for rule in rules for cls in rule.brings}:
+            check_operators("implements", protocol, cls, foreign=True)
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
         for rule in rules:
@@ -453,10 +466,27 @@ def _make_rules(
             warnings.warn(f"{name} for {target.qualified_name}: {remark}", SignatureWarning, stacklevel=3)
     if types:
         return [_make_rule(known, target, handler, takes, types)]
-    signatures, every = _signatures(target, handler, takes)
-    # Of the combinations of union members, those count that name a type besides plain arrays.
-    relevant = [signature for signature in signatures if known.named_own(signature)] or signatures[:1]
-    return [_make_rule(known, target, handler, takes, signature, every) for signature in relevant]
+    annotated = _annotated(target, handler, takes)
+    signatures = annotated.signatures
+    # Of the combinations of union members, those count that name a type that takes part, besides plain arrays.
+    named = known.named_own
+    classes = tuple(dict.fromkeys(itertools.chain(*signatures)))
+    _check_instances(known, handler, classes)
+    brought = _types_brought(known, target, classes)
+    relevant = [
+        signature
+        for signature in signatures
+        if any(known.participates(cls) or cls in brought for cls in named(signature))
+    ] or signatures[:1]
+    rules = [_make_rule(known, target, handler, takes, signature, annotated) for signature in relevant]
+    rest = classes_of_rest(handler, takes)
+    for rule in rules:
+        rule.brings = tuple(cls for cls in rule.types if cls in brought)
+        if isinstance(target, Kind):
+            rule.rest = rest
+        elif rest and all(map(known.participates, rest)):
+            rule.most = most_arrays(target, name, takes, rest)
+    return rules
 
 
 def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters: list[inspect.Parameter]) -> bool:
@@ -469,13 +499,11 @@ def _lacks_operation(known: ArrayTypes, handler: Callable[..., Any], parameters:
     alone = len(parameters) == 1
     return alone or any(
         cls is known.base or known.participates(cls)
-        for cls in classes_of(resolved_hints(handler).get(first.name, ANY), Form.ONE, function_name(handler))
+        for cls in classes_of(known_hint(handler, first.name, Any), Form.ONE, function_name(handler))
     )
 
 
-def _signatures(
-    target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature
-) -> tuple[list[tuple[type, ...]], list[tuple[type, ...]]]:
+def _annotated(target: Overridable | Kind, handler: Callable[..., Any], takes: inspect.Signature) -> Annotated:
     if isinstance(target, Overridable):
         return annotated_signatures(handler, target.parameters)
     positional = [p for p in takes.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -492,18 +520,16 @@ def _make_rule(
     handler: Callable[..., Any],
     takes: inspect.Signature,
     types: tuple[type, ...],
-    every: list[tuple[type, ...]] | None = None,
+    annotated: Annotated | None = None,
 ) -> Rule:
-    """Return a rule for types that the decorator names, or that annotations do, which come with `Rule.every`."""
-    explicit = every is None
+    """Return a rule for types that the decorator names, or that annotations do, which come with what else they say."""
+    explicit = annotated is None
     for cls in types:
         if not isinstance(cls, type):
             raise RegistrationError(f"implements: {cls!r} is not a class")
     if not known.named_own(types):
         raise RegistrationError(no_own_type(function_name(handler), list(map(type_name, types))))
-    for cls in types:
-        if stands_for_nothing(cls) and (is_structural(cls) or not known.participates(cls)):
-            raise RegistrationError(never_found(function_name(handler), cls))
+    _check_instances(known, handler, types)
     one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
     anywhere = len(types) == 1 and (explicit or one_array)
     count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
@@ -514,7 +540,39 @@ def _make_rule(
         single = tuple(
             p.name for p in takes.parameters.values() if p.annotation is not p.empty and p.kind in POSITIONAL
         )
-    return Rule(target, types, anywhere, handler, takes, single=single, every=tuple(every or ()))
+    rule = Rule(target, types, anywhere, handler, takes, known, single=single)
+    rule.brings = _types_brought(known, target, types)
+    if annotated is not None:
+        rule.every, rule.spread = annotated.every, annotated.spread
+        named = enumerate(zip(types, annotated.choices, strict=True))
+        rule.closed = frozenset(
+            place
+            for place, (cls, others) in named
+            if cls is not ANY and not known.is_number(cls) and any(map(known.is_number, others))
+        )
+    return rule
+
+
+def _check_instances(known: ArrayTypes, handler: Callable[..., Any], types: Iterable[type]) -> None:
+    """Raise for a class of a rule that no object has in its MRO."""
+    for cls in types:
+        if stands_for_nothing(cls) and (is_structural(cls) or not known.participates(cls)):
+            raise RegistrationError(never_found(function_name(handler), cls))
+
+
+def _types_brought(known: ArrayTypes, target: Overridable | Kind, types: tuple[type, ...]) -> tuple[type, ...]:
+    """Return the types of a rule that take part by it.
+
+    A function that was made overridable takes anything. Of what a rule names there beside an array type, such as a mode
+    that is text or a member of an enumeration, nothing is asked.
+    """
+    declarable = known.named_own(types)
+    new = [cls for cls in declarable if not known.participates(cls)]
+    if isinstance(target, Overridable) and any(p.form is Form.LOOSE for p in target.parameters.arrays):
+        if len(new) < len(declarable):
+            return ()
+        new = [cls for cls in new if cls.__module__ != "builtins"] or new
+    return tuple(new)
 
 
 def converts(protocol: Dispatcher, cost: float, lossy: bool) -> Callable[[F], F]:
@@ -552,7 +610,7 @@ def _in_one_import(first: Callable[..., Any], second: Callable[..., Any]) -> boo
 
 def _conversion_types(function: Callable[..., Any]) -> tuple[type, type]:
     first = next(iter(signature_of(function, "converts").parameters), "")
-    hints = resolved_hints(function, skip=())
+    hints = resolved_hints(function, [first, "return"], "write the classes where they are imported")
     name = function_name(function)
     sources = classes_of(hints.get(first, ANY), Form.ONE, name)
     targets = classes_of(hints.get("return", ANY), Form.ONE, name)

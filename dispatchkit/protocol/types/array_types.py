@@ -24,6 +24,10 @@ from dispatchkit.tree import Item, container_items, map_leaves, sequence_items, 
 DENSE = "to_dense"  # the method that makes a plain array, where a type names no other
 # Of the base type's family: the class of what is computed with a type by default, None for the type itself.
 RESULTS = "__dispatch_results__"
+# In the body of a subclass of the base type: it stands for plain arrays, as the base type does, and is asked after all
+# types of users. Not inherited.
+PLAIN = "__dispatch_plain__"
+AFTER_USERS = -999_999
 # The built-in numbers that a scalar, of any library, counts as besides its own classes.
 WIDENING: dict[type, tuple[type, ...]] = {
     numbers.Integral: (int, float, complex),
@@ -54,13 +58,14 @@ class ArrayTypes:
         self.wrap: Callable[..., Any] = _same
         self.advice: str | Callable[[type], str] = ""
         self._arrays: tuple[type, ...] = ()
+        self._scalars: dict[type, tuple[type, ...]] = {int: (), float: (), complex: ()}
         self._raw: tuple[type, ...] = (int, float, complex)
 
     def set_base(
         self,
         base: type,
         arrays: tuple[type, ...],
-        scalars: tuple[type, ...],
+        scalars: Mapping[type, tuple[type, ...]],
         wrap: Callable[..., Any],
         advice: str | Callable[[type], str],
     ) -> None:
@@ -70,13 +75,15 @@ class ArrayTypes:
         ----------
         base : the class
         arrays : raw array types that count as the base type and reach handlers wrapped
-        scalars : further scalar types that mix with arrays
+        scalars : further scalar types that mix with arrays, with the built-in numbers that each counts as, where the
+            abstract classes of `numbers` do not say so
         wrap : makes an instance of the base type of a raw array or scalar; of a Python number with the arrays that it
             is promoted with as a second argument
         advice : what messages advise people who pass something else, or a function of its class
         """
         self.base, self.wrap, self.advice = base, wrap, advice
         self._arrays = arrays
+        self._scalars.update(scalars)
         self._raw = (*self._raw, *arrays, *scalars)
 
     def take_as_arrays(self, classes: tuple[type, ...]) -> None:
@@ -115,6 +122,14 @@ class ArrayTypes:
         """Return the declared priority of a type, 0 where none is declared."""
         declared: float | None = self.declared_value(cls, "priority")
         return 0 if declared is None else declared
+
+    def ranks_as_base(self, cls: type) -> bool:
+        """Return whether a type is the base type, or one of the library's own classes that stand for plain arrays."""
+        return cls is self.base or PLAIN in cls.__dict__
+
+    def rank(self, cls: type) -> float:
+        """Return what decides which types are asked first: the priority; the library's own classes come last."""
+        return AFTER_USERS if PLAIN in cls.__dict__ else self.priority(cls)
 
     def fallback(self, cls: type) -> Fallback:
         """Return the declared fallback of a type, `refuse` where none is declared."""
@@ -174,7 +189,7 @@ class ArrayTypes:
         if code is None:
             raise undeclared_fields(cls)
         count = code.co_argcount + code.co_kwonlyargcount
-        return tuple(code.co_varnames[1:count])
+        return tuple([storage_name(cls, name) for name in code.co_varnames[1:count]])
 
     def fields_of(self, value: Any) -> tuple[str, ...]:
         """Return the fields that an instance really has as attributes.
@@ -288,6 +303,10 @@ class ArrayTypes:
         """Return whether values of a type mix with arrays without taking part: scalars and raw arrays."""
         return issubclass(cls, self._raw) and not self.participates(cls)
 
+    def is_number(self, cls: type) -> bool:
+        """Return whether values of a type are numbers: the built-in ones, and scalars that mix with arrays."""
+        return issubclass(cls, tuple(self._scalars)) and not self.participates(cls)
+
     def advice_for(self, cls: type) -> str:
         """Return what messages advise people who pass an instance of a class that is no array."""
         return self.advice(cls) if callable(self.advice) else self.advice
@@ -316,7 +335,8 @@ class ArrayTypes:
         if not self.is_raw(cls):
             return cls.__mro__
         bases = cls.__mro__[:-1]
-        wider = [w for abstract, wide in WIDENING.items() if issubclass(cls, abstract) for w in wide if w not in bases]
+        wide = [*self._scalars.items(), *WIDENING.items()]
+        wider = [w for abstract, wider in wide if issubclass(cls, abstract) for w in wider if w not in bases]
         base = () if self.base is None else (self.base,)
         return (*bases, *dict.fromkeys(wider), *base, object)
 
@@ -356,6 +376,19 @@ def _same(value: Any, others: Any = ()) -> Any:
 
 def _has_no_constructor(cls: Any) -> bool:
     return cls.__init__ is object.__init__ and cls.__new__ is object.__new__
+
+
+def storage_name(cls: type, name: str) -> str:
+    """Return the attribute that holds a parameter of the constructor: behind a read-only property that with ``_``."""
+    return f"_{name}" if is_read_only(getattr(cls, name, None)) else name
+
+
+def is_read_only(attribute: Any) -> bool:
+    """Return whether an attribute of a class is a property, or the like, that instances cannot set."""
+    if isinstance(attribute, property):
+        return attribute.fset is None
+    kind = type(attribute)
+    return hasattr(kind, "__delete__") and not hasattr(kind, "__set__")
 
 
 def undeclared_fields(cls: type) -> RegistrationError:

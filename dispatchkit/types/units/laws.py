@@ -277,7 +277,8 @@ BY_KIND: dict[Any, Law] = {
     kinds.predicate: _asked,
     kinds.elementwise: number,  # exp, sin, ..., activations, bits
     kinds.manipulation: same("x", "arrays", points=True),
-    kinds.indexing: same("x", "value", points=True),
+    kinds.indexing: same("x", points=True),
+    kinds.assignment: same("x", "value", points=True),
     kinds.sorting: _points,
     kinds.conversion: _points,
     kinds.creation: same("x", "obj", "data", points=True),
