@@ -16,9 +16,6 @@ from dispatchkit.protocol.overridable import Dispatcher
 from dispatchkit.protocol.types.declaration import Conversion, Undo
 from dispatchkit.protocol.versions import is_newer
 
-# The field of rules that is the same for all of a protocol.
-OF_PROTOCOL = "known"
-
 
 class Packing(Dispatcher, Protocol):
     """What a protocol has besides that of a dispatcher: the surface that its types get."""
@@ -53,7 +50,7 @@ def pack_rules(rules: Iterable[Rule], /) -> list[dict[str, Any]]:
     Not the rules themselves, since one that refers to itself, as by a type that its handler names, would be met before
     it is filled. The types come first for the same reason: the signature is made at once of what it names.
     """
-    names = [field.name for field in dataclasses.fields(Rule) if field.init and field.name != OF_PROTOCOL]
+    names = [field.name for field in dataclasses.fields(Rule) if field.init and field.name != "known"]
     return [{name: getattr(rule, name) for name in names} for rule in rules]
 
 
@@ -90,7 +87,7 @@ def take_rules(protocol: Dispatcher, packed: Iterable[dict[str, Any]], /) -> Non
     """
 
     def add() -> None:
-        rules = [Rule(**fields, **{OF_PROTOCOL: protocol.types}) for fields in packed]
+        rules = [Rule(known=protocol.types, **fields) for fields in packed]
         new = [rule for rule in rules if _is_new_rule(protocol, rule)]
         if new:
             protocol.journal.make(*(_adding_rule(protocol, rule) for rule in new))
