@@ -68,7 +68,8 @@ class NoImplementationError(DispatchError, TypeError):
     types : names of the types that were asked
     asked : one line for each answer that declined, in order
     nearest : one line for each of the implementations with the closest types
-    stub : a handler to paste and fill in
+    stub : a handler to paste and fill in; "" where neither the types nor the operation are the caller's own
+    instead : what to do where there is no stub
     """
 
     function: str
@@ -77,11 +78,13 @@ class NoImplementationError(DispatchError, TypeError):
     asked: Sequence[str] = ()
     nearest: Sequence[str] = ()
     stub: str = ""
+    instead: str = ""
 
     def __str__(self) -> str:
         lines = [self.headline(), *section("asked, in order:", self.asked)]
         lines += section("nearest implementations:", self.nearest)
         lines += section("to cover it, write:", self.stub.splitlines())
+        lines += section("what to do instead:", self.instead.splitlines())
         return "\n".join(lines)
 
     def headline(self) -> str:

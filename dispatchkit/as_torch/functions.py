@@ -20,6 +20,8 @@ from dispatchkit.as_torch.shared import index_along, running, several, times, wi
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.tensor.numpy_arguments import signature_in_numpy
 
 NO_DEFAULT = inspect.Parameter.empty
@@ -464,7 +466,15 @@ def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
 
 def masked_scatter(input, mask, source):
     input, mask = xp.broadcast_arrays(input, mask)
-    return xp.index_put(input, mask, xp.ravel(source)[: int(xp.count_nonzero(mask))])
+    source = xp.ravel(source)
+    if not holds(xp.count_nonzero(mask) <= source.size, traced=True):
+        raise ValueError(f"masked_scatter: mask is true more often than source has elements: {source.size}")
+    if not source.size:
+        return input
+    # The source's elements in order, one wherever the mask is true.
+    places = xp.cumulative_sum(xp.astype(xp.ravel(mask), np.int64)) - 1
+    values = xp.take(source, xp.clip(places, 0, source.size - 1))
+    return xp.where(mask, xp.reshape(values, mask.shape), input)
 
 
 def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
@@ -515,7 +525,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 def randint_like(input, low, high=None, *, dtype=None, **options):
     low, high = (0, low) if high is None else (low, high)
-    return xp.astype(xp.random.randint(low, high, shape=input.shape, **options), dtype or input.dtype)
+    drawn = xp.random.randint(low, high, shape=input.shape, **options)
+    return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):

@@ -13,6 +13,7 @@ from typing import Any
 from dispatchkit.as_torch.table import ALONE, Function
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import values_of_batch
 from dispatchkit.ops.special import compute
 from dispatchkit.protocol.kinds import kinds
 
@@ -86,10 +87,12 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
 
 def _polynomial(first: Function, following: Function, shifted: bool, /, input: Any, n: Any) -> Any:
     degree = xp.trunc(xp.asarray(n))
+    input = xp.asarray(input)
     x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
     before, p = xp.ones_like(x), first(x)
     y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))
-    for k in range(1, int(xp.max(degree)) if degree.size else 0):
+    highest = values_of_batch(degree)  # of all elements of a batch
+    for k in range(1, int(highest.max()) if degree.size else 0):
         before, p = p, following(k, x, p, before)
         y = xp.where(degree == k + 1, p, y)
     return y

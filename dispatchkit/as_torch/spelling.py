@@ -12,18 +12,21 @@ from difflib import get_close_matches
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.special_functions import OPERATIONS
+from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
-from dispatchkit.tensor.gradients import keep_gradient
+from dispatchkit.tensor.gradients import keep_gradient, like_tensor
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.tree import container_items, map_leaves, sequence_items
 
@@ -156,6 +159,18 @@ class Tensor(PlainTensor):
     def contiguous(self, *, memory_format: Any = None) -> Any:
         """Return the tensor with its elements in order in memory; a layout changes nothing here."""
         return super().contiguous()
+
+    def fill_diagonal_(self, fill_value: Any, wrap: bool = False) -> Any:
+        """Set the elements of the main diagonal to a value.
+
+        Parameters
+        ----------
+        fill_value : a number
+        wrap : whether the diagonal begins anew, after a row, in a matrix that has more rows than columns
+        """
+        x: Any = self
+        np.fill_diagonal(x, fill_value, wrap)
+        return x
 
     @property
     def output_nr(self) -> int:
@@ -395,13 +410,13 @@ def every_function() -> dict[str, Call]:
 FUNCTIONS = every_function()
 
 
-def in_place(function: Call, plain: Call | None) -> Call:
-    """Return the method that writes the result of a function into its tensor."""
+def in_place(name: str, function: Call, plain: Call | None) -> Call:
+    """Return the method that writes the result of the function of a name into its tensor."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if plain is not None and not kwargs:
             return plain(self, *args)
-        return self.copy_(function(self, *args, **kwargs))
+        return change_by(function, f"{name}_", self, args, kwargs)
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
@@ -426,12 +441,13 @@ DRAWN = {
 
 
 def new_method(name: str) -> Call:
-    """Return the method that makes a tensor of the dtype of another."""
+    """Return the method that makes a tensor of the class and dtype of another."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return FUNCTIONS[name](*args, **{"dtype": self.dtype, "device": self.device} | kwargs)
+        options = {"dtype": self.dtype, "device": self.device} | kwargs
+        return spell(like_tensor(self, FUNCTIONS[name](*args, **options)))
 
-    method.__doc__ = f"Return what `{name}` makes, in the dtype of this tensor and on its device."
+    method.__doc__ = f"Return what `{name}` makes, in the class and dtype of this tensor and on its device."
     return method
 
 
@@ -454,7 +470,7 @@ def give_methods() -> None:
             setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
             if plain is not None or path in table.IN_PLACE:
-                setattr(Tensor, f"{path}_", in_place(function, plain))
+                setattr(Tensor, f"{path}_", in_place(path, function, plain))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from dispatchkit.autograd.through import pull_through
@@ -12,18 +12,18 @@ from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.recording import set_grad_enabled
 from dispatchkit.protocol.frames import hides_frames
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import place_of, run_backward
+from dispatchkit.tensor.gradients import as_list, place_of, run_backward
 from dispatchkit.transforms import Batched, Tracer
 from dispatchkit.transforms.batched import in_front
 from dispatchkit.transforms.tracer import new_level, top_level
 
 # Whose gradients are wanted.
-Inputs: TypeAlias = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+Inputs: TypeAlias = Tensor | GradientEdge | Iterable[Tensor | GradientEdge]
 
 
 @hides_frames
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Tensor | Iterable[Tensor],
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -33,11 +33,11 @@ def backward(
 
     Parameters
     ----------
-    tensors : one tensor, or several whose gradients are added
+    tensors : one tensor, or any iterable of several, whose gradients are added
     grad_tensors : cotangent for each, of its shape; may be left out for tensors of one element
     retain_graph : keep the graph for another pass; as `create_graph` by default
     create_graph : record the pass itself, so that the gradients can be differentiated
-    inputs : the tensors to accumulate gradients in; all leaves by default
+    inputs : the tensors to accumulate gradients in, one or any iterable; all leaves by default
 
     Raises
     ------
@@ -51,15 +51,15 @@ def backward(
     >>> x.grad
     tensor([3., 5.])
     """
-    outputs = _as_list(tensors)
+    outputs = as_list(tensors)
     gradients = _gradients("backward", outputs, grad_tensors)
-    targets = None if inputs is None else _as_list(inputs)
+    targets = None if inputs is None else as_list(inputs)
     run_backward(outputs, gradients, retain_graph, create_graph, targets, accumulate=True)
 
 
 @hides_frames
 def grad(
-    outputs: Tensor | Sequence[Tensor],
+    outputs: Tensor | Iterable[Tensor],
     inputs: Inputs,
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
@@ -72,8 +72,9 @@ def grad(
 
     Parameters
     ----------
-    outputs : one tensor, or several whose gradients are added
-    inputs : the tensors to differentiate by, or what `dispatchkit.autograd.graph.get_gradient_edge` gave for them
+    outputs : one tensor, or any iterable of several, whose gradients are added
+    inputs : the tensors to differentiate by, one or any iterable, such as ``model.parameters()``; or what
+        `dispatchkit.autograd.graph.get_gradient_edge` gave for them
     grad_outputs : cotangent for each output, of its shape; may be left out for outputs of one element
     retain_graph : keep the graph for another pass; as `create_graph` by default
     create_graph : record the pass itself, so that the gradients can be differentiated
@@ -105,7 +106,7 @@ def grad(
     """
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads=True gives zeros for unused inputs, which allow_unused=False refuses")
-    results, targets = _as_list(outputs), _as_list(inputs)
+    results, targets = as_list(outputs), as_list(inputs)
     gradients = _gradients("grad", results, grad_outputs)
     if is_grads_batched or top_level([*results, *targets]) is not None:
         gradients_found = _through(results, gradients, retain_graph, create_graph, targets, is_grads_batched)
@@ -151,14 +152,10 @@ def _through(
         return [None if g is None else in_front(g, level, len(gradients[0])) for g in grads] if batched else grads
 
 
-def _as_list(tensors: Any) -> list[Any]:
-    return list(tensors) if isinstance(tensors, (list, tuple)) and type(tensors) is not GradientEdge else [tensors]
-
-
 def _gradients(name: str, outputs: Sequence[Any], given: Any) -> list[Any]:
     if given is None:
         return [None] * len(outputs)
-    gradients = _as_list(given)
+    gradients = as_list(given)
     if len(gradients) != len(outputs):
         raise ValueError(f"{name}: {len(outputs)} outputs, but {len(gradients)} cotangents")
     return gradients

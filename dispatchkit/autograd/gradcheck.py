@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -183,7 +183,7 @@ PRECISION = (
 
 def gradcheck(
     func: Function,
-    inputs: Tensor | Sequence[Any],
+    inputs: Tensor | Iterable[Any],
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,
@@ -250,8 +250,8 @@ def gradcheck(
 
 def gradgradcheck(
     func: Function,
-    inputs: Tensor | Sequence[Any],
-    grad_outputs: Tensor | Sequence[Tensor] | None = None,
+    inputs: Tensor | Iterable[Any],
+    grad_outputs: Tensor | Iterable[Tensor] | None = None,
     *,
     eps: float = 1e-6,
     atol: float = 1e-5,

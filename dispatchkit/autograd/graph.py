@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from dispatchkit.protocol.blocks import Block, ContextState, Innermost, Setting,
 from dispatchkit.protocol.observers import Observer, active_observer, run_unobserved, watch_state
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.tensor.gradients import place_of
+from dispatchkit.tensor.gradients import as_list, place_of
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.tree import container_items, leaves, map_leaves
 
@@ -106,7 +106,7 @@ class MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(
-    tensors: Sequence[Tensor], fn: Callable[[Any], object], *, mode: Literal["all", "any"] = "all"
+    tensors: Iterable[Tensor], fn: Callable[[Any], object], *, mode: Literal["all", "any"] = "all"
 ) -> RemovableHandle:
     """Have a function called once in a backward pass, when gradients of several tensors have been computed.
 
@@ -142,6 +142,7 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', found {mode!r}")
+    tensors = as_list(tensors)
     vertices = [place_of(tensor, "register_multi_grad_hook: one of the tensors") for tensor in tensors]
     hook = MultiHook(vertices, fn, mode == "any")
     return MultiHandle([tensor.register_hook(partial(hook.take, i)) for i, tensor in enumerate(tensors)])

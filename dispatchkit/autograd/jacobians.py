@@ -17,6 +17,7 @@ from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.errors import GradcheckError
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import as_list
 from dispatchkit.tensor.tensor import twin
 from dispatchkit.transforms import Batched, Dual
 from dispatchkit.transforms.dual import tangent_at
@@ -88,7 +89,7 @@ class Point:
 
     def __init__(self, func: Callable[..., Any], inputs: Any) -> None:
         self.func = func
-        self.arguments = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        self.arguments = as_list(inputs)
         self.checked = [i for i, x in enumerate(self.arguments) if isinstance(x, Tensor) and x.requires_grad]
         self.leaves = {i: _leaf(self.arguments[i], values_of(self.arguments[i])) for i in self.checked}
         self.outputs = self.at(self.leaves) if self.checked else {}

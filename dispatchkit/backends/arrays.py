@@ -88,15 +88,21 @@ def _needs_compat(value: Any) -> str | None:
     return "Dask" if module.startswith("dask.array") and hasattr(value, "compute") else None
 
 
+FOR_SPARSE = "give dispatchkit.types.SparseTensor.from_scipy(x), or x.toarray()"
+
+
 def advice_for_subclass(cls: type) -> str:
     """Return what to give in the place of arrays of a subclass of NumPy's that mean more than their elements.
 
-    It is empty for subclasses that mean no more, such as `numpy.memmap`, and for all other classes.
+    SciPy's sparse arrays, of which NumPy would make one object, count as such. It is empty for subclasses that mean no
+    more, such as `numpy.memmap`, and for all other classes.
     """
-    if cls is np.ndarray or not issubclass(cls, np.ndarray):
+    if cls is np.ndarray:
         return ""
+    if not issubclass(cls, np.ndarray):
+        return FOR_SPARSE if cls.__module__.startswith("scipy.sparse") else ""
     if hasattr(cls, "mask"):
-        return "give x.filled(value), or x.data to leave the mask out"
+        return "give x.filled(value), or x.data to leave the mask out; dispatchkit.types.MaskedTensor(x) keeps it"
     if hasattr(cls, "unit") or hasattr(cls, "units"):
         return "give x.value to leave the unit out"
     return "give numpy.asarray(x)" if issubclass(cls, np.matrix) else ""

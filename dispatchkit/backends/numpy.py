@@ -197,6 +197,42 @@ def _but_integers(rounded: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda x: x.copy() if x.dtype.kind in "biu" else rounded(x)
 
 
+def writable_view(view: Any, x: Any) -> Any:
+    """Return a view that NumPy makes read-only, to be written to if `x` can be and has no element in it twice."""
+    if view.size <= x.size and x.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
+def check_integers(parameter: str, value: Any, *, booleans: bool = False) -> None:
+    """Raise for an argument that NumPy would take for integers, though it holds other numbers.
+
+    Raises
+    ------
+    TypeError : naming the parameter, and what was found
+    """
+    kind = value.dtype.kind if hasattr(value, "dtype") else np.asarray(value).dtype.kind
+    if kind in "iu" or (booleans and kind == "b"):
+        return
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"{parameter} must be integers, found an array of {value.dtype}")
+    raise TypeError(f"{parameter} must be integers, found {value!r}")
+
+
+def integers_of(parameter: str, value: Any) -> tuple[int, ...]:
+    """Return the integers that an argument stands for: one, or several in a sequence or a vector.
+
+    Raises
+    ------
+    TypeError : if there are others, naming the parameter
+    """
+    several = bool(value.ndim) if hasattr(value, "ndim") else isinstance(value, Sequence)
+    try:
+        return tuple([operator.index(member) for member in value]) if several else (operator.index(value),)
+    except TypeError:
+        raise TypeError(f"{parameter} must be an integer or several, found {value!r}") from None
+
+
 class NumpyNamespace:
     """The array API namespace that bodies and rules receive for NumPy arrays."""
 
@@ -327,16 +363,13 @@ class NumpyNamespace:
         return y.copy() if copy and shared else y
 
     @staticmethod
-    def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
-        """Take elements without NumPy's dispatch layer."""
-        return np.asarray(x).take(indices, axis)
-
-    @staticmethod
     def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         """Take elements along an axis, the last one by default; of a vector by an index."""
         vectors = type(x) is type(indices) is np.ndarray and x.ndim == indices.ndim == 1
         if vectors and axis in (0, -1) and indices.dtype.kind in "iu":
             return x[indices]
+        if not hasattr(indices, "dtype"):
+            indices = np.asarray(indices)
         return np.take_along_axis(x, indices, axis)
 
     @staticmethod
@@ -360,20 +393,47 @@ class NumpyNamespace:
 
     @staticmethod
     def broadcast_to(x: Any, /, shape: Any) -> Any:
-        """Broadcast; an array whose elements follow one another without NumPy's iterator."""
+        """Broadcast; an array whose elements follow one another without NumPy's iterator.
+
+        The result can be written to if no element of `x` stands in it more than once.
+        """
         lengths = x.shape
         extra = len(shape) - len(lengths) if type(shape) is tuple else -1
         if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
-            return np.broadcast_to(x, shape)
+            return writable_view(np.broadcast_to(x, shape), x)
         strides = [0] * extra
         if lengths:
             for n, wanted, stride in zip(lengths, shape[extra:], x.strides, strict=True):
                 if n not in (wanted, 1):
-                    return np.broadcast_to(x, shape)
+                    return np.broadcast_to(x, shape)  # which raises
                 strides.append(stride if n == wanted else 0)
         view = np.ndarray(shape, x.dtype, x, 0, strides)
-        view.flags.writeable = False
+        if view.size != x.size:
+            view.flags.writeable = False
         return view
+
+    @staticmethod
+    def take(x: Any, indices: Any, /, *, axis: Any = None) -> Any:
+        """Take elements; NumPy rounds numbers that are no integers, and takes booleans for 0 and 1."""
+        check_integers("indices", indices)
+        return np.asarray(x).take(indices, axis)
+
+    @staticmethod
+    def repeat(x: Any, repeats: Any, /, *, axis: Any = None) -> Any:
+        """Repeat elements; NumPy rounds numbers."""
+        check_integers("repeats", repeats, booleans=True)
+        return np.repeat(x, repeats, axis)
+
+    @staticmethod
+    def roll(x: Any, shift: Any, /, *, axis: Any = None) -> Any:
+        """Shift elements; NumPy rounds numbers."""
+        shifts = integers_of("shift", shift)
+        return np.roll(x, shifts[0] if len(shifts) == 1 else shifts, axis)
+
+    @staticmethod
+    def tile(x: Any, repetitions: Any, /) -> Any:
+        """Repeat as a whole; of a tensor of numbers of times NumPy would ask the library of tensors."""
+        return np.tile(x, integers_of("repetitions", repetitions))
 
     @staticmethod
     def permute_dims(x: Any, /, axes: Any) -> Any:
@@ -431,11 +491,13 @@ class NumpyNamespace:
     @staticmethod
     def tril(x: Any, /, *, k: int = 0) -> Any:
         """Take lower triangles of matrices; NumPy makes a matrix of a vector first."""
+        check_integers("k", k, booleans=True)
         return np.tril(_matrices(x), k)
 
     @staticmethod
     def triu(x: Any, /, *, k: int = 0) -> Any:
         """Take upper triangles of matrices; NumPy makes a matrix of a vector first."""
+        check_integers("k", k, booleans=True)
         return np.triu(_matrices(x), k)
 
     @staticmethod

@@ -23,7 +23,7 @@ from dispatchkit.graph.storage import Layout, Memory, Storage, Vertex, extras_of
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.observers import live
-from dispatchkit.tree import slotted, take_attributes
+from dispatchkit.tree import container_items, map_leaves, slotted, take_attributes
 
 Change = tuple[Storage, Vertex | None]
 VIEW_OF_LEAF = (
@@ -257,10 +257,11 @@ OUTSIDE = (
     "gradient would become wrong; change it inside no_grad(), make the view while recording is on, or change a copy "
     "(x = x.clone())"
 )
-READ_ONLY = (
+REPEATED = (
     "{name}: the tensor's memory is read-only, as it is after broadcast_to and expand, where several elements are one; "
     "change a copy (x = x.clone())"
 )
+READ_ONLY = "{name}: the tensor holds a NumPy array that is read-only; change a copy (x = x.clone())"
 SHARED = (
     "{name}: arrays of {library} cannot be changed, only replaced, which views of the tensor, and what it was detached "
     "from, would not see; use the result of the operation, or of index_put, instead of changing in place"
@@ -317,7 +318,8 @@ def check_writeable(name: str, x: Storage) -> None:
     """Raise if a tensor cannot be changed: its memory is read-only, or cannot be changed and others look at it."""
     if isinstance(x.array, np.ndarray):
         if not x.array.flags.writeable:
-            raise ValueError(READ_ONLY.format(name=name))
+            text = READ_ONLY if Layout(x.array).decodable else REPEATED
+            raise ValueError(text.format(name=name))
     elif not (xp := namespace_of(x.array)).mutable and _has_sharers(x):
         raise TypeError(SHARED.format(name=name, library=xp.__name__))
 
@@ -460,24 +462,80 @@ def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwarg
 
     The rules may read what `x` was before: where they do, they are given a copy.
     """
-    name = f"{operation.name}_"
+    keeps = operation.composite or operation.derivative.plan.keeps[0]
+    return change_by(operation.function, f"{operation.name}_", x, args, kwargs, keeps=keeps)
+
+
+def change_by(
+    function: Callable[..., Any],
+    name: str,
+    x: Storage,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    keeps: bool = True,
+) -> Any:
+    """Compute a function with `x` as its first argument, and make the result the value of `x`.
+
+    Parameters
+    ----------
+    function : gives a tensor of the shape of `x`
+    name : of the change, for the messages
+    x : to be changed
+    args, kwargs : the arguments after `x`
+    keeps : whether rules of the function may read what `x` was before
+    """
     if x.is_tracer:
-        _assign(name, x, operation.function(tensor_namespace.clone(x), *args, **kwargs))
+        rest, keywords = unspoilt(x, (args, kwargs))
+        _assign(name, x, function(tensor_namespace.clone(x), *rest, **keywords))
         return x
     source: Any = x
     if in_graph(x, *args, *kwargs.values()):
         check_may_change(name, x)
-        keeps = operation.composite or operation.derivative.plan.keeps[0]
-        a = x.array
-        source = wrap_array(type(x), namespace_of(a).asarray(a, copy=True) if keeps else a, vertex_of(x))
-        if hasattr(x, "__dict__"):
-            source.__dict__.update(x.__dict__)
-        if slotted:
-            take_attributes(source, (x,))
-    write_back(name, x, operation.function(source, *args, **kwargs))
+        source = _in_its_place(x, namespace_of(x.array).asarray(x.array, copy=True) if keeps else x.array)
+        args, kwargs = unspoilt(x, (args, kwargs))
+    write_back(name, x, function(source, *args, **kwargs))
     if x._node is not None and x._node.extras is not None:
         vertex_of(x)  # which retains the gradient from now on
     return x
+
+
+def unspoilt(x: Storage, value: Any) -> Any:
+    """Return the arguments of a call whose result is to be written into `x`, so that its rules can read them later.
+
+    Parameters
+    ----------
+    x : that is to be changed
+    value : arguments, in containers; those that share memory with `x` are copied, in their place in the graph
+    """
+
+    def copy_if_shared(leaf: Any) -> Any:
+        if not isinstance(leaf, Storage) or not _shares(leaf, x):
+            return leaf
+        if leaf.is_tracer:
+            return tensor_namespace.clone(leaf)
+        return _in_its_place(leaf, namespace_of(leaf.array).asarray(leaf.array, copy=True))
+
+    return map_leaves(container_items, copy_if_shared, value, share=True)
+
+
+def _shares(x: Storage, other: Storage) -> bool:
+    """Return whether two tensors are known to share memory."""
+    x, other = x._innermost(), other._innermost()
+    if x is other:
+        return True
+    memory, theirs = x._memory, other._memory
+    return memory is not None and theirs is not None and memory.version is theirs.version
+
+
+def _in_its_place(x: Storage, array: Any) -> Any:
+    """Return a tensor of another array in the place in the graph, and with the attributes, of `x`."""
+    twin = wrap_array(type(x), array, vertex_of(x))
+    if hasattr(x, "__dict__"):
+        twin.__dict__.update(x.__dict__)
+    if slotted:
+        take_attributes(twin, (x,))
+    return twin
 
 
 def _assign(name: str, x: Any, result: Any) -> None:

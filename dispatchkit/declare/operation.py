@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -171,15 +171,19 @@ class DeclaredOperation(Declared):
         return layouts(self, args, kwargs)
 
 
-def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
+def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any, shapes: Sequence[str] = ()) -> Any:
     """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each.
 
+    Of the array parameters in `shapes` it reads shape and dtype alone, so that their values are not kept for it.
     In this library the first parameters are arrays, which are not read yet; its tests look at what its rules are for.
     """
+    if shapes and kind not in ("transpose", "vjp"):
+        raise RegistrationError(f"def_{kind}: {entry.qualified_name}: shapes is of def_transpose and def_vjp alone")
     trusted = entry.implementation.trusted
     if isinstance(rule, str):
         chosen = rule, *others
-        return partial(store, entry, kind, chosen if trusted else _check_names(entry, kind, chosen))
+        chosen = chosen if trusted else _check_names(entry, kind, chosen, shapes)
+        return partial(store, entry, kind, chosen, shapes=shapes)
     names = list(entry.parameters.listed[: 1 + len(others)]) if trusted else entry.parameters.names
     if not names:
         raise RegistrationError(
@@ -193,12 +197,12 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any) -> Any:
             f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
             f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
         )
-    return store(entry, kind, (names[0],), rule)
+    return store(entry, kind, (names[0],), rule, shapes)
 
 
 def _defining(kind: RuleKind) -> Callable[..., Any]:
-    def define_rule(entry: Declared, rule: Any, /, *others: Any) -> Any:
-        return define(entry, kind, rule, *others)
+    def define_rule(entry: Declared, rule: Any, /, *others: Any, **options: Any) -> Any:
+        return define(entry, kind, rule, *others, **options)
 
     return define_rule
 
@@ -207,10 +211,10 @@ def _defining(kind: RuleKind) -> Callable[..., Any]:
 DEFINING = {kind: _defining(kind) for kind in TABLES} | {"kernel": define_kernel}
 
 
-def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...]) -> tuple[str, ...]:
+def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...], shapes: Sequence[str]) -> tuple[str, ...]:
     """Return the names of the arguments that a rule is for: one, or all for a rule that gives all cotangents."""
     names = [p.name for p in entry.parameters.arrays]
-    unknown = next((name for name in chosen if name not in names), None)
+    unknown = next((name for name in (*chosen, *shapes) if name not in names), None)
     if unknown is not None:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameter {unknown!r}; it has {', '.join(names)}"
@@ -226,9 +230,11 @@ def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...]) -> tu
     return chosen
 
 
-def store(entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+def store(
+    entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any], shapes: Sequence[str] = ()
+) -> Callable[..., Any]:
     """Store a derivative rule for the arguments that are named; those of this library are read when they are used."""
-    rule = Rule(kind, of, function, entry.qualified_name, entry.parameters)
+    rule = Rule(kind, of, function, entry.qualified_name, entry.parameters, shapes)
     if getattr(function, "__module__", "").partition(".")[0] != "dispatchkit":
         rule.check()
         entry.derivative.trusted = False

@@ -8,7 +8,7 @@ keeps the values of the arrays that its rules name. ``*args`` and ``**kwargs`` r
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
 from types import CodeType
@@ -77,21 +77,29 @@ class Rule:
     kind : of rule
     function : the rule as it was declared
     of : names of the array parameters that it is for
+    shapes : names of the array parameters of which it reads shape and dtype alone
     """
 
     def __init__(
-        self, kind: RuleKind, of: tuple[str, ...], function: Function, operation: str, parameters: Parameters
+        self,
+        kind: RuleKind,
+        of: tuple[str, ...],
+        function: Function,
+        operation: str,
+        parameters: Parameters,
+        shapes: Sequence[str] = (),
     ) -> None:
         """Keep a rule, whose signature is read when it is first used.
 
         Parameters
         ----------
-        kind, of, function : the rule
+        kind, of, function, shapes : the rule
         operation : its operation's name, for messages
         parameters : of the operation
         """
         self.kind = kind
         self.of = of
+        self.shapes = frozenset(shapes)
         self.function = with_name(function, _name_of_rule(operation, kind, of))
         self._operation = operation
         self._parameters = parameters
@@ -295,9 +303,9 @@ class Rules:
             rule = partial
         if rule is None:
             return None
-        if rule.kind == "transpose":
-            return ArgumentRule(rule.names - {name}, rule.names & {name}, rule)
-        return ArgumentRule(rule.names, rule=rule, place=rule.of.index(name) if len(rule.of) > 1 else None)
+        shapes = rule.shapes | {name} if rule.kind == "transpose" else rule.shapes
+        place = rule.of.index(name) if len(rule.of) > 1 else None
+        return ArgumentRule(rule.names - shapes, rule.names & shapes, rule, place)
 
 
 def _one_of(pull: Pull, place: int) -> Pull:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from dispatchkit.protocol.parameters import Form
@@ -32,7 +32,7 @@ class Operation(Protocol[P, R_co]):
 
     Examples
     --------
-    >>> from collections.abc import Callable
+    >>> from collections.abc import Callable, Sequence
     >>> from typing import Any, Concatenate, ParamSpec, TypeVar
     >>> import dispatchkit as dk
     >>> P = ParamSpec("P")
@@ -58,21 +58,25 @@ class Operation(Protocol[P, R_co]):
         *others : numbers for the other array parameters; None for one that has another rule or none
         """
 
-    def def_transpose(self, rule: Rule | str, /) -> Rule:
+    def def_transpose(self, rule: Rule | str, /, *, shapes: Sequence[str] = ()) -> Rule:
         """Declare the transpose of an operation that is linear in an argument.
 
         Parameters
         ----------
         rule : of the only array parameter, or the name of the parameter that the decorated rule is for
+        shapes : names of array parameters of which the rule reads shape and dtype alone, as it does of the argument
+            that it is for: their values are not kept for it, and may be changed in place
         """
 
-    def def_vjp(self, rule: Rule | str, /, *others: str) -> Rule:
+    def def_vjp(self, rule: Rule | str, /, *others: str, shapes: Sequence[str] = ()) -> Rule:
         """Declare the vector-Jacobian product for an argument, or for all in the order of the names.
 
         Parameters
         ----------
         rule : of the only array parameter, or the name of the parameter that the decorated rule is for
         *others : the names of all other array parameters, where the rule gives the cotangents of all
+        shapes : names of array parameters of which the rule reads shape and dtype alone: their values are not kept for
+            it, and may be changed in place
         """
 
     def def_jvp(self, rule: Rule | str, /) -> Rule:

@@ -20,7 +20,7 @@ from dispatchkit.declare.variables import (
 )
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tree import container_items, leaves, map_leaves, rebuilt, rebuilt_if_changed
+from dispatchkit.tree import Items, container_items, leaves, map_leaves, rebuilt, rebuilt_if_changed
 from dispatchkit.wording import class_name
 
 Leaf = Callable[[Any], Any]
@@ -85,15 +85,16 @@ def fit(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
     return array if array.dtype == x.dtype else tensor_namespace.astype(array, x.dtype)
 
 
-def with_gradient_fields(gradient: Any, output: Any) -> Any:
+def with_gradient_fields(gradient: Any, output: Any, items_in: Items = items_of) -> Any:
     """Return a gradient with the fields that its types have laws for, ``field(grad=law)``, as the laws say.
 
     Parameters
     ----------
     gradient : container like the argument
     output : of the function
+    items_in : gives the parts of a container; what has none stays
     """
-    items = items_of(gradient)
+    items = items_in(gradient)
     if items is None:
         return gradient
     rules = {} if container_items(gradient) is not None else tensor_protocol.types.field_rules(type(gradient))
@@ -103,7 +104,7 @@ def with_gradient_fields(gradient: Any, output: Any) -> Any:
         if rule is not None and callable(rule.grad):
             part = rule.grad(part, [_field_of(leaf, key) for leaf in leaves(container_items, output)])
         else:
-            part = with_gradient_fields(part, output)
+            part = with_gradient_fields(part, output, items_in)
         parts.append((key, part))
     return rebuilt_if_changed(gradient, items, parts)
 

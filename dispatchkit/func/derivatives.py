@@ -10,12 +10,24 @@ from typing import Any, Literal, overload
 from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.typing import Gradient, ValueAndGradient
-from dispatchkit.declare.variables import is_array, variables_in
+from dispatchkit.declare.variables import is_array
 from dispatchkit.errors import TransformError
 from dispatchkit.func.batches import Randomness, vmap
+from dispatchkit.func.blocks import (
+    array_in,
+    blocks_of,
+    derivative_of,
+    fitted_tangents,
+    has_law_of_gradients,
+    items_between_blocks,
+    tangent_of,
+    variable_blocks_of,
+    with_array,
+    with_blocks,
+    with_variable_blocks,
+)
 from dispatchkit.func.containers import (
     Argnums,
-    arrays_of,
     as_array,
     describe,
     fit,
@@ -25,7 +37,6 @@ from dispatchkit.func.containers import (
     result_and_aux,
     with_floats,
     with_gradient_fields,
-    with_variables,
     zip_containers,
 )
 from dispatchkit.func.reverse import Recording
@@ -123,13 +134,15 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def both(*args: Any, **kwargs: Any) -> Any:
         chosen = pick("grad", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
-        recording = Recording("grad", function, tuple(argument for _, argument in chosen), has_aux=has_aux)
+        arguments = tuple(argument for _, argument in chosen)
+        recording = Recording("grad", function, arguments, has_aux=has_aux)
         y = recording.output
         if not _is_scalar(y):
             raise ValueError(
                 f"grad: the function must return a single real number, a scalar tensor; found {describe(y)}"
             )
-        grads = recording.pull(map_container(xp.ones_like, y), retain=False)
+        ones = with_blocks([with_array(block, xp.ones_like(array_in(block))) for block in blocks_of(y)], y)
+        grads = _wrap_gradients(recording.gradients(ones, retain=False), arguments, y)
         value = (y, recording.aux) if has_aux else y
         return value, grads if isinstance(argnums, tuple) else grads[0]
 
@@ -140,7 +153,7 @@ def _is_scalar(y: Any) -> bool:
     """Return whether an output is a real number: a tensor, or an array type that holds one."""
     if not is_array(y) and (isinstance(y, (list, tuple, Mapping)) or not hasattr(y, "shape")):
         return False
-    inside = list(variables_in(y))
+    inside = [array_in(block) for block in variable_blocks_of(y)]
     return tuple(y.shape) == () and len(inside) == 1 and xp.isdtype(inside[0].dtype, "real floating")
 
 
@@ -223,7 +236,12 @@ def jvp(
             raise TypeError(f"jvp: {name} must be a tuple with an entry for each argument, not {describe(values)}")
     if len(primals) != len(tangents):
         raise ValueError(f"jvp: {len(primals)} primals, but {len(tangents)} tangents")
-    primals, tangents = with_floats(primals), with_floats(tangents)
+    primals = with_floats(primals)
+    return _jvp(func, primals, fitted_tangents(primals, with_floats(tangents)), has_aux)
+
+
+def _jvp(func: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool) -> tuple[Any, ...]:
+    """Compute `jvp` of arguments that hold tensors, by tangents whose numbers are in the units of the arguments."""
     level = new_level()
 
     def dual(x: Any, t: Any) -> Any:
@@ -243,7 +261,9 @@ def _push(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tu
         t = tangent_at(y, level)
         return xp.zeros_like(value_at(y, level)) if t is None else t
 
-    y, t = map_container(lambda x: value_at(x, level), result), map_container(tangent, result)
+    y, pushed = map_container(lambda x: value_at(x, level), result), map_container(tangent, result)
+    pairs = zip(blocks_of(y), blocks_of(pushed), strict=True)
+    t = with_blocks([tangent_of(array_in(part), block, part) for block, part in pairs], y)
     return (y, t, map_container(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
 
 
@@ -282,16 +302,22 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
 
     # The pull is linear, so the pull of the pull is the push, at whatever cotangent it is recorded.
     zeros = map_container(xp.zeros_like, recording.output)
-    transposed = Recording("linearize", partial(recording.pull, retain=True), (zeros,))
+    transposed = Recording("linearize", partial(recording.gradients, retain=True), (zeros,))
 
     @hides_frames
     def push(*tangents: Any) -> Any:
         if len(tangents) != len(primals):
             raise ValueError(f"linearize: {len(primals)} arguments, but {len(tangents)} tangents")
         directions = zip_containers(
-            lambda x, t: t, primals, with_floats(tangents), "linearize: tangents", variables=True
+            lambda x, t: t,
+            primals,
+            fitted_tangents(primals, with_floats(tangents)),
+            "linearize: tangents",
+            variables=True,
         )
-        return transposed.pull(directions, retain=True)[0]
+        (pushed,) = transposed.gradients(directions, retain=True)
+        pairs = zip(blocks_of(recording.output), blocks_of(pushed), strict=True)
+        return with_blocks([tangent_of(array_in(part), block, part) for block, part in pairs], pushed)
 
     return recording.output, push
 
@@ -338,18 +364,23 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = pick("jacrev", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
-        output, pull, *aux = vjp(function, *[argument for _, argument in chosen], has_aux=has_aux)
-        outputs = list(arrays_of(output))
+        arguments = tuple(argument for _, argument in chosen)
+        recording = Recording("vjp", function, arguments, has_aux=has_aux)
+        output = recording.output
+        outputs = [array_in(block) for block in blocks_of(output)]
         if any(is_complex(y.dtype) for y in outputs):
             raise TransformError("jacrev: the output is complex; jacfwd gives the derivative of a holomorphic function")
-        rows = vmap(lambda basis: pull(_like(output, basis)), chunk_size=chunk_size)(_bases(outputs))
-        rows = rows if isinstance(argnums, tuple) else rows[0]
+
+        def pull(basis: list[Any]) -> list[Any]:
+            steps = [with_array(block, step) for block, step in zip(blocks_of(output), basis, strict=True)]
+            gradients = recording.gradients(with_blocks(steps, output), retain=True)
+            return [array_in(block) for block in variable_blocks_of(gradients)]
+
+        rows = vmap(pull, chunk_size=chunk_size)(_bases(outputs))
         lengths = [y.size for y in outputs]
-        parts = [
-            map_container(partial(_rows, part, y), rows) for y, part in zip(outputs, _slices(lengths), strict=True)
-        ]
-        matrix = _like(with_gradient_fields(output, output), parts)
-        return (matrix, aux[0]) if has_aux else matrix
+        parts = [_of_output(y, part, rows) for y, part in zip(outputs, _slices(lengths), strict=True)]
+        matrix = _jacobian(output, arguments, parts, several=isinstance(argnums, tuple))
+        return (matrix, recording.aux) if has_aux else matrix
 
     return jacobian
 
@@ -398,26 +429,20 @@ def jacfwd(
         chosen = pick("jacfwd", args, argnums)
         function = of_chosen(func, args, kwargs, chosen)
         primals = map_container(as_array, tuple(argument for _, argument in chosen))
-        inputs = list(variables_in(primals))
+        blocks = variable_blocks_of(primals)
+        inputs = [array_in(block) for block in blocks]
         kept: list[Any] = []
 
-        def push(basis: list[Any]) -> Any:
-            steps = iter(basis)
-            tangents = with_variables(lambda x: next(steps), primals)
-            output, t, *aux = jvp(function, primals, tangents, has_aux=has_aux)
+        def push(basis: list[Any]) -> list[Any]:
+            steps = [with_array(block, step) for block, step in zip(blocks, basis, strict=True)]
+            output, t, *aux = _jvp(function, primals, with_variable_blocks(steps, primals), has_aux)
             kept[:] = [output, *aux]
-            return t
+            return [array_in(block) for block in blocks_of(t)]
 
         columns = vmap(push, randomness=randomness, out_dims=-1, chunk_size=chunk_size)(_bases(inputs))
         slices = _slices([x.size for x in inputs])
-
-        def per_input(t: Any) -> Any:
-            shapes = [(*t.shape[:-1], *x.shape) for x in inputs]
-            parts = iter([xp.reshape(t[..., part], shape) for part, shape in zip(slices, shapes, strict=True)])
-            blocks = with_gradient_fields(with_variables(lambda x: next(parts), primals), kept[0])
-            return blocks if isinstance(argnums, tuple) else blocks[0]
-
-        matrix = map_container(per_input, with_gradient_fields(columns, columns))
+        parts = [_by_inputs(t, inputs, slices) for t in columns]
+        matrix = _jacobian(kept[0], primals, parts, several=isinstance(argnums, tuple))
         return (matrix, kept[1]) if has_aux else matrix
 
     return jacobian
@@ -470,11 +495,39 @@ def _slices(lengths: list[int]) -> list[slice]:
     return [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
 
 
-def _like(output: Any, arrays: list[Any]) -> Any:
-    """Return a container like an output with other arrays."""
-    rest = iter(arrays)
-    return map_container(lambda _: next(rest), output)
+def _of_output(y: Any, part: slice, rows: list[Any]) -> list[Any]:
+    """Return the derivatives of an output by each input, of those of all outputs in rows."""
+    return [xp.reshape(g[part], (*y.shape, *g.shape[1:])) for g in rows]
 
 
-def _rows(part: slice, y: Any, g: Any) -> Any:
-    return xp.reshape(g[part], (*y.shape, *g.shape[1:]))
+def _by_inputs(t: Any, inputs: list[Any], slices: list[slice]) -> list[Any]:
+    """Return the derivatives of an output by each input, of those by all in columns."""
+    return [xp.reshape(t[..., part], (*t.shape[:-1], *x.shape)) for x, part in zip(inputs, slices, strict=True)]
+
+
+def _jacobian(output: Any, arguments: tuple[Any, ...], parts: list[list[Any]], *, several: bool) -> Any:
+    """Return a Jacobian of its numbers: a container like the output of containers like the arguments.
+
+    Parameters
+    ----------
+    output, arguments : of the function
+    parts : for each array and block of the output, the derivatives by each of those of the arguments
+    several : whether the arguments stand in a tuple
+    """
+    rows = []
+    for block, derivatives in zip(blocks_of(output), parts, strict=True):
+        wrapped = [
+            derivative_of(part, block, argument)
+            for part, argument in zip(derivatives, variable_blocks_of(arguments), strict=True)
+        ]
+        row = with_gradient_fields(with_variable_blocks(wrapped, arguments), output, items_between_blocks)
+        rows.append(row if several else row[0])
+    return with_blocks(rows, with_gradient_fields(output, output, items_between_blocks))
+
+
+def _wrap_gradients(gradients: tuple[Any, ...], arguments: tuple[Any, ...], output: Any) -> Any:
+    """Return the gradients of a number, of which the numbers are known, containers like the arguments."""
+    block = blocks_of(output)[0]
+    pairs = zip(variable_blocks_of(gradients), variable_blocks_of(arguments), strict=True)
+    wrapped = [derivative_of(array_in(g), block, argument, has_law_of_gradients) for g, argument in pairs]
+    return with_variable_blocks(wrapped, with_gradient_fields(gradients, output, items_between_blocks))

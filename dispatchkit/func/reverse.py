@@ -123,6 +123,15 @@ class Recording:
         ------
         ValueError : if cotangents do not fit the output
         """
+        return with_gradient_fields(self.gradients(cotangents, retain=retain), self._result)  # type: ignore[no-any-return]  # a tuple, as it was
+
+    def gradients(self, cotangents: Any, *, retain: bool) -> tuple[Any, ...]:
+        """Return containers like the arguments with the numbers of their gradients, and all other fields as they are.
+
+        Parameters
+        ----------
+        cotangents, retain : as of `pull`
+        """
         cts: list[Any] = []
         zip_containers(
             lambda y, ct: cts.append(fit(self.name, "output", "cotangent", y, ct)),
@@ -134,8 +143,7 @@ class Recording:
         with enable_grad() if alive else no_grad():
             # What the rules record leads through the graph they pull through.
             gradients = iter(pull_through(self.name, self._outputs, cts, self._inputs, retain or alive))
-            grads: tuple[Any, ...] = with_variables(lambda x: filled(next(gradients), x), self._primals)
-        return with_gradient_fields(grads, self._result)  # type: ignore[no-any-return]  # a tuple, as it was
+            return with_variables(lambda x: filled(next(gradients), x), self._primals)  # type: ignore[no-any-return]  # a tuple, as it was
 
 
 def _as_leaf(x: Any) -> Any:

@@ -9,7 +9,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
@@ -53,18 +53,30 @@ def bridge_to(library: str) -> Any:
     return import_module(BRIDGES[library])
 
 
-# The list of array libraries that einops has, and the module that enters this one in it.
-EINOPS, REGISTRATION = "einops._backends", "dispatchkit.interop.einops"
+# The modules in which other libraries list the arrays that they know, and those that enter this library's there.
+REGISTRATIONS = {
+    "einops._backends": "dispatchkit.interop.einops",
+    "dask.array.backends": "dispatchkit.interop.dask",
+}
 
 
 class _Finder:
-    """Finds the list of array libraries that einops has, and enters this one in it."""
+    """Finds the modules in which libraries list arrays, and enters this library's there.
 
-    @staticmethod
-    def find_spec(fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname != EINOPS:
+    Attributes
+    ----------
+    awaited : names of those that are not imported yet
+    """
+
+    awaited: ClassVar[set[str]] = set()
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if fullname not in cls.awaited:
             return None
-        sys.meta_path.remove(_Finder)  # from here on the others find it
+        cls.awaited.remove(fullname)  # from here on the others find it
+        if not cls.awaited:
+            sys.meta_path.remove(cls)
         spec = find_spec(fullname)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
@@ -72,17 +84,20 @@ class _Finder:
 
             def then_register(module: ModuleType) -> None:
                 execute(module)
-                import_module(REGISTRATION)
+                import_module(REGISTRATIONS[fullname])
 
             loader.exec_module = then_register
         return spec
 
 
 def register_on_import() -> None:
-    """Register with einops, or once it is imported."""
-    if EINOPS in sys.modules:
-        import_module(REGISTRATION)
-    elif _Finder not in sys.meta_path:
+    """Register with the libraries that list arrays, or once they are imported."""
+    for listing, registration in REGISTRATIONS.items():
+        if listing in sys.modules:
+            import_module(registration)
+        else:
+            _Finder.awaited.add(listing)
+    if _Finder.awaited and _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
 
 

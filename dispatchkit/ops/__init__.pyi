@@ -144,6 +144,8 @@ from dispatchkit.ops.elementwise.trigonometry import atan2 as atan2
 from dispatchkit.ops.elementwise.trigonometry import atanh as atanh
 from dispatchkit.ops.elementwise.trigonometry import cos as cos
 from dispatchkit.ops.elementwise.trigonometry import cosh as cosh
+from dispatchkit.ops.elementwise.trigonometry import deg2rad as deg2rad
+from dispatchkit.ops.elementwise.trigonometry import rad2deg as rad2deg
 from dispatchkit.ops.elementwise.trigonometry import sin as sin
 from dispatchkit.ops.elementwise.trigonometry import sinh as sinh
 from dispatchkit.ops.elementwise.trigonometry import tan as tan

@@ -14,6 +14,7 @@ from dispatchkit.declare.decorators import special
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
+from dispatchkit.declare.wrapping import holds, values_of_batch
 from dispatchkit.ops.creation.dtypes import dtype_of_scalar
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.shared import Named, integer
@@ -211,18 +212,24 @@ def digamma_partial(xp, x):
     return compute(xp, polygamma, 1, x)
 
 
-@special(samples=[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)] + [sample(1, draw(low=0.5, high=4.0))])
-def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
+@special(
+    samples=[
+        *[sample(n, draw(2, 3, low=0.5, high=4.0)) for n in (0, 1, 2)],
+        sample(1, draw(low=0.5, high=4.0)),
+        sample(np.asarray([0, 3, 1]), draw(2, 3, low=0.5, high=4.0)),
+    ]
+)
+def polygamma(xp: Namespace, n: int | Array, x: Array, /) -> Array:
     """Return the n-th derivative of `digamma` at each element.
 
     Parameters
     ----------
-    n : an int from 0 on
+    n : an int from 0 on, or an array of ints, which broadcasts with `x`
 
     Raises
     ------
-    TypeError : if `n` is no int; for complex numbers
-    ValueError : if `n` is negative
+    TypeError : if `n` is no int, and no array of ints; for complex numbers
+    ValueError : if `n`, or one of its elements, is negative
     ImportError : where SciPy is needed and not installed
 
     Notes
@@ -234,10 +241,28 @@ def polygamma(xp: Namespace, n: int, x: Array, /) -> Array:
     >>> dk.special.polygamma(1, dk.asarray([1.0, 2.0]))
     tensor([1.6449, 0.6449])
     """
-    y = compute(xp, polygamma, integer(polygamma, "n", n, least=0), x)
+    if getattr(n, "ndim", 0):
+        y = _of_orders(xp, n, x)
+    else:
+        y = compute(xp, polygamma, integer(polygamma, "n", n, least=0), x)
     dtype = dtype_of_scalar(x)
     # SciPy's goes by way of double precision.
     return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
+
+
+def _of_orders(xp: Namespace, n: Any, x: Any) -> Any:
+    """Return derivatives of `digamma` by an array of orders."""
+    if not xp.isdtype(n.dtype, "integral"):
+        raise TypeError(f"{polygamma.__name__}: n must be an int or an array of ints, found one of {n.dtype}")
+    if not holds(n >= 0, traced=True):
+        raise ValueError(f"{polygamma.__name__}: n must be at least 0 everywhere, found {n}")
+    if xp is numpy_namespace or not hasattr(xp, "special"):
+        return compute(xp, polygamma, n, x)
+    # PyTorch takes one order.
+    y = x + xp.zeros_like(n)
+    for order in np.unique(np.asarray(values_of_batch(n))).tolist():
+        y = xp.where(n == order, compute(xp, polygamma, order, x), y)
+    return y
 
 
 polygamma.def_partial("x")(lambda xp, n, x: compute(xp, polygamma, n + 1, x))

@@ -128,7 +128,6 @@ class SGD(Descent, formula=descend):
 
 def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: Any) -> tuple[Any, ...]:
     """Go a step along the gradient over the root of its mean square."""
-    g = downhill(p, g, options.weight_decay, options.maximize)
     square = keep(square, options.alpha, g * g)
     spread, buffers = square, list(others)
     if options.centered:
@@ -143,7 +142,7 @@ def go_by_root(xp: Any, options: Options, p: Any, g: Any, square: Any, *others: 
     return (p, square, *buffers)
 
 
-class RMSprop(Descent, formula=go_by_root):
+class RMSprop(Descent, formula=by_parts(go_by_root)):
     """Gradient descent with a rate for each element, by the mean square of its gradients.
 
     Parameters
@@ -165,8 +164,8 @@ class RMSprop(Descent, formula=go_by_root):
     -----
     With gradient g a step computes v ← α v + (1 − α) g², d ← g / (√v + ε), b ← μ b + d and p ← p − lr b, without
     momentum p ← p − lr d; `centered` takes the square of the running mean of g from v. The state of a parameter is
-    ``"square_avg"``, and where they are used ``"momentum_buffer"`` and ``"grad_avg"``. Real parameters only. Source:
-    Hinton, lecture 6e of "Neural networks for machine learning", 2012; PyTorch, `torch.optim.RMSprop`.
+    ``"square_avg"``, and where they are used ``"momentum_buffer"`` and ``"grad_avg"``. Source: Hinton, lecture 6e of
+    "Neural networks for machine learning", 2012; PyTorch, `torch.optim.RMSprop`.
 
     Examples
     --------

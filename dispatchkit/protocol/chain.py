@@ -26,7 +26,7 @@ from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.protocol.versions import Version
@@ -252,7 +252,7 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     if operation not in known:
         known[operation] = rule.takes_everything(operation.parameters)
     if not known[operation]:
-        call = _guard(rule, call)
+        call = _guard(rule, call, operation.parameters)
     return Step(source, cls, call, str(rule), rule)
 
 
@@ -315,11 +315,14 @@ def _wrapping_operands(
     return with_wrapped_operands
 
 
-def _guard(rule: Rule, handler: Callable[..., Any]) -> Callable[..., Any]:
+def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
     # The refusal depends on the number of arguments, the names of keywords, and which of them are lists, alone.
     known: dict[tuple[Any, ...], list[str]] = {}
+    taken = frozenset(rule.takes.parameters)
 
     def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not taken.issuperset(kwargs):
+            kwargs = dict(rule.without_defaults(kwargs, parameters))
         call = (len(args), *kwargs)
         if rule.single:
             call += tuple([type(arg) in (list, tuple) for arg in args])
@@ -506,9 +509,14 @@ class Chain:
             "types": [type_name(cls) for cls in self.types],
             "asked": asked,
             "nearest": [] if brief else self._nearest(),
-            "stub": "" if brief else stub_for(operation, operation.parameters.key(args, kwargs)),
         }
-        refused = [step.rule.refusal(args, kwargs) for step in self.steps if step.rule is not None]
+        if not brief:
+            key = operation.parameters.key(args, kwargs)
+            data["instead"] = _instead_of_rule(operation, key)
+            data["stub"] = "" if data["instead"] else stub_for(operation, key)
+        refused = [
+            step.rule.refusal(args, kwargs, operation.parameters) for step in self.steps if step.rule is not None
+        ]
         arguments = [text for texts in refused for text in texts]
         if arguments and all(refused):
             return UnsupportedArgumentError(**data, arguments=list(dict.fromkeys(arguments)))
@@ -526,6 +534,17 @@ class Chain:
 
 def _nobody(*args: Any, **kwargs: Any) -> Any:
     return NotImplemented
+
+
+def _instead_of_rule(operation: Overridable, key: Key) -> str:
+    """Return what helps where all types come with the operation's package, to which callers add no rules; else ""."""
+    types = operation.types
+    package = operation.qualified_name.partition(".")[0]
+    shipped = [cls for cls in types.participating(key) if cls is not types.base]
+    if not shipped or any(cls.__module__.partition(".")[0] != package for cls in shipped):
+        return ""
+    names = " and ".join(dict.fromkeys(cls.__name__ for cls in shipped))
+    return f"what the reasons above say, or compute with plain arrays; the rules of {names} are {package}'s own"
 
 
 def stub_for(operation: Overridable, key: Key) -> str:

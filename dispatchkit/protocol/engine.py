@@ -196,6 +196,7 @@ class DispatchProtocol:
         impossible: Iterable[Callable[..., Any] | Kind] = (),
         relation: str | float | Callable[[Any, Any], Any] | Relation | None = None,
         refuses: Iterable[type[Exception]] | None = None,
+        derivative: str | Callable[[Any, Any, Any], Any] | None = None,
     ) -> Callable[[T], T]:
         """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
@@ -219,6 +220,9 @@ class DispatchProtocol:
             with; a tolerance; a function of an instance and the dense result, whether the one is right for the other;
             or a `dk.testing.Relation`
         refuses : exceptions by which the type refuses calls by design, such as an error of units; by default inherited
+        derivative : the static method, or a function, that wraps a derivative of what the type wraps, in its first
+            field. It is called with the numbers, an array of shape ``(*output.shape, *argument.shape)``, and with the
+            instances of the type that are, or wrap, the output and the argument; None for one where there is none
 
         Raises
         ------
@@ -242,7 +246,7 @@ class DispatchProtocol:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declared = (fallback, priority, fields, dense, from_dense)
         named = tuple(closed), tuple(impossible), relation, None if refuses is None else tuple(refuses)
-        return decorators.array_type(self, Declaration(*declared, None, *named))
+        return decorators.array_type(self, Declaration(*declared, None, *named, derivative))
 
     def register_type(
         self,

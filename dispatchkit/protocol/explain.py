@@ -208,7 +208,9 @@ def predicted_steps(
     """Yield each entry of a chain with its verdict on a call, nothing being called."""
     decided = False
     for entry in chain:
-        refused = entry.rule.refusal(args, kwargs) if isinstance(entry, Step) and entry.rule is not None else []
+        refused: list[str] = []
+        if isinstance(entry, Step) and entry.rule is not None:
+            refused = entry.rule.refusal(args, kwargs, chain.operation.parameters)
         if isinstance(entry, Skipped):
             verdict = ""
         elif refused:

@@ -196,6 +196,11 @@ class _LocalRegistrations(Block):
 ANY = object
 
 
+def _says_nothing(value: Any, default: Any) -> bool:
+    """Return whether an argument is what its parameter has by default."""
+    return value is default or (type(value) is type(default) in (bool, int, float, str) and value == default)
+
+
 @dataclass(eq=False)
 class Rule:
     """A handler with the types it answers for.
@@ -264,8 +269,34 @@ class Rule:
     def __str__(self) -> str:
         return f"{self.title} at {self.location}"
 
-    def refusal(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-        """Return which arguments of a call the handler does not take; empty when it can be called."""
+    def without_defaults(self, kwargs: Mapping[str, Any], parameters: Parameters) -> Mapping[str, Any]:
+        """Return the keywords of a call but for those that the handler does not take and that say nothing.
+
+        Parameters
+        ----------
+        kwargs : keywords of a call
+        parameters : of the function, whose defaults say nothing
+        """
+        taken = self.takes.parameters
+        if taken.keys() >= kwargs.keys() or any(p.kind is p.VAR_KEYWORD for p in taken.values()):
+            return kwargs
+        declared = parameters.signature.parameters
+        silent = [
+            name
+            for name, value in kwargs.items()
+            if name not in taken and name in declared and _says_nothing(value, declared[name].default)
+        ]
+        return {name: value for name, value in kwargs.items() if name not in silent} if silent else kwargs
+
+    def refusal(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Parameters | None = None
+    ) -> list[str]:
+        """Return which arguments of a call the handler does not take; empty when it can be called.
+
+        With the parameters of the function, keywords that have its defaults count as left out.
+        """
+        if parameters is not None and kwargs:
+            kwargs = self.without_defaults(kwargs, parameters)
         try:
             arguments = self.takes.bind(*args, **kwargs).arguments
         except TypeError as error:

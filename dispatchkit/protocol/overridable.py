@@ -73,6 +73,8 @@ class Overridable:
     changes : name of the array argument that a call changes in place, "" for none
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
+    joins : makes one array of a sequence in which there are types that the default does not compute, before rules of
+        kinds are asked; None for an operation that makes no array of a sequence
     hint : end of the error for arguments that do not fit
     key_of : gives the types of the arrays of a call, of its arguments, where the public function needs it
     version : by which its copies in other processes are known; None where a module holds the public function
@@ -83,6 +85,7 @@ class Overridable:
     changes = ""
     by_fields: Handler | None = None
     by_fields_always = False
+    joins: Handler | None = None
     hint = ""
     key_of: Callable[[tuple[Any, ...], Mapping[str, Any]], Key]
     version: Version | None = None

@@ -83,12 +83,14 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     chain = Chain(operation, present, order, _foreign(operation, key))
     if chain.entries:
         return chain
+    joined = _joined(operation, key, order)
     for cls in order:
         count_dense(operation.protocol, cls)
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
-            steps = [*_own_method(operation, present, cls), *rule_steps(operation, key, cls)]
+            joining = [_joining(operation, key, cls)] if joined[:1] == [cls] else []
+            steps = [*_own_method(operation, present, cls), *joining, *rule_steps(operation, key, cls)]
             if not steps:
                 chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
                 continue
@@ -151,6 +153,26 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
 def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls: type) -> Step | Skipped:
     answer = strategy.step(operation, key, cls)
     return Skipped(cls, answer) if isinstance(answer, str) else answer
+
+
+def _joined(operation: Overridable, key: Key, order: Sequence[type]) -> list[type]:
+    """Return the types in sequences of which an operation makes one array by calling others."""
+    if operation.joins is None:
+        return []
+    members = {cls for entry in key if isinstance(entry, tuple) for cls in entry}
+    return [cls for cls in order if cls in members and not operation.computes(cls)]
+
+
+def _joining(operation: Overridable, key: Key, cls: type) -> Step:
+    """Return the step that makes one array of a sequence in which there are instances of a type."""
+    joins = operation.joins
+    assert joins is not None
+
+    def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return follower.body(operation, key, joins, args, kwargs)
+
+    outcome = FallbackStrategy.named["decompose"].outcome
+    return Step(outcome, cls, joins, f"{operation.name} stacks the members of the sequence", follow=follow)
 
 
 def _own_method(operation: Overridable, present: tuple[type, ...], cls: type) -> list[Step]:

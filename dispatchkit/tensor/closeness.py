@@ -104,7 +104,13 @@ def _tolerance(x: Any, rtol: Any, atol: Any) -> Any:
     """Return both tolerances together; a plain 0 is small in every unit, and the default where there are none."""
     if _is_zero(rtol) and atol is not None and not _is_zero(atol):
         return atol  # of points on a scale, too, which have no absolute value
-    relative = rtol * xp.abs(x)
+    try:
+        relative = rtol * xp.abs(x)
+    except UnitError as error:
+        raise UnitError(
+            f"isclose: {error}; of points on a scale the differences are compared: give rtol=0, and atol in a unit of "
+            f"differences, such as QuantityTensor(0.1, 'K')"
+        ) from None
     if _is_zero(atol):
         return relative
     try:

@@ -29,6 +29,7 @@ from dispatchkit.graph.storage import Storage, vertex_of
 from dispatchkit.graph.sweep import differentiated, follower_of
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.gradients import like_tensor
 
 
 def dense_form(value: Any) -> Any:
@@ -284,7 +285,7 @@ class ConversionMethods(Storage):
         return result
 
     def new_tensor(self: Any, data: Any, *, requires_grad: Any = False) -> Tensor:
-        """Return a tensor of other data in this one's dtype.
+        """Return a tensor of other data in this one's dtype and class.
 
         Parameters
         ----------
@@ -293,7 +294,8 @@ class ConversionMethods(Storage):
         """
         holder = self._innermost() if self.is_tracer else self
         with making_with(namespace_of(holder.array)):
-            result: Tensor = tensor_namespace.tensor(data, dtype=self.dtype, requires_grad=requires_grad)
+            x = tensor_namespace.tensor(data, dtype=self.dtype, requires_grad=requires_grad)
+        result: Tensor = like_tensor(self, x)
         return result
 
     def is_floating_point(self) -> builtins.bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -307,7 +307,7 @@ class GradientMethods(Storage):
         gradient: Any = None,
         retain_graph: bool | None = None,
         create_graph: bool = False,
-        inputs: Sequence[Tensor] | Tensor | None = None,
+        inputs: Iterable[Tensor] | Tensor | None = None,
     ) -> None:
         """Compute gradients of this tensor and add them to the leaves they belong to.
 
@@ -316,7 +316,7 @@ class GradientMethods(Storage):
         gradient : cotangent of this tensor, of its shape; may be left out for a tensor of one element
         retain_graph : keep the graph for another pass; as `create_graph` by default
         create_graph : record the pass itself, so that the gradients can be differentiated
-        inputs : the tensors to accumulate gradients in; all leaves by default
+        inputs : the tensors to accumulate gradients in, one or any iterable; all leaves by default
 
         Raises
         ------
@@ -335,7 +335,7 @@ class GradientMethods(Storage):
                 root = place_of(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
                 sweep([root], plain, retain_graph=bool(retain_graph))
                 return
-            targets = None if inputs is None else ([inputs] if isinstance(inputs, Storage) else list(inputs))
+            targets = None if inputs is None else as_list(inputs)
             run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
         except Exception as error:
             hide_frames(error)
@@ -416,6 +416,26 @@ def in_class_of(model: Any, x: Any) -> Any:
     return typed
 
 
+def like_tensor(model: Any, x: Any) -> Any:
+    """Return a new tensor, which nothing else holds, as one like another: in its class, at its transformations' levels.
+
+    Parameters
+    ----------
+    model : a tensor, inside transformations or not
+    x : the new tensor, of any shape
+    """
+    if x.is_tracer:
+        return x
+    if model.is_tracer:
+        return model.take_in(x)
+    cls = tensor_protocol.types.results_of(type(model))
+    if cls is type(x):
+        return x
+    typed = wrap_array(cls, x.array, vertex_of(x))
+    typed.__tensor_finalize__(None, (model,))
+    return typed
+
+
 def keep_gradient(tensor: Any, value: Any) -> None:
     """Make a tensor of the same shape, or None, the gradient of a tensor."""
     node = tensor._node
@@ -484,6 +504,22 @@ def plain(array: Any) -> Any:
     return wrap_array(tensor_namespace.Tensor, array)
 
 
+def as_list(tensors: Any) -> list[Any]:
+    """Return the tensors of any iterable, such as ``model.parameters()``, or one alone; anything else as it is."""
+    alone = (Storage, GradientEdge, np.ndarray, str, bytes, Mapping)
+    if not isinstance(tensors, Iterable) or isinstance(tensors, alone):
+        return [tensors]
+    is_array_type = tensor_protocol.types.participates(type(tensors))
+    return [tensors] if is_array_type or _advice_for(tensors) else list(tensors)
+
+
+def _advice_for(value: Any) -> str:
+    """Return what to give in the place of what holds tensors, and is no iterable of them."""
+    if isinstance(value, Mapping):
+        return "; give its values()"
+    return "; give its parameters()" if callable(getattr(value, "parameters", None)) else ""
+
+
 def place_of(tensor: Any, what: str) -> Vertex:
     """Return the vertex of a tensor that is to be differentiated, or that a gradient edge leads to.
 
@@ -494,7 +530,7 @@ def place_of(tensor: Any, what: str) -> Vertex:
     if isinstance(tensor, GradientEdge):
         return tensor.node
     if not isinstance(tensor, Storage):
-        raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor")
+        raise TypeError(f"{what} is a {class_name(type(tensor))}, not a tensor{_advice_for(tensor)}")
     vertex = vertex_of(tensor)
     if vertex is None:
         raise AutogradError(

@@ -19,9 +19,11 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_raw
 from dispatchkit.declare.decorators import array_forms
+from dispatchkit.declare.inplace import unspoilt
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError, ForeignArgumentError
+from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
@@ -323,6 +325,20 @@ def put(out: Any, result: Any, *, whole: bool = False, casting: Casting = "same_
         raise ValueError(f"out must have shape {wanted}, found {shape}")
     out[...] = result if takes_part else np.asarray(result)
     return out
+
+
+def to_be_read(outs: Iterable[Any], arguments: Any) -> Any:
+    """Return the arguments of a call whose results are written into tensors, so that derivatives can read them later.
+
+    Parameters
+    ----------
+    outs : where the caller wants the results, None for one that is new
+    arguments : in containers; those that share memory with one of `outs` are copied where a graph is recorded
+    """
+    for out in outs:
+        if isinstance(out, tensor_namespace.Tensor) and is_grad_enabled():
+            arguments = unspoilt(out, arguments)
+    return arguments
 
 
 def to_arrays(name: str | None, value: Any) -> Any:

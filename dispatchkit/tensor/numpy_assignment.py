@@ -33,7 +33,10 @@ def _write(a: Any, values: Any, write: Callable[[Any, Any], None]) -> None:
 
 @composition
 def put(a: Array, ind: Any, v: Array | complex, mode: Literal["raise", "wrap", "clip"] = "raise") -> None:
-    _write(a, v, lambda numbers, values: np.put(numbers, np.asarray(ind, dtype=np.int64), values, mode))
+    places = np.asarray(ind)
+    if places.size and not np.can_cast(places.dtype, np.int64, "safe"):
+        raise TypeError(f"numpy.put: ind must be integers, found {ind!r}")
+    _write(a, v, lambda numbers, values: np.put(numbers, places.astype(np.int64), values, mode))
 
 
 @composition

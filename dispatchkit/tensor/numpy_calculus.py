@@ -14,6 +14,7 @@ from dispatchkit.declare.typing import Array
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.shared import normal_axis
 from dispatchkit.ops.statistics.quantiles import QuantileMethod, between
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.numpy_arguments import as_array
 from dispatchkit.tensor.numpy_shapes import composition, compositions
 
@@ -24,7 +25,20 @@ from dispatchkit.tensor.numpy_shapes import composition, compositions
 def quantile(
     a: Array, q: Array | float, axis: Any = None, method: QuantileMethod = "linear", keepdims: bool = False
 ) -> Any:
-    return xp.quantile(a, q, axis=axis, method=method, keepdims=keepdims)
+    return xp.quantile(a, _as_share(q), axis=axis, method=method, keepdims=keepdims)
+
+
+def _as_share(q: Any, whole: float = 1.0) -> Any:
+    """Return quantiles as plain numbers up to 1; what has a unit, such as percent, says itself what it is a share of.
+
+    Parameters
+    ----------
+    q : quantiles
+    whole : what plain numbers are shares of
+    """
+    if hasattr(q, "unit"):
+        return dense_form(q)
+    return q if whole == 1 else q / whole
 
 
 @composition
@@ -33,8 +47,11 @@ def nanquantile(
 ) -> Any:
     if isinstance(axis, tuple) or a.dtype.kind == "c" or np.ndim(q) > 1:
         return NotImplemented
+    q = _as_share(q)
     if a.dtype.kind != "f":
         return xp.quantile(a, q, axis=axis, keepdims=keepdims)
+    if hasattr(a, "without_nan"):  # a type that knows of missing elements
+        return xp.quantile(a.without_nan(), q, axis=axis, keepdims=keepdims)
     if axis is None:
         result = nanquantile(xp.ravel(a), q, 0)
         return xp.reshape(result, (*result.shape, *(1,) * a.ndim)) if keepdims else result
@@ -57,7 +74,7 @@ def _by_percents(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def percentile(a: Any, q: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(a, q / 100, *args, **kwargs)
+        return function(a, _as_share(q, 100), *args, **kwargs)
 
     return percentile
 
@@ -182,6 +199,8 @@ def nan_to_num(
 
 @composition
 def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    if p.dtype.kind in "iu" and not isinstance(period, int) and getattr(period, "dtype", np.dtype(float)).kind == "f":
+        p = xp.astype(p, np.float64)
     if p.dtype.kind != "f":
         return NotImplemented
     steps = xp.diff(p, axis=axis)
@@ -213,7 +232,8 @@ def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
     if decimals == 0:
         return xp.round(a)
     if a.dtype.kind not in "fc":
-        return a if decimals > 0 else NotImplemented
+        scale = 10.0**-decimals
+        return a if decimals > 0 else xp.astype(xp.round(a / scale) * scale, a.dtype)
     if a.dtype.kind == "c" and not holds(xp.isfinite(a)):
         return NotImplemented  # a number times a complex infinity is NaN
     scale = 10.0 ** abs(decimals)

@@ -21,8 +21,10 @@ from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
     numpy_assignment,
     numpy_calculus,
+    numpy_histograms,
     numpy_numbers,
     numpy_parameters,
+    numpy_pieces,
 )
 from dispatchkit.tensor.conversion import has_numpy_array
 from dispatchkit.tensor.gradients import in_class_of
@@ -36,7 +38,9 @@ from dispatchkit.tensor.numpy_arguments import (
     operands,
     put,
     to_arrays,
+    to_be_read,
 )
+from dispatchkit.tensor.numpy_folds import FOLDS
 from dispatchkit.tensor.numpy_shapes import COMPOSED_BY_NUMPY, composed_by_numpy, compositions, extensions, universal
 
 # NumPy's names where the array API's, and so the operations', are others.
@@ -175,7 +179,9 @@ def _answer_of_universal(name: str) -> Answer | None:
 
 @functools.cache
 def operation_of_universal(name: str) -> Callable[..., Any] | None:
-    """Return the operation that is the universal function of a name, None where there is none."""
+    """Return the operation that is the universal function of a name, None where there is none, or a composition."""
+    if name in universal:
+        return None
     named = NAMES.get(name, name)
     for place in (tensor_namespace, getattr(tensor_namespace, "special", None)):
         function: Callable[..., Any] | None = getattr(place, named, None)
@@ -194,6 +200,8 @@ REDUCTIONS = {
     "logaddexp": "logsumexp",
 }
 ACCUMULATIONS = {"add": "cumulative_sum", "multiply": "cumulative_prod"}
+# Universal functions of which a number stays one, since its dtype counts.
+WITH_NUMBERS = frozenset({"ldexp"})
 # What a reduction puts in the place of elements that `where` leaves out.
 NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 # Keywords of universal functions that say nothing, with these values.
@@ -211,7 +219,10 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     answer = answer_of(ufunc)
     if answer is not None and answer.how == "declined":
         raise TypeError(f"numpy.{ufunc.__name__} takes no tensors and array types: {answer.text}")
-    result = _compute(ufunc.__name__, method, inputs, dict(keywords), outs, plain=plain)
+    sources = to_be_read(outs, inputs)
+    result = _compute(ufunc.__name__, method, sources, dict(keywords), outs, plain=plain)
+    if result is NotImplemented and method in FOLDS and any(map(_is_foreign, map(type, inputs))):
+        result = compose(FOLDS[method], ufunc.__name__, *sources, keywords)
     if result is NotImplemented:
         return _on_arrays(ufunc, method, inputs, keywords, outs)
     if not outs:
@@ -240,7 +251,7 @@ def _compute(
     if method == "reduce":
         return compose(_reduce, name, inputs[0], {"axis": 0} | given)
     function = operation_of_universal(name)
-    weak = function is not None
+    weak = function is not None or name in WITH_NUMBERS
     if function is None and name in universal:
         function = partial(compose, universal[name])
     if function is None:
@@ -283,6 +294,11 @@ def _reduce(name: str, x: Any, given: dict[str, Any]) -> Any:
         return result
     combined: Any = operation_of_universal(name)
     return combined(result, initial)
+
+
+def _is_foreign(cls: type) -> bool:
+    """Return whether a type takes part that is no tensor, for which NumPy's own arrays may not do."""
+    return tensor_protocol.types.participates(cls) and not issubclass(cls, tensor_namespace.Tensor)
 
 
 def _becomes_array(cls: type) -> bool:
@@ -356,7 +372,7 @@ def _like(like: Any, path: str, created: Any) -> Any:
     if array is not None and not isinstance(array, np.ndarray):
         x = x.to(like=array)
     if isinstance(like, tensor_namespace.Tensor):
-        return in_class_of(like, x)
+        return like.take_in(x) if like.is_tracer else in_class_of(like, x)
     make, to_dense = types.from_dense(cls), types.to_dense(cls)
     if make is None:
         raise TypeError(
@@ -386,6 +402,7 @@ def _answer_function(
     if arguments is None:
         return NotImplemented
     out = arguments.pop("out", None)
+    arguments = to_be_read((out,), arguments)
     casting: Literal["same_kind", "unsafe"] = "unsafe" if path in CASTING.split() else "same_kind"
     result: Any = NotImplemented
     if answer.operation is not None:

@@ -148,7 +148,8 @@ def cov(
 ) -> Any:
     variables = _variables(m, y, rowvar, dtype)
     correction = (0 if bias else 1) if ddof is None else ddof
-    return xp.cov(variables, correction=correction, fweights=fweights, aweights=aweights)
+    weights = {"fweights": fweights, "aweights": aweights}
+    return xp.cov(variables, correction=correction, **{name: x for name, x in weights.items() if x is not None})
 
 
 @extension
@@ -206,7 +207,8 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array | None = None, app
 
     if a.dtype.kind == "b":  # which are not subtracted
         return NotImplemented
-    return xp.diff(a, n, axis=axis, prepend=end(prepend), append=end(append))
+    ends = {"prepend": end(prepend), "append": end(append)}
+    return xp.diff(a, n, axis=axis, **{name: x for name, x in ends.items() if x is not None})
 
 
 @composition
@@ -305,6 +307,6 @@ def linalg_matrix_rank(A: Array, tol: Array | float | None = None, *, rtol: Arra
     if A.ndim < 2:
         return int(xp.any(A != 0))
     if tol is None:
-        return xp.linalg.matrix_rank(A, rtol=rtol)
+        return xp.linalg.matrix_rank(A) if rtol is None else xp.linalg.matrix_rank(A, rtol=rtol)
     tol = tol if np.ndim(tol) == 0 else xp.expand_dims(tol, axis=-1)
     return xp.count_nonzero(xp.linalg.svdvals(A) > tol, axis=-1)

@@ -244,28 +244,57 @@ def fmod(x1: Any, x2: Any) -> Any:
     if x1.dtype.kind != "f":  # the smallest integer has no absolute value
         rest = xp.remainder(x1, x2)
         return xp.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
-    rest = xp.remainder(xp.abs(x1), xp.abs(x2))
-    return xp.where(x1 < 0, -rest, rest)
+    # By the sign bit, so that zero keeps its sign, and has the derivative of its side, which abs has not.
+    negative = xp.signbit(x1)
+    rest = xp.remainder(_without_sign(x1, negative), _without_sign(x2, xp.signbit(x2)))
+    return xp.where(negative, -rest, rest)
+
+
+def _without_sign(x: Any, negative: Any) -> Any:
+    """Return the absolute value, whose derivative at zero is that of the side that its sign bit says."""
+    return xp.where(negative, -x, x)
 
 
 @_of_real_numbers
 def heaviside(x1: Any, x2: Any) -> Any:
     x1 = _floating(x1)
-    return xp.where(x1 == 0, x2, xp.maximum(xp.sign(x1), 0.0))
+    return xp.where(x1 != 0, xp.maximum(xp.sign(x1), 0.0), x2)
 
 
 @_of_real_numbers
 def modf(x: Any) -> Any:
     x = _floating(x)
-    whole = xp.trunc(x)
+    negative = xp.signbit(x)
+    size = _without_sign(x, negative)
     with np.errstate(invalid="ignore"):  # infinity has no part behind the point
-        rest = x - whole
-    return xp.copysign(xp.where(xp.isinf(x), xp.zeros_like(x), rest), x), whole
+        rest = size - xp.trunc(size)
+    rest = xp.where(xp.isinf(x), xp.zeros_like(x), rest)
+    return xp.where(negative, -rest, rest), xp.trunc(x)
+
+
+def ldexp(x1: Any, x2: Any) -> Any:
+    x1, x2 = as_array(x1), as_array(x2)
+    if x2.dtype.kind not in "iub":
+        return NotImplemented
+    x1 = _floating(x1)
+    half = xp.astype(x2, np.int64) // 2
+    # In two steps, since not every power of 2 is finite that a product with it is.
+    first, second = (xp.pow(2.0, xp.astype(part, x1.dtype)) for part in (half, x2 - half))
+    return x1 * first * second
+
+
+@_of_real_numbers
+def spacing(x: Any) -> Any:
+    x = _floating(x)
+    with np.errstate(invalid="ignore"):  # from infinity to itself
+        return xp.copysign(xp.nextafter(xp.abs(x), math.inf) - xp.abs(x), x)
 
 
 universal: dict[str, Callable[..., Any]] = {
-    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, modf)
+    function.__name__: function for function in (exp2, logaddexp2, float_power, fmod, heaviside, ldexp, modf, spacing)
 } | {
+    **dict.fromkeys(("degrees", "rad2deg"), _of_real_numbers(lambda x: xp.rad2deg(_floating(x)))),
+    **dict.fromkeys(("radians", "deg2rad"), _of_real_numbers(lambda x: xp.deg2rad(_floating(x)))),
     "divmod": lambda x1, x2: (xp.floor_divide(x1, x2), xp.remainder(x1, x2)),
     "fabs": _of_real_numbers(lambda x: xp.abs(_floating(x))),
     "fmax": lambda x1, x2: _but_nan(x1, x2, xp.maximum),
@@ -273,6 +302,4 @@ universal: dict[str, Callable[..., Any]] = {
     "matvec": lambda x1, x2: xp.matmul(x1, xp.expand_dims(x2, axis=-1))[..., 0],
     "rint": lambda x: xp.round(_floating(x)),
     "vecmat": lambda x1, x2: xp.matmul(xp.expand_dims(conjugate(xp, x1), axis=-2), x2)[..., 0, :],
-    **dict.fromkeys(("degrees", "rad2deg"), _of_real_numbers(lambda x: _floating(x) * (180 / math.pi))),
-    **dict.fromkeys(("radians", "deg2rad"), _of_real_numbers(lambda x: _floating(x) * (math.pi / 180))),
 }

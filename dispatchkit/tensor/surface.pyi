@@ -794,6 +794,24 @@ class ArrayMethods:
         >>> dk.atanh(dk.asarray([0.0, 0.5]))
         tensor([0.0000, 0.5493])
         """
+    def deg2rad(self, /) -> Any:
+        """Convert angles from degrees to radians.
+
+        >>> import dispatchkit as dk
+        >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
+        tensor([3.1416, 1.5708])
+        >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
+        QuantityTensor(tensor(3.1416), 'rad')
+        """
+    def rad2deg(self, /) -> Any:
+        """Convert angles from radians to degrees.
+
+        >>> import dispatchkit as dk
+        >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
+        tensor([ 57.2958, 114.5916])
+        >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
+        QuantityTensor(tensor(180.), 'deg')
+        """
     def __getitem__(self, key: Index, /) -> Any: ...
     def __setitem__(self, key: Index, value: Any, /) -> None: ...
     def take(self, indices: Any, /, axis: int | None = None) -> Any:
@@ -1054,12 +1072,14 @@ class ArrayMethods:
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Any: ...
     @overload
-    def view(self, /, shape: Shape) -> Any:
-        """Look at the elements in another shape, without a copy.
+    def view(self, /, shape: Shape | DType) -> Any:
+        """Look at the elements in another shape, or the memory in another dtype, without a copy.
 
         >>> import dispatchkit as dk
         >>> dk.zeros((2, 3)).view(-1, 2).shape
         (3, 2)
+        >>> dk.asarray([1 + 2j, 3 - 1j]).view(dk.float64)
+        tensor([ 1.,  2.,  3., -1.])
         """
     @overload
     def view(self, /, *shape: int) -> Any: ...
@@ -2631,6 +2651,24 @@ class TensorMethods(ArrayMethods):
         >>> dk.atanh(dk.asarray([0.0, 0.5]))
         tensor([0.0000, 0.5493])
         """
+    def deg2rad(self, /) -> Self:
+        """Convert angles from degrees to radians.
+
+        >>> import dispatchkit as dk
+        >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
+        tensor([3.1416, 1.5708])
+        >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
+        QuantityTensor(tensor(3.1416), 'rad')
+        """
+    def rad2deg(self, /) -> Self:
+        """Convert angles from radians to degrees.
+
+        >>> import dispatchkit as dk
+        >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
+        tensor([ 57.2958, 114.5916])
+        >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
+        QuantityTensor(tensor(180.), 'deg')
+        """
     def __getitem__(self, key: Index, /) -> Self: ...
     def __setitem__(self, key: Index, value: Any, /) -> None: ...
     def take(self, indices: Any, /, axis: int | None = None) -> Self:
@@ -2943,12 +2981,14 @@ class TensorMethods(ArrayMethods):
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Self: ...
     @overload
-    def view(self, /, shape: Shape) -> Self:
-        """Look at the elements in another shape, without a copy.
+    def view(self, /, shape: Shape | DType) -> Self:
+        """Look at the elements in another shape, or the memory in another dtype, without a copy.
 
         >>> import dispatchkit as dk
         >>> dk.zeros((2, 3)).view(-1, 2).shape
         (3, 2)
+        >>> dk.asarray([1 + 2j, 3 - 1j]).view(dk.float64)
+        tensor([ 1.,  2.,  3., -1.])
         """
     @overload
     def view(self, /, *shape: int) -> Self: ...
@@ -3361,6 +3401,7 @@ class TensorMethods(ArrayMethods):
     def copysign_(self, other: Any, /) -> Self: ...
     def cos_(self, /) -> Self: ...
     def cosh_(self, /) -> Self: ...
+    def deg2rad_(self, /) -> Self: ...
     def div_(self, other: Any, /) -> Self: ...
     def divide_(self, other: Any, /) -> Self: ...
     def eq_(self, other: Any, /) -> Self: ...
@@ -3406,6 +3447,7 @@ class TensorMethods(ArrayMethods):
     def positive_(self, /) -> Self: ...
     def pow_(self, other: Any, /) -> Self: ...
     def power_(self, other: Any, /) -> Self: ...
+    def rad2deg_(self, /) -> Self: ...
     def real_(self, /) -> Self: ...
     def reciprocal_(self, /) -> Self: ...
     def relu_(self, /) -> Self: ...
@@ -4042,6 +4084,8 @@ class ParameterMethods(TensorMethods):
     def arcsinh(self, /) -> Tensor: ...
     def arccosh(self, /) -> Tensor: ...
     def arctanh(self, /) -> Tensor: ...
+    def deg2rad(self, /) -> Tensor: ...
+    def rad2deg(self, /) -> Tensor: ...
     def __getitem__(self, key: Index, /) -> Tensor: ...
     def __setitem__(self, key: Index, value: Any, /) -> None: ...
     def take(self, indices: Any, /, axis: int | None = None) -> Tensor: ...
@@ -4146,7 +4190,7 @@ class ParameterMethods(TensorMethods):
     @overload
     def reshape(self, /, *shape: int, copy: bool | None = None) -> Tensor: ...
     @overload
-    def view(self, /, shape: Shape) -> Tensor: ...
+    def view(self, /, shape: Shape | DType) -> Tensor: ...
     @overload
     def view(self, /, *shape: int) -> Tensor: ...
     def flatten(self, /, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...

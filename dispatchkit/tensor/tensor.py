@@ -11,7 +11,15 @@ from typing import Any, ClassVar, Never, NoReturn, Self, TypeVar
 
 import numpy as np
 
-from dispatchkit.backends.arrays import device_of, foreign, is_lazy, may_share_memory, numpy_dtype, raw_array
+from dispatchkit.backends.arrays import (
+    advice_for_subclass,
+    device_of,
+    foreign,
+    is_lazy,
+    may_share_memory,
+    numpy_dtype,
+    raw_array,
+)
 from dispatchkit.declare.docs import join_sections
 from dispatchkit.declare.inplace import apply_in_place, make_inplace
 from dispatchkit.declare.namespace import enter, tensor_namespace
@@ -545,6 +553,8 @@ def _advice(cls: type) -> str:
     """Return how to convert an instance of a class that is no array."""
     if issubclass(cls, type):
         return "give an instance of it"
+    if sparse := advice_for_subclass(cls):
+        return sparse
     return ADVICE.get(class_name(cls).partition(".")[0], "convert it with dispatchkit.asarray")
 
 

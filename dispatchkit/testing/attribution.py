@@ -42,7 +42,7 @@ class Entered(Observer):
         if asked is not None and not isinstance(asked, Step):
             return
         for step in chain.steps:
-            if step.rule is not None and not step.rule.refusal(call.args, call.kwargs):
+            if step.rule is not None and not step.rule.refusal(call.args, call.kwargs, call.operation.parameters):
                 self.rules[step.rule] = None
             if asked is None or step.text == asked.text:
                 break

@@ -14,6 +14,8 @@ from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import caller_frame, warn_at
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.transforms.batching import BY_KIND, BY_NAME, Batch, along_axes
 from dispatchkit.transforms.tracer import Tracer
 from dispatchkit.tree import with_members
@@ -52,6 +54,12 @@ class Batched(Tracer):
         """Return another batch of this level."""
         return type(self)(value, self.level)
 
+    def take_in(self, x: Any) -> Any:
+        """Return a new tensor as a batch of this level, with memory of its own for each element."""
+        batch = _batched_at(like_tensor(self.value, x), self.level, self.value.shape[0])
+        batch = tensor_namespace.clone(batch)
+        return self.rebuilt(batch.value) if batch.level == self.level else batch
+
     def detach(self) -> Self:
         """Return the batch outside the graph."""
         return self.rebuilt(self.value.detach())
@@ -73,7 +81,14 @@ class Batched(Tracer):
         return self.item()
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compute a call for the whole batch at once."""
+        """Compute a call for the whole batch at once; what is made in its likeness is a batch, to be assigned to."""
+        result = self._compute(operation, args, kwargs)
+        if operation.kind not in (kinds.creation, kinds.random) or not isinstance(result, Tensor):
+            return result
+        return result if in_batch(result, self.level) else self.take_in(result)
+
+    def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call, which need not be a batch."""
         ask = drawer.get() if operation.kind is kinds.random else None
         if ask is not None:
             return ask(operation, operation.function, args, kwargs)

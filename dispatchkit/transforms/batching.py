@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import TransformError
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.ops.shared import normal_axes, normal_axis
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -401,9 +403,9 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     return xp.squeeze(y, axis=-1 if column else -2) if row else y
 
 
-@rule_for("linalg.outer")
-def by_its_body(batch: Batch, x1: Any, x2: Any, /) -> Any:
-    """Leave products that are not of matrices to their body."""
+@rule_for("linalg.outer", "average")
+def by_its_body(batch: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Leave to their body products that are not of matrices, and weights whose axes are those of the array."""
     return NotImplemented
 
 
@@ -420,9 +422,14 @@ def solve(batch: Batch, x1: Any, x2: Any, /) -> Any:
 @rule_for("vecdot", "linalg.cross")
 def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     least = min(ndim_of(x1), ndim_of(x2))
-    if not -least <= axis < 0:
-        raise ValueError(f"{batch.operation.name}: axis must be from {-least} to -1, found {axis}")
-    return batch.operation.function(*_stacks(batch, x1, x2), axis=axis)
+    if not -least <= axis < least:
+        raise ValueError(f"{batch.operation.name}: axis must be from {-least} to {least - 1}, found {axis}")
+    call = batch.operation.function
+    if axis < 0:
+        return call(*_stacks(batch, x1, x2), axis=axis)
+    # Each argument counts from its own first axis.
+    y = call(*_stacks(batch, *(xp.moveaxis(x, axis, -1) for x in (x1, x2))), axis=-1)
+    return xp.moveaxis(y, -1, axis + 1) if batch.operation.name == "cross" else y
 
 
 BY_KIND[kinds.linalg] = of_matrices
@@ -438,6 +445,16 @@ def reshape(batch: Batch, x: Any, /, shape: Any, *, copy: bool | None = None) ->
     if prod(shape) != prod(x.shape):
         raise ValueError(f"reshape: an array of shape {x.shape} cannot have the shape {shape}")
     return xp.reshape(x.value, (batch.size, *shape), copy=copy)
+
+
+@rule_for("view")
+def view(batch: Batch, x: Any, /, shape: Any) -> Any:
+    dtype = dtype_meant(shape)
+    if dtype is None:
+        return NotImplemented
+    if not x.shape and dtype.itemsize != np.dtype(x.dtype).itemsize:
+        raise ValueError(f"view: a number of {x.dtype} cannot be read as {dtype}, of another size")
+    return xp.view(x.value, dtype)
 
 
 @rule_for("broadcast_to")
@@ -464,6 +481,6 @@ def roll(batch: Batch, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
 
 @rule_for("tile")
 def tile(batch: Batch, x: Any, repetitions: Any, /) -> Any:
-    repetitions = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    repetitions = integers_of("repetitions", repetitions)
     ndim = max(len(x.shape), len(repetitions))
     return xp.tile(batch.align(x, ndim), (1, *(1,) * (ndim - len(repetitions)), *repetitions))

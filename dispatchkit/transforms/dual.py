@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from dispatchkit.backends.arrays import is_inexact
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import LostDerivativeError, TransformError
@@ -12,8 +13,13 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
+from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.gradients import like_tensor
 from dispatchkit.transforms.tracer import Tracer, as_tensor
 from dispatchkit.tree import with_members
+
+# Of these kinds are operations that make targets to assign to.
+MAKING = (kinds.creation, kinds.random, kinds.conversion, kinds.manipulation, kinds.indexing)
 
 
 class Dual(Tracer):
@@ -38,6 +44,10 @@ class Dual(Tracer):
     def rebuilt(self, value: Any) -> Self:
         """Return a tensor of this level without a tangent."""
         return type(self)(value, None, self.level)
+
+    def take_in(self, x: Any) -> Self:
+        """Return a new tensor as one of this level, whose tangent is zero."""
+        return self.rebuilt(like_tensor(self.value, x))
 
     def parts(self) -> tuple[Any, ...]:
         """Return value and tangent."""
@@ -73,7 +83,21 @@ class Dual(Tracer):
         return self.value
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Compute a call on the values, and the tangent of its result by the operation's rules."""
+        """Compute a call on the values, and the tangent of its result by the operation's rules.
+
+        What is made in the likeness of this tensor is of its level, so that it can be assigned to.
+        """
+        y = self._compute(operation, args, kwargs)
+        if operation.kind not in MAKING or not isinstance(y, Tensor) or getattr(self.level, "without_tangents", False):
+            return y
+        if isinstance(y, Tracer) and y.level >= self.level:
+            return y
+        if operation.kind is not kinds.creation and not is_inexact(y.dtype):
+            return y
+        return Dual(y, None, self.level)
+
+    def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call, which is a plain one where no tangent flows to it."""
         level = self.level
         if getattr(level, "without_tangents", False):
             values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
@@ -90,8 +114,7 @@ class Dual(Tracer):
             return body(*args, **kwargs)
         values, keywords = operation.parameters.replace(args, kwargs, lambda _, x: value_at(x, level))
         if not operation.differentiable:
-            y = operation.function(*values, **keywords)
-            return Dual(y, None, level) if operation.kind is kinds.creation else y
+            return operation.function(*values, **keywords)
         tangents = _tangents(operation, args, kwargs, level)
         call = operation.function
         y = call(*values, **keywords)
@@ -184,7 +207,7 @@ def _as_dual(level: int, obj: Any, /, **kwargs: Any) -> Any:
         return tensor_namespace.asarray(tensor_namespace.stack([as_tensor(member) for member in obj]), **kwargs)
     t = tangent_at(obj, level)
     y = tensor_namespace.asarray(value_at(obj, level), **kwargs)
-    return y if t is None else Dual(y, tensor_namespace.asarray(t, **kwargs), level)
+    return Dual(y, None if t is None else tensor_namespace.asarray(t, **kwargs), level)
 
 
 SPECIAL: dict[str, Callable[..., Any]] = {"dispatchkit.setitem": _assign, "dispatchkit.asarray": _as_dual}

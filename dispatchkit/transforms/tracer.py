@@ -125,6 +125,10 @@ class Tracer(Tensor):
         """Return a tensor of this level with every array inside changed."""
         return self.rebuilt(change(self.value))
 
+    def take_in(self, x: Any) -> Any:
+        """Return a new tensor, which nothing else holds, as one of this level and of those inside."""
+        raise NotImplementedError
+
     def parts(self) -> tuple[Any, ...]:
         """Return the arrays inside."""
         return (self.value,)
@@ -209,11 +213,11 @@ class Tracer(Tensor):
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
         """Return the tensor on a device."""
-        return self.rebuilt(self.value.to_device(device, stream=stream))
+        return self.map_values(lambda part: part.to_device(device, stream=stream))
 
     def cpu(self) -> Self:
         """Return the tensor in main memory."""
-        return self.rebuilt(self.value.cpu())
+        return self.map_values(lambda part: part.cpu())
 
     def is_contiguous(self) -> bool:
         """Return whether the elements lie one after the other in memory."""

@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import Any, Self
 
 from dispatchkit import ops
+from dispatchkit.ops.creation.conversion import holds_instances
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods
 from dispatchkit.tensor.conversion import dense_form
@@ -59,7 +60,9 @@ class Wrapper(ArrayMethods):
     data: Any
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
-        """Make an instance, inside of what is of an outer level."""
+        """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
+        if holds_instances(data):
+            data = ops.asarray(data)
         priority = tensor_protocol.types.priority
         if isinstance(data, Wrapper) and priority(type(data)) > priority(cls):
             return data.with_data(
@@ -117,6 +120,17 @@ class Wrapper(ArrayMethods):
     def item(self) -> Any:
         """Return the one element as a Python number."""
         return self.data.item()
+
+    def filled(self, value: Any) -> Any:
+        """Return the array with a value in the places of missing elements; itself if none can be missing.
+
+        Parameters
+        ----------
+        value : a number, or an array that broadcasts to the shape
+        """
+        if not isinstance(self.data, Wrapper):
+            return self
+        return self.with_data(self.data.filled(self.fitted(value)))
 
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients of the array inside; arguments are those of `Tensor.backward`."""

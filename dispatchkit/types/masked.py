@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable
+from functools import reduce, wraps
 from types import NotImplementedType
 from typing import Any
+
+import numpy as np
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.declare.wrapping import holds
@@ -15,19 +18,26 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
+from dispatchkit.types.missing import split_missing
 from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.refuse, priority=level("mask"), fields=("data", "valid"), from_dense="from_dense"
+    fallback=fallback.refuse,
+    priority=level("mask"),
+    fields=("data", "valid"),
+    from_dense="from_dense",
+    derivative="derivative",
 )
 class MaskedTensor(Wrapper):
     """An array of which some elements are missing.
 
     Parameters
     ----------
-    data : array, or what `asarray` makes one of; what it holds in the places of missing elements has no influence
+    data : array, or what `asarray` makes one of; what it holds in the places of missing elements has no influence. What
+        is missing in a `MaskedTensor`, an array of `numpy.ma` or an array, series or table of pandas is missing here
     valid : booleans of a shape that broadcasts to that of `data`, True where there is an element; all by default
 
     Raises
@@ -59,9 +69,13 @@ class MaskedTensor(Wrapper):
     valid: Any
 
     def __init__(self, data: Any, valid: Any = None) -> None:
+        data, known = split_missing(data)
+        data = as_array(data)
         if isinstance(data, MaskedTensor):
-            data, valid = data.data, data.valid if valid is None else data.valid & ops.asarray(valid)
-        self.data = as_array(data)
+            data, known = data.data, data.valid
+        if known is not None:
+            valid = known if valid is None else known & ops.asarray(valid)
+        self.data = data
         valid = ops.ones_like(_numbers(self.data), dtype=ops.bool) if valid is None else ops.asarray(valid)
         if valid.dtype != ops.bool:
             raise TypeError(
@@ -80,6 +94,18 @@ class MaskedTensor(Wrapper):
         """
         return with_value(self, value)
 
+    def to_masked_array(self) -> Any:
+        """Return a masked array of `numpy.ma`, a copy; what the types inside have besides numbers must not be lost.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> dk.types.MaskedTensor([1.0, 2.0], [True, False]).to_masked_array().tolist()
+        [1.0, None]
+        """
+        numbers = np.array(dense_form(self.data).numpy(), copy=True)
+        return np.ma.array(numbers, mask=~dense_form(self.valid).numpy())
+
     def to_dense(self) -> Any:
         """Raise: what is missing has no value.
 
@@ -88,6 +114,10 @@ class MaskedTensor(Wrapper):
         ValueError : always
         """
         raise ValueError("a plain array of a MaskedTensor would hold values that are missing; write x.filled(value)")
+
+    def without_nan(self) -> MaskedTensor:
+        """Return the array with what is NaN missing, too."""
+        return MaskedTensor(self.data, self.valid & ~ops.isnan(_numbers(self.data)))
 
     def item(self) -> Any:
         """Return the one element as a Python number.
@@ -103,6 +133,22 @@ class MaskedTensor(Wrapper):
     def _around(self, data: Any) -> MaskedTensor:
         """Return an array around new elements, of which none is missing."""
         return MaskedTensor(data)
+
+    @staticmethod
+    def derivative(array: Any, output: MaskedTensor | None, argument: MaskedTensor | None) -> MaskedTensor:
+        """Return derivatives, of which those of, and by, a missing element are missing.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : masked arrays, None for arrays of which no element is missing
+        """
+        valid: Any = True
+        if output is not None:
+            valid = ops.reshape(output.valid, (*output.shape, *(1,) * (len(array.shape) - len(output.shape))))
+        if argument is not None:
+            valid = argument.valid & valid
+        return MaskedTensor(array, ops.broadcast_to(valid, tuple(array.shape)))
 
     def fitted(self, value: Any) -> Any:
         """Return an argument for a type inside; what is missing in it has no influence.
@@ -178,6 +224,11 @@ def where_masked(condition: Any, x1: Any, x2: Any, /) -> Any:
     data, valid = zip(*[parts(x) for x in (x1, x2)], strict=True)
     result = ops.where(chosen, *data)
     return map_results(result, lambda array: MaskedTensor(array, ops.where(chosen, *valid) & known))
+
+
+@implements(ops.convolve, MaskedTensor)
+def convolve_masked(x1: Any, x2: Any, /, *, mode: Any = "full") -> Any:
+    return multiply_masked(ops.convolve, x1, x2, mode=mode)
 
 
 @implements(kinds.product, MaskedTensor)
@@ -284,9 +335,11 @@ def accumulate_masked(
 
 
 @implements(ops.diff, MaskedTensor)
-def diff_masked(x: MaskedTensor, /, n: int = 1, *, axis: int = -1) -> MaskedTensor:
+def diff_masked(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n < 1:
         return x
+    if prepend is not None or append is not None:
+        x = ops.concat([part for part in (prepend, x, append) if part is not None], axis=axis)
     length, along = x.shape[axis], axis % x.ndim
     ahead, behind = (tuple([slice(None)] * along + [part]) for part in (slice(1, None), slice(0, max(length - 1, 0))))
     step = ops.not_equal(x[ahead], x[behind]) if x.dtype == ops.bool else x[ahead] - x[behind]
@@ -322,11 +375,43 @@ def reduce_masked(
     return MaskedTensor(result, left)
 
 
+def in_single(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a rule that computes half precision in single: sums and counts leave its range."""
+
+    @wraps(rule)
+    def compute(x: MaskedTensor, /, **options: Any) -> Any:
+        if x.dtype != np.float16:
+            return rule(x, **options)
+        return ops.astype(rule(ops.astype(x, np.float32), **options), np.float16)
+
+    return compute
+
+
+NAN_REDUCTIONS = (ops.nansum, ops.nanprod, ops.nanmax, ops.nanmin, ops.nanmean, ops.nanvar, ops.nanstd)
+
+
+@implements_each(NAN_REDUCTIONS, MaskedTensor)
+def reduce_but_nan(
+    op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False, **options: Any
+) -> MaskedTensor:
+    """Reduce what is there and a number; missing where nothing is there, whether it is a number or not."""
+    left = ops.any(x.valid, axis=axis, keepdims=keepdims)
+    if x.dtype.kind not in "fc":
+        plain = getattr(ops, op.__name__.removeprefix("nan"))
+        dtype = options.pop("dtype", None)
+        options = {name: value for name, value in options.items() if value is not None}
+        result = plain(x if dtype is None else ops.astype(x, dtype), axis=axis, keepdims=keepdims, **options)
+        return MaskedTensor(result.data, left)
+    result = op(with_value(x, float("nan")), axis=axis, keepdims=keepdims, **options)
+    return MaskedTensor(ops.where(left, result, ops.asarray(0, dtype=result.dtype, device=result.device)), left)
+
+
 def _count(x: MaskedTensor, axis: Any, keepdims: bool) -> Any:
     return ops.sum(x.valid, axis=axis, keepdims=keepdims)
 
 
 @implements(ops.mean)
+@in_single
 def mean_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = False) -> MaskedTensor:
     count = _count(x, axis, keepdims)
     total = ops.sum(with_value(x, 0), axis=axis, keepdims=keepdims)
@@ -339,6 +424,7 @@ def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -
 
 
 @implements(ops.var)
+@in_single
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
     parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
@@ -347,6 +433,7 @@ def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0,
 
 
 @implements(ops.std)
+@in_single
 def std_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
     # Its derivative is 0 where all elements are one, which that of a root of the variance is not.

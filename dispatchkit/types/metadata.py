@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.types.declaration import field
+from dispatchkit.protocol.types.declaration import FieldRule, rule_of
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
@@ -21,17 +22,18 @@ MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[A
     fields=("data", "metadata", "merge", "laws"),
     dense="to_dense",
     from_dense="from_dense",
+    derivative="derivative",
 )
 class MetadataTensor(Wrapper):
     """A tensor with metadata, which the results of all operations on it have too.
 
     Parameters
     ----------
-    data : tensor, or what `asarray` makes one of
+    data : tensor, or what `asarray` makes one of; metadata of a `MetadataTensor` stay, but for keys that are given anew
     metadata : dictionary with text keys; copied
-    merge : the law for keys on which operands that meet disagree: ``"left"`` and ``"right"`` take that operand's
-        value, ``"error"`` raises, ``"drop"`` leaves the key out; a function is called with the key and the values
-        and gives the value. Among operands with different laws the leftmost decides.
+    merge : the law for keys on which operands that meet disagree: ``"left"``, the default, and ``"right"`` take that
+        operand's value, ``"error"`` raises, ``"drop"`` leaves the key out; a function is called with the key and the
+        values and gives the value. Among operands with different laws the leftmost decides. Equal arrays agree.
     laws : laws for single keys, as `dk.field` makes them: ``merge`` as above, ``view`` for parts and other shapes,
         ``copy`` for copies
 
@@ -53,25 +55,57 @@ class MetadataTensor(Wrapper):
         data: Any,
         metadata: Mapping[str, Any] | None = None,
         *,
-        merge: MergeLaw = "left",
+        merge: MergeLaw | None = None,
         laws: Mapping[str, Any] | None = None,
     ) -> None:
-        if not callable(merge) and merge not in ("left", "right", "error", "drop"):
+        if merge is not None and not callable(merge) and merge not in ("left", "right", "error", "drop"):
             raise ValueError(
                 f"MetadataTensor: merge must be 'left', 'right', 'error', 'drop' or a function, not {merge!r}"
             )
         if metadata is not None and not isinstance(metadata, Mapping):
             raise TypeError(f"MetadataTensor: metadata must be a mapping, found {metadata!r}")
-        for key, law in (laws or {}).items():
-            if not isinstance(law, dataclasses.Field):
-                raise TypeError(f"MetadataTensor: the law of {key!r} is made by dk.field(), found {law!r}")
-        self.data = as_array(data)
-        self.metadata: dict[str, Any] = dict(metadata or {})
-        self.merge = merge
-        self.laws: dict[str, Any] = dict(laws or {})
+        rules = {key: _rule(key, law) for key, law in (laws or {}).items()}
+        array: Any = as_array(data)
+        kept: dict[str, Any] = {}
+        if isinstance(array, MetadataTensor):
+            kept, rules, merge = array.metadata, array.laws | rules, merge or array.merge
+            array = array.data
+        self.data = array
+        self.metadata: dict[str, Any] = {**kept, **(metadata or {})}
+        self.merge: MergeLaw = merge or "left"
+        self.laws: dict[str, Any] = rules
+
+    def fitted(self, value: Any) -> Any:
+        """Return an argument for a type inside, without its metadata.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this tensor
+        """
+        return value.data if isinstance(value, MetadataTensor) else value
+
+    @staticmethod
+    def derivative(array: Any, output: MetadataTensor | None, argument: MetadataTensor | None) -> MetadataTensor:
+        """Return derivatives with the metadata of output and argument together, as the laws of both say.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : tensors with metadata, None for others
+        """
+        sources = [source for source in (output, argument) if source is not None]
+        return _with_merged(array, sources, tensor_protocol.operation(ops.divide), (), {})
 
     def __repr__(self) -> str:
         return f"MetadataTensor({self.data!r}, metadata={self.metadata!r})"
+
+
+def _rule(key: str, law: Any) -> FieldRule:
+    """Return the rule of a field that `dk.field` has made, which is kept, since a field cannot be pickled."""
+    rule = rule_of(law) if isinstance(law, dataclasses.Field) else law
+    if not isinstance(rule, FieldRule):
+        raise TypeError(f"MetadataTensor: the law of {key!r} is made by dk.field(), found {law!r}")
+    return rule
 
 
 @tensor_protocol.implements(kinds.all, MetadataTensor, declines=False)
@@ -79,9 +113,13 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the tensors inside, and give every result the metadata that the laws say."""
     opened, options, sources = open_arguments(op, args, kwargs, MetadataTensor, lambda source: source.data)
     result = op(*opened, **options)
+    return _with_merged(result, sources, tensor_protocol.operation(op), args, kwargs)
+
+
+def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any, args: Any, kwargs: Any) -> Any:
+    """Return a result with the metadata of its sources, merged as their laws say."""
     law = sources[0].merge
     laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]
-    operation = tensor_protocol.operation(op)
-    metadata = tensor_protocol.types.merge_metadata(laws, field(merge=law), held, operation, args, kwargs)
+    metadata = tensor_protocol.types.merge_metadata(laws, FieldRule(merge=law), held, operation, args, kwargs)
     return map_results(result, lambda array: MetadataTensor(array, metadata, merge=law, laws=laws))

@@ -21,7 +21,9 @@ SCALED_LATER = "with infinite scales it matters that they multiply sums rather t
 
 
 @tensor_protocol.array_type(
-    fallback=fallback.decompose | fallback.dense, fields=("data", "scale", "axis"), from_dense="from_dense"
+    fallback=fallback.decompose | fallback.dense,
+    fields=("data", "scale", "axis", "elements"),
+    from_dense="from_dense",
 )
 class QuantizedTensor(ArrayMethods):
     """A matrix of 8-bit integers, each row times a number: ``data[i, j] * scale[i]``.
@@ -31,10 +33,12 @@ class QuantizedTensor(ArrayMethods):
     data : matrix of dtype int8
     scale : vector of real floating-point numbers, one for each row; it may require a gradient
     axis : along which the scales stand: -2 for one scale a row, -1 for one scale a column, as in the transpose
+    elements : dtype of the elements, that of the scales by default. Scales of a narrow dtype, such as float16, are kept
+        in float32: they are 127 times smaller than what they scale
 
     Raises
     ------
-    TypeError : if `data` is not of dtype int8, or `scale` not of real floating-point numbers
+    TypeError : if `data` is not of dtype int8, or `scale` and `elements` not of real floating-point numbers
     ValueError : if `data` is no matrix, `scale` does not fit it, or `axis` is neither -2 nor -1
 
     Notes
@@ -56,7 +60,9 @@ class QuantizedTensor(ArrayMethods):
     tensor([-0.9921,  0.0000])
     """
 
-    def __init__(self, data: Any, scale: Any, axis: int = -2) -> None:
+    elements: Any = None
+
+    def __init__(self, data: Any, scale: Any, axis: int = -2, elements: Any = None) -> None:
         self.data, self.scale, self.axis = ops.asarray(data), ops.asarray(scale), axis
         if self.data.dtype != np.int8:
             raise TypeError(f"QuantizedTensor: data must be of dtype int8, not {self.data.dtype}")
@@ -71,6 +77,10 @@ class QuantizedTensor(ArrayMethods):
                 f"QuantizedTensor: data must be a matrix and scale a vector with an element for each "
                 f"{'row' if axis == -2 else 'column'}; found shapes {self.data.shape} and {self.scale.shape}"
             )
+        wanted = self.scale.dtype if elements is None else np.dtype(elements)
+        if wanted.kind != "f":
+            raise TypeError(f"QuantizedTensor: elements must be a dtype of real floating-point numbers, not {wanted}")
+        self.elements = None if wanted == self.scale.dtype else wanted
 
     @classmethod
     def from_dense(cls, x: Any, like: QuantizedTensor | None = None) -> Self:
@@ -95,31 +105,66 @@ class QuantizedTensor(ArrayMethods):
             raise ValueError(f"{cls.__name__}.from_dense: x holds infinities or NaN, which have no nearest integers")
         with autograd.no_grad():
             if not x.size:
-                return cls(ops.zeros(x.shape, dtype=np.int8), ops.ones((x.shape[axis],), dtype=x.dtype), axis)
-            scale = ops.max(ops.abs(x), axis=-3 - axis, keepdims=True) / LARGEST
-            # Where dividing by 127 leaves nothing, neither does dividing by the scale.
-            scale = ops.where(scale >= float(np.finfo(x.dtype).tiny), scale, ops.ones_like(scale))
-            data = ops.astype(ops.clip(ops.round(x / scale), -LARGEST, LARGEST), np.int8)
-            return cls(data, ops.reshape(scale, (-1,)), axis)
+                ones = ops.ones((x.shape[axis],), dtype=scale_dtype(x.dtype))
+                return cls(ops.zeros(x.shape, dtype=np.int8), ones, axis, x.dtype)
+            wide = ops.astype(x, scale_dtype(x.dtype), copy=False)
+            scale = _scales(wide, -3 - axis)
+            data = ops.astype(ops.clip(ops.round(wide / scale), -LARGEST, LARGEST), np.int8)
+            return cls(data, ops.reshape(scale, (-1,)), axis, x.dtype)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
         return self.data.shape
 
-    dtype = property(attrgetter("scale.dtype"), doc="Type of the elements, that of the scales.")
+    @property
+    def dtype(self) -> Any:
+        """Type of the elements."""
+        return self.scale.dtype if self.elements is None else self.elements
 
     device = property(attrgetter("data.device"), doc="Where the data is.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
         scale = self.scale[:, None] if self.axis == -2 else self.scale
-        dense: Tensor = ops.astype(self.data, self.dtype) * scale
-        return dense
+        return in_dtype_of(self, ops.astype(self.data, self.scale.dtype) * scale)
 
     def __repr__(self) -> str:
         axis = "" if self.axis == -2 else f", axis={self.axis}"
-        return f"QuantizedTensor(data={self.data!r}, scale={self.scale!r}{axis})"
+        elements = "" if self.elements is None else f", elements={self.elements.name!r}"
+        return f"QuantizedTensor(data={self.data!r}, scale={self.scale!r}{axis}{elements})"
+
+
+def scale_dtype(dtype: Any) -> Any:
+    """Return the dtype of the scales of elements of a dtype: float32 for narrower ones."""
+    return np.result_type(dtype, np.float32)
+
+
+def _scales(x: Any, axis: int) -> Any:
+    """Return a 127th of the largest magnitude along an axis, which stays; 1 of zeros alone."""
+    largest = ops.max(ops.abs(x), axis=axis, keepdims=True)
+    scale = largest / LARGEST
+    # Among the smallest numbers of a dtype a quotient is rounded far: up, so that 127 scales reach the largest.
+    step = float(np.finfo(x.dtype).smallest_subnormal)
+    scale = ops.where(scale * LARGEST < largest * (1 - 4 * float(np.finfo(x.dtype).eps)), scale + step, scale)
+    return ops.where(scale > 0, scale, ops.ones_like(scale))
+
+
+def in_dtype_of(x: QuantizedTensor, y: Any) -> Any:
+    """Return what was computed with the scales in the dtype of the elements."""
+    return ops.astype(y, x.dtype, copy=False)
+
+
+@implements(ops.astype)
+def astype_quantized(x: QuantizedTensor, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        return decline("the scales are real floating-point numbers")
+    if device is None and not copy and dtype == x.dtype:
+        return x
+    data = ops.astype(x.data, x.data.dtype, copy=copy, device=device)
+    scale = ops.astype(x.scale, scale_dtype(dtype), copy=copy, device=device)
+    return QuantizedTensor(data, scale, x.axis, dtype)
 
 
 # Products. The rows that have a scale each are contiguous in memory, so blocks are blocks of these.
@@ -187,13 +232,13 @@ def matmul_quantized_tensor(x1: QuantizedTensor, x2: Tensor, /) -> Any:
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
-    return QuantizedTensor(ops.matrix_transpose(x.data), x.scale, -3 - x.axis)
+    return QuantizedTensor(ops.matrix_transpose(x.data), x.scale, -3 - x.axis, x.elements)
 
 
 @implements(ops.permute_dims)
 def permute_dims_quantized(x: QuantizedTensor, /, axes: tuple[int, ...]) -> Any:
     data = ops.permute_dims(x.data, axes)
-    return QuantizedTensor(data, x.scale, x.axis if axes[0] in (0, -2) else -3 - x.axis)
+    return QuantizedTensor(data, x.scale, x.axis if axes[0] in (0, -2) else -3 - x.axis, x.elements)
 
 
 # Arithmetic that changes the scales alone.
@@ -201,7 +246,7 @@ def permute_dims_quantized(x: QuantizedTensor, /, axes: tuple[int, ...]) -> Any:
 
 @implements(ops.negative)
 def negative_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
-    return QuantizedTensor(x.data, -x.scale, x.axis)
+    return QuantizedTensor(x.data, -x.scale, x.axis, x.elements)
 
 
 @implements(ops.positive)
@@ -213,12 +258,13 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
     if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
         return decline("only products and quotients with one real number scale all rows alike")
-    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis)
+    elements = np.result_type(x1.dtype, x2.dtype) if isinstance(x2, Tensor) else x1.dtype
+    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis, elements)
 
 
 @implements(ops.divide)
 def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> QuantizedTensor:
-    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis)
+    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis, x1.elements)
 
 
 # Sums, rows and joins.
@@ -235,8 +281,8 @@ def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = F
         ones = ops.ones((x.shape[x.axis],), dtype=x.dtype, device=x.device)
         y = ones @ (x if x.axis == -2 else ops.matrix_transpose(x))
     else:
-        y = ops.astype(ops.sum(x.data, axis=-3 - x.axis), x.dtype) * x.scale
-        y = y if len(axes) == 1 else ops.sum(y)
+        y = ops.astype(ops.sum(x.data, axis=-3 - x.axis), x.scale.dtype) * x.scale
+        y = in_dtype_of(x, y if len(axes) == 1 else ops.sum(y))
     shape = tuple(1 if a in axes else x.shape[a] for a in (-2, -1))
     return ops.reshape(y, shape) if keepdims else y
 
@@ -247,12 +293,12 @@ def getitem_quantized(x: QuantizedTensor, key: Any, /) -> Any:
     if x.axis != -2 or len(rest) > 1 or not all(_is_basic(part) for part in rest):
         return decline("rows, and single elements or slices of them, are read without the dense matrix")
     if isinstance(rows, slice) and all(isinstance(part, slice) for part in rest):
-        return QuantizedTensor(x.data[key], x.scale[rows])
+        return QuantizedTensor(x.data[key], x.scale[rows], x.axis, x.elements)
     if _is_basic(rows):
-        return x.data[key] * x.scale[rows]
+        return in_dtype_of(x, x.data[key] * x.scale[rows])
     if rest or not isinstance(rows, Tensor) or not ops.isdtype(rows.dtype, "integral"):
         return decline("rows are chosen by an integer, a slice or an array of integers")
-    return x.data[rows] * x.scale[rows][..., None]
+    return in_dtype_of(x, x.data[rows] * x.scale[rows][..., None])
 
 
 def _is_basic(part: Any) -> bool:
@@ -266,7 +312,8 @@ def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None =
     if not ops.isdtype(indices.dtype, "integral"):
         return decline("rows are chosen by an array of integers")
     scale = ops.take(x.scale, indices)
-    return ops.take(x.data, indices, axis=axis) * (scale[..., None] if x.axis == -2 else scale)
+    scale = scale[..., None] if x.axis == -2 else scale
+    return in_dtype_of(x, ops.take(x.data, indices, axis=axis) * scale)
 
 
 @implements(ops.concat, QuantizedTensor)
@@ -276,4 +323,5 @@ def concat_quantized(arrays: Any, /, *, axis: int | None = 0) -> Any:
     if axis is None or any(x.axis != axis_of("concat", x, axis) - 2 for x in arrays):
         return decline("joined along the other axis the parts of a row have different scales")
     data = ops.concat([x.data for x in arrays], axis=axis)
-    return QuantizedTensor(data, ops.concat([x.scale for x in arrays]), arrays[0].axis)
+    elements = np.result_type(*[x.dtype for x in arrays])
+    return QuantizedTensor(data, ops.concat([x.scale for x in arrays]), arrays[0].axis, elements)

@@ -38,6 +38,14 @@ class SparsePattern:
     """
 
     def __init__(self, first: Any, second: Any, shape: tuple[int, int], format: str = "coo") -> None:  # SciPy's
+        self._set(first, second, shape, format)
+        if self._repeats():
+            raise ValueError(
+                "SparseTensor: an element is stored twice; SparseTensor.coo(..., sum_duplicates=True) adds them up"
+            )
+
+    def _set(self, first: Any, second: Any, shape: tuple[int, int], format: str) -> None:
+        """Set the indices after checking all but whether an element is there twice."""
         if format not in FORMATS:
             raise ValueError(f"SparseTensor: format must be 'coo', 'csr' or 'csc', not {format!r}")
         self.first, self.second, self.format = np.asarray(first), np.asarray(second), format
@@ -49,8 +57,20 @@ class SparsePattern:
                 )
         self._check()
         self.first, self.second = _narrow(self.first, self.second, self.shape)
-        if self._repeats():
-            raise ValueError("SparseTensor: an element is stored twice; add its values up first")
+
+    @classmethod
+    def of_repeated(cls, rows: Any, columns: Any, shape: tuple[int, int]) -> tuple[SparsePattern, Any]:
+        """Return the pattern of places that may be there several times, by rows, and the number of each in it.
+
+        Parameters
+        ----------
+        rows, columns : integers of shape (n,)
+        shape : of the matrix
+        """
+        repeated = cls.__new__(cls)
+        repeated._set(rows, columns, shape, "coo")
+        keys, places = np.unique(repeated.keys, return_inverse=True)
+        return known_pattern(*np.divmod(keys, max(repeated.shape[1], 1)), repeated.shape, "coo"), places
 
     def _check(self) -> None:
         lines = self.shape[1 if self.format == "csc" else 0]
@@ -121,6 +141,41 @@ class SparsePattern:
         return known_pattern(pointers, columns, self.shape, "csr"), order
 
     @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The rising numbers of the stored elements, and where each of them is stored."""
+        order = np.argsort(self.keys, kind="stable")
+        return self.keys[order], order
+
+    def find(self, rows: Any, columns: Any) -> tuple[Any, Any]:
+        """Return where elements are stored, and whether they are.
+
+        Parameters
+        ----------
+        rows, columns : integers in range, NumPy arrays of one shape
+        """
+        keys, order = self._sorted
+        if not keys.size:
+            return np.zeros(rows.shape, np.int64), np.zeros(rows.shape, bool)
+        wanted = rows.astype(np.int64) * self.shape[1] + columns
+        places = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        return order[places], keys[places] == wanted
+
+    def of_rows(self, rows: Any) -> tuple[Any, Any, Any]:
+        """Return where the elements of rows are stored, and row and column of each in the matrix of these rows.
+
+        Parameters
+        ----------
+        rows : integers in range, NumPy array of shape (n,); a row may be there twice
+        """
+        pattern, order = (self, None) if self.format == "csr" else self._by_rows
+        starts = pattern.first[rows].astype(np.int64)
+        counts = pattern.first[rows + 1] - starts
+        numbers = np.repeat(np.arange(len(rows)), counts)
+        ends = np.cumsum(counts)
+        places = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
+        return places if order is None else order[places], numbers, pattern.second[places]
+
+    @cached_property
     def transposed(self) -> SparsePattern:
         """The pattern of the transpose, which shares the indices."""
         if self.format == "coo":
@@ -186,6 +241,23 @@ def known_pattern(first: Any, second: Any, shape: Any, format: str) -> SparsePat
     pattern.first, pattern.second = _narrow(first, second, shape)
     pattern.shape, pattern.format = tuple(shape), format
     return pattern
+
+
+def assembled(rows: Any, columns: Any, shape: tuple[int, int], format: str) -> tuple[SparsePattern, Any]:
+    """Return the pattern of elements of which none is there twice, and their order in it; None for the same.
+
+    Parameters
+    ----------
+    rows, columns : integers in range, NumPy arrays of shape (nnz,)
+    shape : of the matrix
+    format : of the pattern
+    """
+    if format == "coo":
+        return known_pattern(rows, columns, shape, "coo"), None
+    lines, others = (rows, columns) if format == "csr" else (columns, rows)
+    order = np.lexsort((others, lines))
+    counts = np.bincount(lines, minlength=shape[0 if format == "csr" else 1])
+    return known_pattern(np.append(0, np.cumsum(counts)), others[order], shape, format), order
 
 
 def kernels() -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import func, linalg, ops, random
+from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import TransformError
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
@@ -168,6 +169,7 @@ MOVES = {
     priority=level("uncertainty"),
     fields=("data", "factor", "sources"),
     from_dense="from_dense",
+    derivative="derivative",
 )
 class UncertainTensor(Wrapper):
     """Numbers with standard deviations.
@@ -176,7 +178,8 @@ class UncertainTensor(Wrapper):
     ----------
     value : array of real numbers, or what `asarray` makes one of; a structured matrix becomes dense, since each of its
         elements is to vary alone
-    std : standard deviations, of a shape that broadcasts to that of `value`; each element is independent of all others
+    std : standard deviations, of a shape that broadcasts to that of `value`, 0 by default; NaN is one that is not
+        known. Each element is independent of all others
 
     Attributes
     ----------
@@ -187,8 +190,8 @@ class UncertainTensor(Wrapper):
 
     Raises
     ------
-    ValueError : if the shapes do not fit
-    TypeError : if `value` holds no real numbers
+    ValueError : if the shapes do not fit, or a standard deviation is negative
+    TypeError : if `value` holds no real numbers, or has standard deviations and `std` is given, too
 
     Notes
     -----
@@ -220,15 +223,19 @@ class UncertainTensor(Wrapper):
     factor: Any
     sources: Sources
 
-    def __init__(self, value: Any, std: Any = 0.0) -> None:
+    def __init__(self, value: Any, std: Any = None) -> None:
+        value = as_array(value)
         if isinstance(value, UncertainTensor):
-            raise TypeError("UncertainTensor: the value has a standard deviation already")
-        value = _plain(as_array(value))
+            if std is not None:
+                raise TypeError("UncertainTensor: the value has a standard deviation already")
+            self.data, self.factor, self.sources = value.data, value.factor, value.sources
+            return
+        value = _plain(value)
         if value.dtype.kind not in "fiu":
             raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
         self.data = value if value.dtype.kind == "f" else ops.astype(value, ops.float64)
-        std = ops.broadcast_to(ops.asarray(std, dtype=self.data.dtype), self.data.shape)
-        self.factor = std[None]
+        std = ops.asarray(0.0 if std is None else std, dtype=factor_dtype(self.data.dtype))
+        self.factor = ops.broadcast_to(_checked_std(std), self.data.shape)[None]
         # At random, so that what processes make is independent.
         ids = secrets.randbits(62) + np.arange(self.data.size, dtype=np.int64)
         self.sources = Sources(ids.reshape(1, *self.data.shape))
@@ -241,7 +248,33 @@ class UncertainTensor(Wrapper):
     @property
     def std(self) -> Any:
         """Standard deviations, of the shape of the value."""
-        return ops.abs(self.factor[0]) if len(self.factor) == 1 else linalg.vector_norm(self.factor, axis=0)
+        if len(self.factor) == 1:
+            return ops.abs(self.factor[0])
+        if self.factor.dtype != np.float32:
+            return linalg.vector_norm(self.factor, axis=0)
+        # Squares of small numbers leave the range of single precision.
+        wide = linalg.vector_norm(ops.astype(self.factor, np.float64), axis=0)
+        return ops.astype(wide, np.float32)
+
+    def fitted(self, value: Any) -> Any:
+        """Return the numbers of an argument, which are those of the value.
+
+        Parameters
+        ----------
+        value : what a rule takes together with this array
+        """
+        return value.data if isinstance(value, UncertainTensor) else value
+
+    @staticmethod
+    def derivative(array: Any, output: UncertainTensor | None, argument: UncertainTensor | None) -> Any:
+        """Return the derivatives of the values, which are plain numbers: the sensitivities of error propagation.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : uncertain numbers, None for exact ones
+        """
+        return array
 
     def _around(self, data: Any) -> UncertainTensor:
         """Return an array around new numbers, which are exact."""
@@ -267,6 +300,24 @@ class UncertainTensor(Wrapper):
 def _plain(value: Any) -> Any:
     """Return an array each of whose elements varies alone, so that structured matrices become dense."""
     return value if isinstance(value, (Tensor, Wrapper)) else dense_form(value)
+
+
+def factor_dtype(dtype: Any) -> Any:
+    """Return the dtype of the factor of numbers of a dtype: float32 for narrower ones, too coarse for it."""
+    return np.result_type(dtype, np.float32)
+
+
+def _checked_std(std: Any) -> Any:
+    """Return standard deviations.
+
+    Raises
+    ------
+    ValueError : if one is known to be negative
+    """
+    if not holds(ops.logical_not(std < 0), traced=True):
+        least = "a tensor" if not is_plain(std) else float(np.nanmin(std.array))
+        raise ValueError(f"UncertainTensor: standard deviations are not negative, found {least}")
+    return std
 
 
 def _wrap(value: Any, factor: Any, sources: Sources) -> UncertainTensor:
@@ -317,11 +368,15 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     ids, factors = join_sources(parts)
     sources = Sources(ids)
     if elementwise:
-        scaled = [_scale_factor(slope, f, result.ndim) for slope, f in zip(_slopes(call, values), factors, strict=True)]
+        slopes = _slopes(call, values)
+        scaled = [_scale_factor(slope, factor, result.ndim) for slope, factor in zip(slopes, factors, strict=True)]
         return _wrap(result, reduce(ops.add, scaled), sources)
 
+    # Of which a derivative has the dtype.
+    wide = tuple(ops.astype(value, factor_dtype(value.dtype), copy=False) for value in values)
+
     def push(*tangents: Any) -> Any:
-        return list_parts(func.jvp(call, values, tangents)[1])
+        return list_parts(func.jvp(call, wide, tangents)[1])
 
     rest = iter(_push_factors(push, factors, result))
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
@@ -331,6 +386,36 @@ def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:
     """Return the factors of the arrays in a result: what a function makes of the tangents of each source."""
     if not len(factors[0]):  # numbers without a source, such as a sum of nothing
         return [value[None][:0] for value in list_parts(result)]
+    if all(holds(ops.isfinite(factor), traced=True) for factor in factors):
+        return _push_rows(push, factors)
+    # What is not finite goes apart: a derivative of 0 times inf or nan is 0.
+    finite = _push_rows(push, [ops.where(ops.isfinite(factor), factor, 0) for factor in factors])
+    marked = _push_rows(push, [_marks(factor) for factor in factors])
+    unknown = reduce(ops.logical_or, [ops.any(ops.isnan(_rows(factor)), axis=1) for factor in factors])
+    size = ops.where(unknown, float("nan"), float("inf"))
+    return [_with_infinities(*pair, size) for pair in zip(finite, marked, strict=True)]
+
+
+def _rows(factor: Any) -> Any:
+    """Return a factor as a matrix: a row for each source."""
+    return ops.reshape(factor, (len(factor), -1))
+
+
+def _marks(factor: Any) -> Any:
+    """Return 1 or -1 where a factor is not finite, by its sign, and 0 elsewhere."""
+    sign = ops.where(ops.isnan(factor), 1.0, ops.sign(factor))
+    return ops.astype(ops.where(ops.isfinite(factor), 0.0, sign), factor.dtype)
+
+
+def _with_infinities(finite: Any, marked: Any, size: Any) -> Any:
+    """Return a factor, inf or nan in the places that depend on what is not finite; `size` is that of each source."""
+    size = ops.astype(ops.reshape(size, (-1, *(1,) * (marked.ndim - 1))), marked.dtype)
+    still = marked == 0
+    return finite + ops.where(still, 0, marked) * ops.where(still, 1, size)
+
+
+def _push_rows(push: Any, factors: Sequence[Any]) -> list[Any]:
+    """Return what a function makes of the tangents of each source."""
     try:
         pushed: list[Any] = func.vmap(push)(*factors)
     except (TransformError, TypeError, ValueError):  # what batches cannot do is done source by source
@@ -408,8 +493,17 @@ def _scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
     if ndim >= factor.ndim:  # the array is stretched
         factor = ops.reshape(factor, (factor.shape[0], *(1,) * (ndim - factor.ndim + 1), *factor.shape[1:]))
     if isinstance(slope, (int, float)):
+        if slope == 0:
+            return ops.zeros_like(factor)
         return factor if slope == 1 else factor * slope
-    return ops.where(factor == 0, factor, slope) * factor
+    # What does not vary adds nothing, and neither does what nothing depends on: 0 times inf or nan is 0 here.
+    if is_plain(slope) and is_plain(factor):
+        with np.errstate(all="ignore"):
+            product = slope * factor
+        if not np.isnan(product.array).any():
+            return product
+    still = ops.logical_or(factor == 0, slope == 0)
+    return ops.where(still, 0, slope) * ops.where(still, 0, factor)
 
 
 def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:

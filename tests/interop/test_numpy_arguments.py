@@ -210,7 +210,6 @@ LEAD_TO_ARRAYS: dict[str, Callable[[Any], Any]] = {
     "clip(casting)": lambda x: np_.clip(x, 0, 1, casting="unsafe"),
     "meshgrid(sparse)": lambda x: np_.meshgrid(x[0], x[1], sparse=True),
     "einsum(casting)": lambda x: np_.einsum("ij->j", x, casting="unsafe"),
-    "unique(axis)": lambda x: np_.unique(x, axis=0),
 }
 
 

@@ -219,6 +219,52 @@ CALLS: dict[str, list[tuple[Any, Callable[[Any], Any]]]] = {
     "empty": [(A, lambda x: np_.empty((2, 3), like=x) * 0)],
     "identity": [(A, lambda x: np_.identity(2, like=x))],
     "tri": [(A, lambda x: np_.tri(2, 3, 1, like=x))],
+    "bincount": [(np.array([0, 2, 2]), np_.bincount), (np.array([1]), lambda x: np_.bincount(x, [0.5], 4))],
+    "ediff1d": [(V, np_.ediff1d), (A, lambda x: np_.ediff1d(x, to_end=[1.0, 2.0], to_begin=0.5))],
+    "trim_zeros": [(np.array([0.0, 1.0, 0.0, 2.0, 0.0]), lambda x: np_.trim_zeros(x, "f")), (V, np_.trim_zeros)],
+    "array_equiv": [(V, lambda x: np_.array_equiv(x, x)), (V, lambda x: np_.array_equiv(x, x[:1]))],
+    "lexsort": [(A, lambda x: np_.lexsort((x[0] > 0, x[1]))), (A, lambda x: np_.lexsort(x))],
+    "choose": [
+        (A, lambda x: np_.choose([0, 2, 1], x)),
+        (A, lambda x: np_.choose([0, 5, -1], [x[0], x[1], 3.0], mode="wrap")),
+    ],
+    "piecewise": [
+        (V, lambda x: np_.piecewise(x, [x < 0, x > 1], [lambda part: part**2, 7.0])),
+        (V, lambda x: np_.piecewise(x, [x < 1], [lambda part: -part, lambda part: part + 1])),
+    ],
+    "apply_along_axis": [
+        (A, lambda x: np_.apply_along_axis(np.sum, 0, x)),
+        (A, lambda x: np_.apply_along_axis(np.cumsum, 1, x)),
+        (A, lambda x: np_.apply_along_axis(lambda row: np.outer(row, row), -1, x)),
+    ],
+    "apply_over_axes": [(A, lambda x: np_.apply_over_axes(np.sum, x, [0, 1]))],
+    "geomspace": [
+        (V, lambda x: np_.geomspace(abs(x) + 1, 1000.0, 4)),
+        (V, lambda x: np_.geomspace(abs(x) + 1, 8.0, 3, endpoint=False, axis=-1)),
+    ],
+    "real_if_close": [(A + 1e-18j, np_.real_if_close), (A + 1j, np_.real_if_close), (A, np_.real_if_close)],
+    "linalg.tensorsolve": [
+        (np.eye(4).reshape(2, 2, 2, 2) + 1, lambda x: np_.linalg.tensorsolve(x, np.ones((2, 2)))),
+        (np.eye(6).reshape(2, 3, 6), lambda x: np_.linalg.tensorsolve(x, np.ones((2, 3)))),
+    ],
+    "linalg.tensorinv": [(np.eye(4).reshape(2, 2, 2, 2) + 1, np_.linalg.tensorinv)],
+    "einsum_path": [(A, lambda x: np_.einsum_path("ij,jk", x, x)[0][1:])],
+    "shares_memory": [(A, lambda x: np_.shares_memory(x, x[1:])), (A, lambda x: np_.shares_memory(x[0], x[1]))],
+    "may_share_memory": [(A, lambda x: np_.may_share_memory(x, np.ones(2)))],
+    "histogram": [
+        (V, lambda x: np_.histogram(x, 3)),
+        (V, lambda x: np_.histogram(x, [0.0, 1.0, 5.0], weights=x, density=True)),
+        (V, lambda x: np_.histogram(x, 4, range=(-1, 2))),
+        (np.array([2, 2]), lambda x: np_.histogram(x, 2)),
+        (np.zeros(0), lambda x: np_.histogram(x, 2)),
+    ],
+    "histogram_bin_edges": [(V, np_.histogram_bin_edges), (V, lambda x: np_.histogram_bin_edges(x, [0.0, 1.0]))],
+    "histogram2d": [
+        (A, lambda x: np_.histogram2d(x[0], x[1], 2)),
+        (A, lambda x: np_.histogram2d(x[0], x[1], [[-9.0, 0.0, 9.0], 2], weights=x[2], density=True)),
+        (A, lambda x: np_.histogram2d(x[0], x[1], [-9.0, 0.0, 1.0, 9.0])[0]),
+    ],
+    "histogramdd": [(A, lambda x: np_.histogramdd(x, 2)[0]), (A, lambda x: np_.histogramdd([x[0], x[1]], (2, 3))[0])],
 }
 PAIRS: dict[str, list[Callable[[Any], Any]]] = {
     "float_power": [lambda x: np_.float_power(np.abs(x), 2), lambda x: np_.float_power(2, x)],
@@ -226,6 +272,7 @@ PAIRS: dict[str, list[Callable[[Any], Any]]] = {
     "fmin": [lambda x: np_.fmin(NAN, x)],
     "fmod": [lambda x: np_.fmod(x, [3.0, -0.75, 1.5])],
     "heaviside": [lambda x: np_.heaviside(x - 1, 0.5)],
+    "ldexp": [lambda x: np_.ldexp(x, 3), lambda x: np_.ldexp(x, [-2, 0, 1])],
     "logaddexp2": [lambda x: np_.logaddexp2(x, 2.0)],
     "divmod": [lambda x: np_.divmod(x, 0.75), lambda x: divmod(x, 0.75), lambda x: divmod(7.5, x + 6)],
     "matvec": [lambda x: np_.matvec(x, [1.0, 2.0, 3.0])],
@@ -240,7 +287,16 @@ PLACES = {
     *("common_type", "min_scalar_type", "can_cast", "digitize", "argpartition"),
     *("nanargmax", "nanargmin", "array", "asanyarray", "ascontiguousarray", "asfortranarray"),
     *("require", "empty_like", "empty", "identity", "tri", "diag_indices_from"),
-    *("tril_indices_from", "triu_indices_from", "linalg.matrix_rank"),
+    *("tril_indices_from", "triu_indices_from", "linalg.matrix_rank", "lexsort", "array_equiv", "einsum_path"),
+    *(
+        "shares_memory",
+        "may_share_memory",
+        "histogram",
+        "histogram2d",
+        "histogram_bin_edges",
+        "histogramdd",
+        "bincount",
+    ),
 }
 
 
@@ -309,7 +365,7 @@ def test_gradients_of_compositions_are_those_of_differences() -> None:
 
 DIAGONAL = frozenset(
     name for name in CALLS if not name.startswith("ufunc") and CALLS[name] and CALLS[name][0][0] is A
-) - {"empty_like", *numpy_table.CREATED}
+) - {"empty_like", "shares_memory", "may_share_memory", *numpy_table.CREATED}
 
 
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
@@ -410,6 +466,6 @@ def test_the_forms_of_universal_functions_are_operations(name: str) -> None:
 
 def test_what_numpy_computes_on_arrays_needs_no_gradient() -> None:
     x = dk.tensor(A, requires_grad=True)
-    for call in (np_.spacing, np_.histogram, np_.roots, lambda x: np_.subtract.reduce(x)):
+    for call in (np_.frexp, np_.ix_, np_.roots, lambda x: np_.subtract.reduce(x)):
         with pytest.raises(AutogradError, match="would lose the graph"):
-            call(x if call is not np_.roots else x[0])
+            call(x[0] if call in (np_.roots, np_.ix_) else x)

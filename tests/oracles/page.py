@@ -23,6 +23,7 @@ Each array type is compared with the library that its users come from: random ca
 answers, by all spellings, dtypes and shapes, are made on both (`nox -s oracles`). This page lists what differs, and
 why. A difference that is not listed here is a fault; please report it. `python -m tests.oracles.page` writes the page.
 """
+ESCAPED = r"\|"  # in a table
 IN_WORDS = {
     "crash": "fails",
     "shape": "shape",
@@ -53,7 +54,7 @@ def _section(pair: Pair, differences: Iterable[Difference]) -> Iterator[str]:
     yield "| --- | --- | --- |"
     for difference in sorted(differences, key=lambda entry: SORTS.index(entry.sort[0])):
         sorts = ", ".join(IN_WORDS[sort] for sort in difference.sort)
-        yield f"| {sorts} | {_calls(difference)} | {difference.reason} |"
+        yield f"| {sorts} | {_calls(difference)} | {difference.reason.replace('|', ESCAPED)} |"
     yield ""
 
 
@@ -62,7 +63,7 @@ def _calls(difference: Difference) -> str:
     if difference.calls == ("*",):
         calls = "all calls"
     else:
-        shown = [f"`{call.replace('|', chr(92) + '|')}`" for call in difference.calls[:6]]
+        shown = [f"`{call.replace('|', ESCAPED)}`" for call in difference.calls[:6]]
         if len(difference.calls) > 6:
             shown.append(f"{len(difference.calls) - 6} more")
         calls = ", ".join(shown)

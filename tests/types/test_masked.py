@@ -304,3 +304,77 @@ def test_the_deviation_of_equal_numbers_has_the_derivative_of_the_plain_one(axis
 
         assert dk.func.grad(deviation)(dk.asarray(data)).tolist() == [[0.0, 0.0], [0.0, 0.0]]
         assert [part.item() for part in dk.func.jvp(deviation, (dk.asarray(data),), (dk.asarray(data),))] == [0.0, 0.0]
+
+
+GAPS = MaskedTensor([1.0, 2.0, 4.0], [True, False, True])
+
+
+def parts_of(x: Any) -> tuple[Any, Any]:
+    return x.filled(-9.0).tolist(), x.valid.tolist()
+
+
+def test_differences_take_ends_and_are_reached_by_numpy() -> None:
+    assert parts_of(np.diff(MaskedTensor([1.0, 2.0, 4.0]))) == ([1.0, 2.0], [True, True])
+    assert parts_of(np.diff(GAPS, prepend=0.0)) == ([1.0, -9.0, -9.0], [True, False, False])
+    assert parts_of(dk.diff(GAPS, append=GAPS[:1]))[0] == [-9.0, -9.0, -3.0]
+
+
+def test_convolutions_leave_out_products_with_what_is_missing() -> None:
+    for y in (dk.convolve(GAPS, dk.ones(2)), np.convolve(GAPS, np.ones(2))):
+        assert parts_of(y) == ([1.0, 1.0, 4.0, 4.0], [True] * 4)
+    assert parts_of(dk.convolve(GAPS, GAPS)) == ([1.0, -9.0, 8.0, -9.0, 16.0], [True, False, True, False, True])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("nansum", 5.0),
+        ("nanprod", 4.0),
+        ("nanmean", 2.5),
+        ("nanmax", 4.0),
+        ("nanmin", 1.0),
+        ("nanvar", 2.25),
+        ("nanstd", 1.5),
+        ("nanmedian", 2.5),
+    ],
+)
+def test_reductions_but_nan_leave_out_both_nan_and_what_is_missing(name: str, value: float) -> None:
+    x = MaskedTensor([1.0, float("nan"), 7.0, 4.0], [True, True, False, True])
+    function = getattr(np, name)
+    assert parts_of(function(x)) == (pytest.approx(value), True)
+    assert parts_of(function(MaskedTensor([1.0, 2.0], False)))[1] is False
+    assert parts_of(function(MaskedTensor([1, 9, 4], [True, False, True])))[0] == pytest.approx(value)
+
+
+def test_means_of_many_numbers_in_half_precision_stay_in_range() -> None:
+    x = MaskedTensor(np.full(70_000, 100.0, np.float16), True)
+    assert (x.mean().dtype, float(x.mean().data), float(x.std().data)) == (np.float16, 100.0, 0.0)
+
+
+def test_a_keyword_at_its_default_reaches_no_rule_that_lacks_it() -> None:
+    @dk.array_type()
+    class Ramp:
+        shape, dtype = (3,), dk.float64
+
+    @dk.implements(dk.diff)
+    def diff_ramp(x: Ramp, /, n: int = 1) -> str:
+        return f"differences of order {n}"
+
+    assert np.diff(Ramp()) == dk.diff(Ramp(), prepend=None, axis=-1) == "differences of order 1"
+    with pytest.raises(TypeError, match="the keyword 'axis'"):
+        dk.diff(Ramp(), axis=0)
+
+
+@pytest.mark.parametrize("chunks", [1, 2, 3])
+def test_dask_divides_by_the_number_of_elements_that_are_there(chunks: int) -> None:
+    array = pytest.importorskip("dask.array")
+    x = array.from_array(GAPS, asarray=False, chunks=chunks)
+    assert parts_of(x.mean().compute()) == (2.5, True)
+    assert parts_of(x.std().compute()) == (1.5, True)
+
+
+def test_data_arrays_of_xarray_are_reduced() -> None:
+    xarray = pytest.importorskip("xarray")
+    x = xarray.DataArray(GAPS)
+    assert parts_of(x.mean().data) == (2.5, True)
+    assert parts_of(x.median().data) == (2.5, True)

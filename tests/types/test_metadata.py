@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import dataclasses
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -262,3 +266,62 @@ def test_metadata_are_the_outermost() -> None:
         found: Any = made * made
         assert (type(found), found.metadata) == (MetadataTensor, {"run": 1})
         assert repr(found.data.unit) == "Unit('m**2')"
+
+
+class Opaque:
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+
+EQUAL: dict[str, Callable[[], Any]] = {
+    "array": lambda: np.eye(2),
+    "tensor": lambda: dk.eye(2),
+    "list of arrays": lambda: [np.eye(2), 1],
+    "dictionary of arrays": lambda: {"origin": np.zeros(3), "spacing": [1.0, float("nan")]},
+    "nan": lambda: float("nan"),
+    "array with nan": lambda: np.asarray([float("nan"), 1.0]),
+    "quantity": lambda: dk.types.QuantityTensor([1.0, 2.0], "m"),
+    "masked": lambda: dk.types.MaskedTensor([1.0, 2.0], [True, False]),
+    "texts": lambda: np.asarray(["a", "b"]),
+}
+DIFFERENT: dict[str, tuple[Any, Any]] = {
+    "elements": (np.eye(2), np.ones((2, 2))),
+    "shapes": (np.eye(2), np.eye(3)),
+    "list and array": ([1.0, 1.0], np.ones(2)),
+    "nan and number": (float("nan"), 1.0),
+    "keys": ({"a": 1}, {"b": 1}),
+    "objects": (Opaque(1), Opaque(1)),
+}
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_values_agree_whatever_holds_them(name: str) -> None:
+    x, y = (MetadataTensor([1.0], {"affine": EQUAL[name]()}, merge="error") for _ in range(2))
+    assert list((x + y).metadata) == ["affine"]
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_different_values_disagree(name: str) -> None:
+    x, y = (MetadataTensor([1.0], {"affine": value}, merge="drop") for value in DIFFERENT[name])
+    assert (x + y).metadata == {}
+
+
+def test_fields_of_ones_own_types_agree_by_their_elements() -> None:
+    @dk.array_type(fallback=dk.fallback.rewrap)
+    @dataclasses.dataclass
+    class Image:
+        data: Any
+        affine: Any = dk.field(merge="error", grad=False)
+
+    x, y = (Image(dk.ones(2), np.eye(2)) for _ in range(2))
+    assert (x + y).affine.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(ValueError, match="operands disagree on 'affine'"):
+        x + Image(dk.ones(2), np.ones((2, 2)))
+
+
+def test_laws_are_kept_by_pickles_copies_and_files(tmp_path: Path) -> None:
+    x = MetadataTensor([1.0], {"run": 1, "site": 2}, laws={"run": dk.field(view="drop")})
+    dk.save(x, tmp_path / "x.npz")
+    for y in (pickle.loads(pickle.dumps(x)), copy.deepcopy(x), dk.clone(x), dk.load(tmp_path / "x.npz")):
+        assert y.metadata == {"run": 1, "site": 2}
+        assert y[0].metadata == {"site": 2}

@@ -1,4 +1,4 @@
-"""`NamedTensor`: arrays meet by name, and the names of results do not depend on the order of the arguments."""
+"""`NamedTensor`: arrays meet by name, and the axes of results come in the order of appearance."""
 
 from __future__ import annotations
 
@@ -43,22 +43,63 @@ def as_function(array: NamedTensor) -> Callable[[dict[str, int]], float]:
 
 
 @given(arrays(), arrays(), st.sampled_from([dk.add, dk.multiply, dk.maximum, dk.hypot]))
-def test_meeting_is_commutative_and_by_name(one: NamedTensor, other: NamedTensor, op: Any) -> None:
+def test_meeting_is_commutative_up_to_the_order_of_axes_and_by_name(
+    one: NamedTensor, other: NamedTensor, op: Any
+) -> None:
     found, swapped = op(one, other), op(other, one)
-    assert found.names == swapped.names
-    assert set(found.names) == {*one.names, *other.names}
-    np.testing.assert_array_equal(found.data.numpy(), swapped.data.numpy())
+    assert set(found.names) == set(swapped.names) == {*one.names, *other.names}
+    np.testing.assert_array_equal(found.data.numpy(), swapped.aligned(found.names).numpy())
     for place in np.ndindex(*found.shape):
         places = dict(zip(found.names, place, strict=True))
         expected = op(as_function(one)(places), as_function(other)(places))
         assert float(found.data[place]) == pytest.approx(float(expected))
 
 
-def test_the_order_of_the_array_that_has_all_names_is_kept() -> None:
+def test_the_order_of_the_array_that_has_all_names_is_kept_and_else_that_of_appearance() -> None:
     assert (weights * x).names == (x * weights).names == ("time", "place")
-    assert (x + x.T).names == (x.T + x).names == ("place", "time")
+    assert (x + x.T).names == ("time", "place")
+    assert (x.T + x).names == ("place", "time")
     other = NamedTensor(dk.ones(4), "run")
-    assert (x + other).names == (other + x).names == ("place", "run", "time")
+    assert (x + other).names == ("time", "place", "run")
+    assert (other + x).names == ("run", "time", "place")
+
+
+@pytest.mark.parametrize("new", ["a", "q", "z"])
+def test_a_product_has_its_axes_where_plain_arrays_have_them_whatever_their_names(new: str) -> None:
+    left, right = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [5.0, 1.0]])
+    first, second = NamedTensor(left, ("t", "p")), NamedTensor(right, ("p", new))
+    products = [
+        first @ second,
+        np.matmul(first, second),
+        np.dot(first, second),
+        dk.mm(first, second),
+        d.tensordot(first, second, axes=1),
+        d.tensordot(first, second, axes=(["p"], ["p"])),
+        np.tensordot(first, second, axes=([1], [0])),
+        np.inner(first, second.T),
+        d.einsum("ij,jk->ik", first, second),
+        np.einsum("ij,jk", first, second),
+    ]
+    for product in products:
+        agree(product, ("t", new), [[11.0, 2.0], [23.0, 4.0]])
+    agree((first @ second).sum(axis=0), (new,), [34.0, 6.0])
+    agree(d.vecdot(first, second.T, axis="p"), ("t", new), [[11.0, 2.0], [23.0, 4.0]])
+    agree(d.linalg.outer(first[0], second[1]), ("p", new), [[5.0, 1.0], [10.0, 2.0]])
+    agree(np.outer(first[:, 0], second[1]), ("t", new), [[5.0, 1.0], [15.0, 3.0]])
+
+
+def test_batches_of_products_come_first_as_those_of_plain_arrays_do() -> None:
+    first = NamedTensor(np.ones((2, 3)), ("t", "p"))
+    second = NamedTensor(np.arange(60.0).reshape(5, 3, 4), ("z", "p", "a"))
+    agree(first @ second, ("z", "t", "a"), np.ones((2, 3)) @ second.data.numpy())
+    agree(first[0] @ second, ("z", "a"), np.ones(3) @ second.data.numpy())
+    agree(first @ np.array([1.0, 2.0, 3.0]), ("t",), [6.0, 6.0])
+    agree(np.array([1.0, 2.0]) @ first, ("p",), [3.0, 3.0, 3.0])
+
+
+def test_a_complex_contraction_takes_the_conjugate_of_the_first() -> None:
+    z = NamedTensor(np.array([1.0 + 2.0j, 3.0j]), "t")
+    agree(d.vecdot(z, z), (), 14.0 + 0.0j)
 
 
 RESULTS: dict[str, tuple[Callable[[], Any], tuple[str, ...], Any]] = {
@@ -90,7 +131,70 @@ RESULTS: dict[str, tuple[Callable[[], Any], tuple[str, ...], Any]] = {
         [[0.5, 0], [0, 0.25]],
     ),
     "concat": (lambda: d.concat([x, x[:1]], axis="time").sum("place"), ("time",), [6.0, 16.0, 6.0]),
-    "concat of other orders": (lambda: d.concat([x, x.T], axis="time").sum("time"), ("place",), [10, 14, 20]),
+    "concat of other orders": (lambda: d.concat([x, x.T], axis="time"), ("time", "place"), [[1, 2, 3], [4, 5, 7]] * 2),
+    "stacked under a new name": (lambda: d.stack([x, x.T], axis="run")[1], ("time", "place"), [[1, 2, 3], [4, 5, 7]]),
+    "stacked by NumPy": (lambda: np.stack([weights, weights], axis="run"), ("run", "time"), [[0.5, 2.0]] * 2),  # type: ignore[call-overload]
+    "a new axis": (lambda: d.expand_dims(weights, axis="run"), ("run", "time"), [[0.5, 2.0]]),
+    "several new axes": (lambda: d.expand_dims(weights, axis=("a", "b")), ("a", "b", "time"), [[[0.5, 2.0]]]),
+    "unsqueezed": (lambda: weights.unsqueeze("run"), ("run", "time"), [[0.5, 2.0]]),
+    "expanded": (lambda: x[:1].expand(2, 3), ("time", "place"), [[1, 2, 3], [1, 2, 3]]),
+    "broadcast": (lambda: d.broadcast_to(x[:1], (2, 3)), ("time", "place"), [[1, 2, 3], [1, 2, 3]]),
+    "reshaped to the same": (lambda: x.reshape(2, -1), ("time", "place"), [[1, 2, 3], [4, 5, 7]]),
+    "joined axes": (lambda: x.ravel(), ("(time place)",), [1, 2, 3, 4, 5, 7]),
+    "some joined axes": (
+        lambda: d.flatten(NamedTensor(np.ones((2, 3, 2)), tuple("abc")), "b", "c"), ("a", "(b c)"), np.ones((2, 6))
+    ),
+    "transposed by NumPy": (lambda: np.transpose(x), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "transposed by NumPy, by name": (
+        lambda: np.transpose(x, ("place", "time")), ("place", "time"), [[1, 4], [2, 5], [3, 7]]  # type: ignore[arg-type]
+    ),
+    "swapped": (lambda: np.swapaxes(x, 0, 1), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "swapped by name": (lambda: x.swapaxes("time", "place"), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "transposed as in PyTorch": (lambda: x.transpose(0, 1), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "moved": (lambda: np.moveaxis(x, 0, -1), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "moved by name": (lambda: d.moveaxis(x, "place", 0), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "rolled axis": (lambda: np.rollaxis(x, 1), ("place", "time"), [[1, 4], [2, 5], [3, 7]]),
+    "rotated": (lambda: np.rot90(x), ("place", "time"), [[3, 7], [2, 5], [1, 4]]),
+    "split": (lambda: np.split(x, 3, axis=1)[2], ("time", "place"), [[3], [7]]),
+    "split by name": (lambda: d.split(x, [1], axis="place")[1], ("time", "place"), [[2, 3], [5, 7]]),
+    "chunked": (lambda: d.chunk(x, 2, axis="time")[1], ("time", "place"), [[4, 5, 7]]),
+    "gradient": (lambda: np.gradient(x)[1], ("time", "place"), [[1, 1, 1], [1, 1.5, 2]]),
+    "median of what is not nan": (lambda: np.nanmedian(x), (), 3.5),
+    "median along an axis": (lambda: np.nanmedian(x, axis=0), ("place",), [2.5, 3.5, 5.0]),
+    "largest": (lambda: d.topk(x, 2, "place").values, ("time", "place"), [[3, 2], [7, 5]]),
+    "list": (lambda: x[[1, 0]], ("time", "place"), [[4, 5, 7], [1, 2, 3]]),
+    "list of booleans": (lambda: x[:, [True, False, True]], ("time", "place"), [[1, 3], [4, 7]]),
+    "empty list": (lambda: x[:, []], ("time", "place"), np.ones((2, 0))),
+    "at a list": (lambda: x.at(place=[0, 2]), ("time", "place"), [[1, 3], [4, 7]]),
+    "at two lists": (lambda: x.at(place=[2, 0], time=[True, False]), ("time", "place"), [[3, 1]]),
+    "at a list and a number": (lambda: x.at(time=1, place=[2, 0]), ("place",), [7, 4]),
+    "named indices": (lambda: x[NamedTensor([1, 1, 0], "draw")], ("draw", "place"), [[4, 5, 7], [4, 5, 7], [1, 2, 3]]),
+    "named indices of two axes": (lambda: weights[NamedTensor([[1], [0]], tuple("ab"))], ("a", "b"), [[2.0], [0.5]]),
+    "points": (lambda: x[NamedTensor([0, 1], "point"), NamedTensor([2, 0], "point")], ("point",), [3, 4]),
+    "mask of all axes": (lambda: x[x > 3], ("(time place)",), [4, 5, 7]),
+    "taken": (lambda: np.take(x, [2, 0], axis=1), ("time", "place"), [[3, 1], [7, 4]]),
+    "taken once": (lambda: np.take(x, 2, axis=1), ("time",), [3, 7]),
+    "along an axis": (
+        lambda: np.take_along_axis(x, np.argsort(-x, axis=1), axis=1), ("time", "place"), [[3, 2, 1], [7, 5, 4]]
+    ),
+    "repeated": (lambda: np.repeat(weights, 2, axis=0), ("time",), [0.5, 0.5, 2, 2]),
+    "tiled": (lambda: np.tile(x, (1, 2)), ("time", "place"), [[1, 2, 3] * 2, [4, 5, 7] * 2]),
+    "interpolated": (lambda: np.interp(weights, [0.0, 1.0], [0.0, 10.0]), ("time",), [5, 10]),
+    "trace": (lambda: np.trace(NamedTensor([[1.0, 2.0], [3.0, 5.0]], tuple("rc"))), (), 6),
+    "norm": (lambda: np.linalg.norm(x[:, :2], axis=0), ("place",), [17**0.5, 29**0.5]),
+    "system": (
+        lambda: d.linalg.solve(NamedTensor([[2.0, 0.0], [0.0, 4.0]], tuple("rc")), NamedTensor([2.0, 2.0], "r")),
+        ("c",),
+        [1, 0.5],
+    ),
+    "several quantiles": (
+        lambda: d.quantile(x, NamedTensor([0.0, 1.0], "q"), axis="place"), ("q", "time"), [[1, 4], [3, 7]]
+    ),
+    "weighted average": (
+        lambda: np.average(x, axis=0, weights=NamedTensor([1.0, 3.0], "time")), ("place",), [3.25, 4.25, 6]
+    ),
+    "filled": (lambda: d.masked_fill(x, weights > 1, 0.0), ("time", "place"), [[1, 2, 3], [0, 0, 0]]),
+    "renamed": (lambda: x.rename(time="t") @ x.T, ("t", "time"), [[14, 35], [35, 90]]),
     "plain beside": (lambda: x + np.array([1.0, 2.0, 3.0]), ("time", "place"), [[2, 4, 6], [5, 7, 10]]),
     "where": (lambda: dk.where(weights > 1, x, -x), ("time", "place"), [[-1, -2, -3], [4, 5, 7]]),
     "fft": (lambda: dk.real(d.fft.fft(x, axis="time")), ("time", "place"), [[5, 7, 10], [-3, -3, -4]]),
@@ -127,7 +231,48 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "^vecdot: axis 'place' is in one array alone",
     ),
     "more axes without names": (lambda: x + np.ones((2, 2, 3)), TypeError, "an array without names, of 3 axes"),
-    "stacked": (lambda: dk.stack([x, x]), TypeError, "axes of the result would have no names"),
+    "stacked": (lambda: dk.stack([x, x]), TypeError, "axes of the result would have no names: a new axis needs a name"),
+    "stacked along an axis": (
+        lambda: d.stack([x, x], axis="time"),
+        ValueError,
+        "^stack: there is an axis 'time' already",
+    ),
+    "concatenated along none": (
+        lambda: d.concat([x, x], axis="run"),
+        ValueError,
+        "^concat: no axis 'run'; .* stack makes a new one$",
+    ),
+    "a new axis": (lambda: x[None], TypeError, "a new axis has no name: expand_dims"),
+    "a new axis by number": (lambda: d.expand_dims(x, axis=0), TypeError, "a new axis needs a name: give it by axis"),
+    "a new axis of an old name": (
+        lambda: d.expand_dims(x, axis="time"),
+        ValueError,
+        "^expand_dims: there is an axis 'time' already",
+    ),
+    "more axes": (lambda: d.broadcast_to(x, (4, 2, 3)), TypeError, "a new axis needs a name"),
+    "an index of two axes": (lambda: x[[[0, 1]]], TypeError, "an index of several axes needs names"),
+    "two vectors": (lambda: x[[0, 1], [0, 1]], TypeError, "the axis of several vectors has no name"),
+    "a mask of another axis": (
+        lambda: x[weights > 1, weights > 1],
+        TypeError,
+        r"a mask with axes \('time',\) chooses none",
+    ),
+    "a Gram matrix": (lambda: x @ x.T, TypeError, "both have an axis 'time' besides 'place': vecdot"),
+    "inner product with itself": (lambda: np.inner(x, x), TypeError, "axes of the result would have one name"),
+    "a label of two axes": (
+        lambda: d.einsum("ij,ij->i", x, x.T),
+        TypeError,
+        "'i' is the axis 'time' of one array and 'place'",
+    ),
+    "contracted with another": (
+        lambda: d.tensordot(x, x.T, axes=([0], [0])),
+        TypeError,
+        "axis 'time' is contracted with 'place'",
+    ),
+    "several quantiles": (lambda: np.quantile(x, [0.1, 0.2]), TypeError, "the axis of several quantiles has no name"),
+    "renamed to another": (lambda: x.rename(time="place"), ValueError, "needs 2 different names"),
+    "renamed what is none": (lambda: x.rename(tim="t"), ValueError, r"^rename: no axis 'tim'; there are"),
+    "not from xarray": (lambda: NamedTensor.from_xarray(3), TypeError, "array must be an xarray.DataArray, not a int$"),
 }
 
 
@@ -136,6 +281,62 @@ def test_what_is_refused_and_why(name: str) -> None:
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_refusal_does_not_advise_rules_for_a_type_of_the_library() -> None:
+    with pytest.raises(dk.NoImplementationError) as caught:
+        x.reshape(6)
+    assert "implements(" not in str(caught.value)
+    assert str(caught.value).endswith(
+        "what to do instead:\n  what the reasons above say, or compute with plain arrays; the rules of NamedTensor are "
+        "dispatchkit's own"
+    )
+
+
+def test_names_follow_vectors_that_a_slice_parts_to_the_front() -> None:
+    y = NamedTensor(np.arange(24.0).reshape(2, 3, 4), ("a", "b", "c"))
+    agree(y[0, :, np.array([0, 3])], ("c", "b"), y.data.numpy()[0, :, np.array([0, 3])])
+    agree(y[:, 0, np.array([0, 3])], ("a", "c"), y.data.numpy()[:, 0, np.array([0, 3])])
+
+
+def test_assignment_by_masks_and_lists_aligns_by_name() -> None:
+    changed = x.clone()
+    changed[changed > 3] = 0.0
+    changed[:, [0, 1]] = NamedTensor([10.0, 20.0], "time")
+    agree(changed, x.names, [[10, 10, 3], [20, 20, 0]])
+    agree(d.index_put(x, ([1],), NamedTensor([1.0, 2.0, 3.0], "place")), x.names, [[1, 2, 3], [1, 2, 3]])
+
+
+def test_gradients_flow_through_moved_and_chosen_axes() -> None:
+    found = dk.func.grad(lambda v: (np.swapaxes(v, 0, 1)[[0, 2]] @ weights).sum())(x)
+    agree(found, x.names, [[0.5, 0.0, 0.5], [2.0, 0.0, 2.0]])
+    agree(dk.func.grad(lambda v: np.nanmedian(v))(x[:, :2]), x.names, [[0.0, 0.5], [0.5, 0.0]])
+
+
+def test_einops_keeps_names_where_it_moves_axes_alone() -> None:
+    einops = pytest.importorskip("einops")
+    agree(einops.rearrange(x, "a b -> b a"), ("place", "time"), x.data.numpy().T)
+    agree(einops.reduce(x, "a b -> b", "sum"), ("place",), [5, 7, 10])
+
+
+def test_xarray_takes_and_gives_arrays_with_names() -> None:
+    xarray = pytest.importorskip("xarray")
+    array = x.to_xarray()
+    assert (type(array), array.dims) == (xarray.DataArray, ("time", "place"))
+    array[0, 0] = 9.0
+    assert float(x[0, 0]) == 9.0
+    array[0, 0] = 1.0
+    agree(NamedTensor.from_xarray(array.mean("time")), ("place",), [2.5, 3.5, 5.0])
+
+
+def test_plots_take_named_arrays() -> None:
+    assert type(x.to_numpy()) is np.ndarray
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    lines = pyplot.plot(weights)
+    np.testing.assert_array_equal(lines[0].get_ydata(), [0.5, 2.0])
+    pyplot.close("all")
 
 
 def test_nothing_is_aligned_by_value_so_that_nothing_is_dropped() -> None:

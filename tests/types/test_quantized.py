@@ -118,10 +118,11 @@ def test_each_element_is_within_half_a_step_of_the_dense_one(dtype: str) -> None
     assert steps.max() < 0.5 + 127 * 4 * float(np.finfo(dtype).eps)
 
 
-def test_a_row_of_zeros_has_scale_1_and_so_has_one_too_small_to_divide() -> None:
+def test_a_row_of_zeros_has_scale_1_and_the_smallest_numbers_are_kept() -> None:
     q = QuantizedTensor.from_dense(dk.asarray([[0.0, 0.0], [5e-324, 0.0], [1.0, -2.0]]))
-    assert q.scale.tolist()[:2] == [1.0, 1.0]
-    assert q.data.tolist() == [[0, 0], [0, 0], [64, -127]]
+    assert q.scale.tolist()[:2] == [1.0, 5e-324]
+    assert q.to_dense()[1].tolist() == [5e-324, 0.0]
+    assert q.data.tolist() == [[0, 0], [1, 0], [64, -127]]
     assert QuantizedTensor.from_dense(dk.ones((0, 3))).shape == (0, 3)
     assert QuantizedTensor.from_dense(dk.ones((3, 0))).to_dense().shape == (3, 0)
 
@@ -214,3 +215,47 @@ def test_what_is_refused_and_why(name: str) -> None:
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    [("float16", 1.5e-3), ("float16", 1e-5), ("float32", 1e-38), ("float32", 1e-41), ("float64", 1e-310)],
+)
+def test_rows_of_small_numbers_are_kept(dtype: str, size: float) -> None:
+    x = (DENSE.numpy() * size).astype(dtype)
+    q = QuantizedTensor.from_dense(x)
+    assert q.dtype == np.dtype(dtype)
+    wide = x.astype(np.float64)
+    largest = np.abs(wide).max(axis=1, keepdims=True)
+    away = np.abs(q.to_dense().numpy().astype(np.float64) - wide)
+    step = float(np.finfo(dtype).smallest_subnormal)
+    assert (away <= largest / 254 * 1.02 + step).all()
+    assert QuantizedTensor.from_dense(x.T, q.mT).to_dense().numpy().any()
+
+
+def test_scales_of_half_precision_are_single_and_results_half() -> None:
+    q = QuantizedTensor.from_dense(np.full((2, 700), 1e-4, np.float16))
+    assert (q.dtype, q.scale.dtype) == (np.float16, np.float32)
+    results = (q.mT, -q, 2 * q, q / 2, q[:1], q[0], q[0, 0], q.sum(0), q.sum(), dk.concat([q, q]), dk.clone(q))
+    assert {result.dtype for result in results} == {np.dtype(np.float16)}
+    assert dk.astype(q, dk.float64).dtype == np.float64
+    assert float(q.sum()) == pytest.approx(0.14, rel=2e-3)
+    assert pickle.loads(pickle.dumps(q)).dtype == np.float16
+
+
+def test_sums_of_many_integers_do_not_leave_half_precision() -> None:
+    q = QuantizedTensor.from_dense(np.full((1, 1000), 0.5, np.float16))
+    assert float(q.sum(-1)[0]) == pytest.approx(500.0, rel=1e-3)
+
+
+def test_a_layer_takes_a_checkpoint_of_half_precision() -> None:
+    layer = dk.nn.Linear(7, 5, bias=False)
+    layer.weight = dk.nn.Parameter(QuantizedTensor.from_dense(dk.astype(DENSE, dk.float32)))
+    small = (DENSE.numpy() * 1e-3).astype(np.float16)
+    layer.load_state_dict({"weight": dk.asarray(small)})
+    np.testing.assert_allclose(layer.weight.to_dense().detach().numpy(), small, atol=2e-5)
+
+
+def test_the_dtype_of_elements_is_one_of_real_numbers() -> None:
+    with pytest.raises(TypeError, match="elements must be a dtype of real floating-point numbers, not int64"):
+        QuantizedTensor(QUANTISED.data, QUANTISED.scale, -2, "int64")

@@ -44,6 +44,42 @@ KEPT: dict[str, Callable[[Any, Any], Any]] = {
     "elementwise": lambda a, b: a * b,
     "product": lambda a, b: a @ b.mT,
     "product of the transposes": lambda a, b: b.mT @ a,
+    "rows": lambda a, b: a[1:4],
+    "rows and columns backwards": lambda a, b: a[::-1, -2::-2],
+    "no rows": lambda a, b: a[4:2],
+    "the whole": lambda a, b: a[...],
+    "chosen rows": lambda a, b: a[[0, 2, 2]],
+    "chosen columns": lambda a, b: a[:, [3, 0]],
+    "rows by a mask": lambda a, b: a[np.array([True, False, True, True, False])],
+    "pairs of rows and columns": lambda a, b: a[np.ix_([0, 2], [1, 3, 1])],
+    "a row as a matrix": lambda a, b: a[1, None],
+    "a row as a column": lambda a, b: a[1, :, None],
+    "a column as a matrix": lambda a, b: a[:, 2, None],
+    "taken": lambda a, b: dk.take(a, dk.asarray([2, 0]), axis=1),
+    "joined": lambda a, b: dk.concat([a, b]),
+    "joined columns": lambda a, b: np.hstack([a, b]),
+    "blocks": lambda a, b: np.block([[a, b], [b, a]]),
+    "split": lambda a, b: np.split(a, [2], axis=1)[1],
+    "by a column": lambda a, b: a / (1 + dk.abs(X[:5, :1])),
+    "by a row": lambda a, b: a / (1 + dk.abs(X[:, 0])),
+    "times a column": lambda a, b: X[:5, :1] * a,
+    "squared": lambda a, b: a**2,
+    "below the diagonal": lambda a, b: np.tril(a, -1),
+    "above the diagonal": lambda a, b: np.triu(a),
+    "flipped": lambda a, b: dk.flip(a, axis=0),
+    "rolled": lambda a, b: np.roll(a, 2, axis=1),
+    "rotated": lambda a, b: np.rot90(a),
+    "moved axes": lambda a, b: np.moveaxis(a, 0, 1),
+    "padded": lambda a, b: np.pad(a, ((1, 0), (0, 2))),
+    "differences": lambda a, b: dk.diff(a, axis=0),
+    "repeated": lambda a, b: np.repeat(a, 2, axis=1),
+    "tiled": lambda a, b: np.tile(a, (2, 1)),
+    "Kronecker product": lambda a, b: dk.kron(a[:2], b[:2]),
+    "largest of two": lambda a, b: dk.maximum(a, b),
+    "positive part": lambda a, b: dk.relu(a - b),
+    "where": lambda a, b: dk.where(a > 0.2, a, b),
+    "filled": lambda a, b: dk.masked_fill(a, b > 0.2, 2.0),
+    "along no axis": lambda a, b: dk.sum(a, axis=()),
 }
 DENSE: dict[str, Callable[[Any, Any], Any]] = {
     "matrix": lambda a, b: a @ X,
@@ -60,6 +96,30 @@ DENSE: dict[str, Callable[[Any, Any], Any]] = {
     "plus dense": lambda a, b: a + SQUARE,
     "dense minus": lambda a, b: SQUARE - a,
     "minus dense": lambda a, b: a - SQUARE,
+    "element": lambda a, b: a[1, -2],
+    "row": lambda a, b: a[1],
+    "column": lambda a, b: a[..., 2],
+    "part of a row": lambda a, b: a[1, ::-2],
+    "row with a new axis in front of three": lambda a, b: a[None, 1, None],
+    "elements": lambda a, b: a[[0, 1, 0], [1, 2, 1]],
+    "elements by a mask": lambda a, b: a[SQUARE > 0],
+    "elements by a sparse mask": lambda a, b: a[b > 0],
+    "list of rows": lambda a, b: dk.stack(list(a)),
+    "squeezed": lambda a, b: dk.squeeze(a[1:2]),
+    "diagonal": lambda a, b: dk.linalg.diagonal(a, offset=-1),
+    "trace": lambda a, b: np.trace(a, 1),
+    "largest": lambda a, b: dk.max(a),
+    "largest of rows": lambda a, b: dk.max(a - b, axis=1),
+    "smallest of columns": lambda a, b: np.min(a - b, axis=0, keepdims=True),
+    "product": lambda a, b: dk.prod(a),
+    "products of rows": lambda a, b: dk.prod(a, axis=1),
+    "variance": lambda a, b: dk.var(a),
+    "variance of columns": lambda a, b: dk.var(a, axis=0, correction=1),
+    "standard deviation": lambda a, b: np.std(a),
+    "sum in a dtype": lambda a, b: np.sum(a, axis=1, dtype=np.float64),
+    "Frobenius norm": lambda a, b: np.linalg.norm(a),
+    "norm of columns": lambda a, b: np.linalg.norm(a, 1),
+    "contraction": lambda a, b: np.tensordot(a, X, 1),
 }
 
 
@@ -222,7 +282,7 @@ def test_what_scipy_stores_twice_or_in_any_order() -> None:
         assert found.nnz == 3
     claims = twice.copy()
     claims.has_canonical_format = True
-    with pytest.raises(ValueError, match=r"^SparseTensor: an element is stored twice; add its values up first$"):
+    with pytest.raises(ValueError, match=r"^SparseTensor: an element is stored twice; SparseTensor.coo"):
         SparseTensor.from_scipy(claims)
     claims.indices[0] = 5
     with pytest.raises(ValueError, match=r"a column index is out of range for an axis of length 3$"):
@@ -276,7 +336,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "twice": (
         lambda: coo([0, 0], [1, 1]),
         ValueError,
-        "^SparseTensor: an element is stored twice; add its",
+        "^SparseTensor: an element is stored twice; SparseTensor.coo",
     ),
     "range": (lambda: coo([0, 2], [1, 1]), ValueError, "a row index is out of range for an axis of length 2$"),
     "negative": (lambda: coo([0, 1], [1, -1]), ValueError, "a column index is out of range for an axis of length 3$"),
@@ -289,7 +349,6 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     ),
     "format": (lambda: SparsePattern([0], [0], (1, 1), "dia"), ValueError, "must be 'coo', 'csr' or 'csc', not 'dia'$"),
     "values": (lambda: SparseTensor([1.0], B.pattern), ValueError, r"elements, values have shape \(1,\)$"),
-    "booleans": (lambda: SparseTensor([True], B.pattern), TypeError, "must be numbers, not of dtype bool$"),
     "product": (
         lambda: B @ X[:5],
         ValueError,
@@ -304,3 +363,151 @@ def test_what_is_refused_and_why(name: str) -> None:
     call, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         call()
+
+
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "more": lambda a, b: a > 0,
+    "less": lambda a, b: np.less(a, 0),
+    "at least": lambda a, b: a >= 0.2,
+    "a number": lambda a, b: a == 2.0,
+    "not zero": lambda a, b: a != 0,
+    "than a row": lambda a, b: a > dk.abs(X[:, 0]),
+    "different": lambda a, b: a != b,
+    "less than another": lambda a, b: a < b,
+    "and": lambda a, b: (a > 0) & (b > 0),
+    "or": lambda a, b: (a > 0) | (b > 0),
+    "either": lambda a, b: np.logical_xor(a, b),
+    "nan": lambda a, b: dk.isnan(a),
+    "any": lambda a, b: dk.any(a, axis=0),
+    "all": lambda a, b: dk.all(a),
+    "not zeros": lambda a, b: dk.count_nonzero(a, axis=1),
+    "sum of booleans": lambda a, b: dk.sum(a > 0, axis=0),
+    "product of booleans": lambda a, b: (a > 0) @ (b.mT > 0),
+    "where not zero": lambda a, b: dk.argwhere(a),
+    "first of the largest": lambda a, b: np.argmax(a),
+    "smallest of rows": lambda a, b: dk.argmin(a - b, axis=1),
+    "remainder": lambda a, b: a % 0.3,
+    "floor": lambda a, b: a // dk.asarray(0.3),
+    "clipped": lambda a, b: np.clip(a, -0.1, 0.1),
+    "cast": lambda a, b: a.astype(np.float32),
+}
+
+
+@forms
+@pytest.mark.parametrize("name", COMPARED)
+def test_comparisons_and_booleans_stay_sparse_where_zeros_give_false(name: str, form: str) -> None:
+    a = FORMS[form]()
+    with dk.densify(on="error"):
+        found = dense(COMPARED[name](a, B))
+    expected = COMPARED[name](a.to_dense(), B.to_dense())
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("compare", [lambda a: a < 1, lambda a: a == 0, lambda a: dk.isfinite(a), lambda a: a == a * 1])
+def test_a_comparison_that_holds_for_zeros_is_dense_within_the_limit(compare: Any) -> None:
+    a = FORMS["csr"]()
+    with pytest.warns(dk.DensifyWarning):
+        found = compare(a)
+    np.testing.assert_array_equal(found.numpy(), compare(a.to_dense()).numpy())
+    with dk.densify(limit="10B"), pytest.raises(dk.DensifyError):
+        compare(a)
+
+
+SIZE = 2**21
+HUGE = SparseTensor.coo([2.0, -3.0], [0, 5], [5, 7], shape=(SIZE, SIZE))
+
+
+def test_a_huge_matrix_is_read_sliced_joined_and_reduced_without_its_dense_form() -> None:
+    column = 4 * dk.ones((SIZE, 1))
+    with dk.densify(on="error"):
+        assert [float(HUGE[0, 5]), float(HUGE[-1, 0])] == [2.0, 0.0]
+        assert float(HUGE[0].sum()) == float(HUGE[:, 5].sum()) == float(next(iter(HUGE)).sum()) == 2.0
+        assert HUGE[:10, :10].to_dense()[5, 7] == -3.0
+        assert (HUGE[::-2].nnz, HUGE[[5, 0, 0]].nnz, HUGE[:, [5, 7]].nnz) == (1, 3, 2)
+        assert [float(x) for x in (HUGE.max(), HUGE.min(), HUGE.argmax(), HUGE.argmin())] == [2, -3, 5, 5 * SIZE + 7]
+        assert [float(dk.sum(dk.max(HUGE, axis=axis))) for axis in (0, 1)] == [2.0, 2.0]
+        assert np.asarray((HUGE / column).values).tolist() == [0.5, -0.75]
+        assert float(HUGE.sum(axis=0, dtype=np.float32).sum()) == -1.0
+        assert (dk.concat([HUGE, HUGE]).shape, dk.concat([HUGE, HUGE], axis=1).nnz) == ((2 * SIZE, SIZE), 4)
+        assert dk.count_nonzero(HUGE > 0) == 1
+        assert float(dk.linalg.trace(HUGE, offset=5)) == 2.0
+
+
+def test_gradients_of_a_huge_matrix_and_of_what_it_is_divided_by_take_no_dense_form() -> None:
+    values, column = dk.asarray([2.0, -3.0]), 4 * dk.ones((SIZE, 1))
+
+    def total(v: Any, c: Any) -> Any:
+        a = SparseTensor(v, HUGE.pattern) / c
+        return dk.sum((a * c * c)[:6] * 2) + dk.max(a) + a[5, 7]
+
+    of_values, of_column = dk.func.grad(total, argnums=(0, 1))(values, column)
+    assert of_values.tolist() == [8.25, 8.25]
+    assert of_column[[0, 1, 5], 0].tolist() == [4 - 0.125, 0.0, -6 + 0.1875]
+
+
+def test_a_batch_of_values_is_read_and_reduced() -> None:
+    a = FORMS["coo"]()
+    batch = dk.stack([a.values, -2 * a.values])
+
+    def read(v: Any) -> Any:
+        x = SparseTensor(v, a.pattern)
+        return dk.max(x, axis=1), x[1], x[[0, 1], [1, 2]], dk.concat([x, x])[3:] @ X[:, 0]
+
+    found = dk.func.vmap(read)(batch)
+    for part, expected in zip(found, read(batch[1]), strict=True):
+        np.testing.assert_allclose(part[1].numpy(), expected.numpy())
+
+
+def test_repeated_places_are_added_up_on_request_as_in_the_assembly_of_finite_elements() -> None:
+    rows, columns, values = [1, 0, 1, 1], [1, 2, 1, 0], dk.asarray([1.0, 2.0, 4.0, 8.0])
+    assert SparseTensor.coo(values, rows, columns, shape=(2, 3), sum_duplicates=True).to_dense().tolist() == [
+        [0.0, 0.0, 2.0],
+        [8.0, 5.0, 0.0],
+    ]
+    x = dk.asarray([1.0, 10.0, 100.0])
+
+    def total(v: Any) -> Any:
+        return dk.sum(SparseTensor.coo(v, rows, columns, shape=(2, 3), sum_duplicates=True) @ x)
+
+    assert dk.func.grad(total)(values).tolist() == [10.0, 100.0, 10.0, 1.0]
+    with pytest.raises(
+        ValueError, match=r"stored twice; SparseTensor\.coo\(\.\.\., sum_duplicates=True\) adds them up$"
+    ):
+        SparseTensor.coo(values, rows, columns, shape=(2, 3))
+    with pytest.raises(ValueError, match=r"^SparseTensor: there are 2 indices, values have shape \(3,\)$"):
+        SparseTensor.coo([1.0, 2.0, 3.0], [0, 0], [1, 1], shape=(2, 2), sum_duplicates=True)
+    with pytest.raises(ValueError, match=r"^SparseTensor: a column index is out of range"):
+        SparseTensor.coo([1.0, 2.0], [0, 0], [1, 2], shape=(2, 2), sum_duplicates=True)
+
+
+def test_booleans_are_stored() -> None:
+    a = SparseTensor.coo([True, False], [0, 1], [1, 0], shape=(2, 2))
+    assert (a.dtype, a.to_dense().tolist(), a.sum().item()) == (np.bool_, [[False, True], [False, False]], 1)
+    assert SparseTensor.from_scipy(a.to_scipy()).to_dense().tolist() == a.to_dense().tolist()
+
+
+FOR_SCIPY = r"give dispatchkit\.types\.SparseTensor\.from_scipy\(x\), or x\.toarray\(\)$"
+WRONG: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "row": (lambda a: a[5], IndexError, "^getitem: index 5 is out of range for an axis of length 5$"),
+    "columns": (lambda a: a[:, [0, -8]], IndexError, "^getitem: index -8 is out of range for an axis of length 7$"),
+    "three": (lambda a: a[0, 0, 0], IndexError, "^getitem: the index is for more than the two axes of a matrix"),
+    "mask": (lambda a: a[[True, False]], IndexError, r"a mask of shape \(2,\) does not fit an axis of length 5$"),
+    "float": (lambda a: a[[0.5]], IndexError, "an index must be of integers or booleans, found float64$"),
+    "joined": (lambda a: dk.concat([a, a.mT]), ValueError, "^concat: the other axes must be equally long"),
+    "SciPy's vector": (
+        lambda a: SparseTensor.from_scipy(sparse.coo_array(np.ones(3))),
+        ValueError,
+        r"^SparseTensor\.from_scipy: matrix must have two axes, found shape \(3,\); a vector becomes one row by",
+    ),
+    "SciPy's in NumPy": (lambda a: np.add(a, SCIPY), TypeError, FOR_SCIPY),
+    "SciPy's": (lambda a: dk.multiply(a, SCIPY), TypeError, FOR_SCIPY),
+    "SciPy's as an array": (lambda a: dk.asarray(SCIPY), TypeError, FOR_SCIPY),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_refused(name: str) -> None:
+    call, error, message = WRONG[name]
+    with pytest.raises(error, match=message):
+        call(FORMS["csr"]())

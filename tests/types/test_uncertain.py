@@ -234,3 +234,60 @@ def test_numbers_without_a_source_have_no_uncertainty_in_any_function() -> None:
         dk.mean,
     ):
         assert not dk.any(call(x).std)
+
+
+NOT_FINITE = pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+
+
+@NOT_FINITE
+def test_what_is_behind_a_mask_reaches_no_deviation(bad: float) -> None:
+    data = UncertainTensor([1.0, 2.0, bad], [0.3, 0.4, bad])
+    m = dk.types.MaskedTensor(data, [True, True, False])
+    assert float(m.mean().data.std) == pytest.approx(0.25)  # sqrt(0.3**2 + 0.4**2) / 2
+    assert float(m.sum().data.std) == pytest.approx(0.5)
+    assert float(m.max().data.std) == pytest.approx(0.4)
+    assert float(dk.median(m).data.std) == pytest.approx(0.25)
+    assert float((m @ m).data.std) == pytest.approx(1.7088007490635064)  # sqrt(0.6**2 + 1.6**2)
+    assert m.filled(0.0).std.tolist() == pytest.approx([0.3, 0.4, 0.0])
+    assert dk.cumulative_sum(m).data.std.tolist()[:2] == pytest.approx([0.3, 0.5])
+    assert dk.stack([m, m]).sum(axis=1).data.std.tolist() == pytest.approx([0.5, 0.5])
+    q = dk.types.QuantityTensor(m, "m")
+    assert float(q.mean().magnitude.data.std) == pytest.approx(0.25)
+
+
+@NOT_FINITE
+def test_an_unknown_deviation_stops_where_nothing_depends_on_it(bad: float) -> None:
+    u = UncertainTensor([-1.0, 2.0, 3.0], [bad, 0.1, bad])
+    flat = {
+        "where": dk.where(dk.asarray([False, True, False]), u, 0.0),
+        "masked_fill": dk.masked_fill(u, dk.asarray([True, False, True]), 0.0),
+        "clip": dk.clip(u, 0.0, 2.5),
+        "product": u * dk.asarray([0.0, 1.0, 0.0]),
+        "relu": dk.nn.functional.relu(u - dk.asarray([0.0, 0.0, 9.0])),
+        "maximum": dk.maximum(u, dk.asarray([0.0, 0.0, 9.0])),
+        "minimum": dk.minimum(u, dk.asarray([-9.0, 9.0, -9.0])),
+    }
+    for name, y in flat.items():
+        assert y.std.tolist() == pytest.approx([0.0, 0.1, 0.0]), name
+    assert dk.round(u).std.tolist() == [0.0, 0.0, 0.0]
+    assert float(dk.max(u[:2]).std) == pytest.approx(0.1)
+    chosen = dk.asarray([[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]]) @ u
+    assert chosen.std.tolist() == pytest.approx([0.1, 0.2])
+    assert not np.isfinite(float(u.sum().std))
+
+
+def test_negative_deviations_are_refused_and_unknown_ones_taken() -> None:
+    with pytest.raises(ValueError, match=r"standard deviations are not negative, found -0\.1"):
+        UncertainTensor([1.0, 2.0], [0.2, -0.1])
+    assert np.isnan(float(UncertainTensor(1.0, float("nan")).std))
+    assert dk.func.grad(lambda s: UncertainTensor([1.0, 2.0], s).sum().std)(dk.asarray([0.3, 0.4])).tolist() == (
+        pytest.approx([0.6, 0.8])
+    )
+
+
+def test_deviations_of_half_precision_are_kept_in_single() -> None:
+    x = UncertainTensor(np.float16([1.0, 1.0]), 1e-4)
+    assert float(x.sum().std) == pytest.approx(1.4142e-4, rel=1e-3)
+    assert float(UncertainTensor(np.float16(1.0), 1e-8).std) == pytest.approx(1e-8)
+    y = UncertainTensor(np.float32(1.0), 1e-30) + UncertainTensor(np.float32(1.0), 1e-30)
+    assert float(y.std) == pytest.approx(1.4142136e-30, rel=1e-5)

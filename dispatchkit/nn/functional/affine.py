@@ -101,7 +101,7 @@ def linear_vjp_weight(xp, g, x):
     return xp.matmul(xp.matrix_transpose(xp.reshape(g, (rows.shape[0], g.shape[-1]))), rows)
 
 
-@linear.def_vjp("bias")
+@linear.def_vjp("bias", shapes=("weight",))
 def linear_vjp_bias(xp, g, weight):
     return xp.sum(g, axis=tuple(range(g.ndim - weight.ndim + 1)))
 
@@ -170,7 +170,7 @@ def embedding(xp: Any, x: Tensor, weight: Tensor, /, *, padding_idx: int | None 
     return xp.where((x == padding)[..., None], rows.detach(), rows)
 
 
-@embedding.def_vjp("weight")
+@embedding.def_vjp("weight", shapes=("weight",))
 def embedding_vjp_weight(xp, g, x, weight, padding_idx):
     # A stretched zero takes no memory: what is put into is copied once.
     nothing = xp.broadcast_to(xp.zeros((), dtype=g.dtype), tuple(weight.shape))

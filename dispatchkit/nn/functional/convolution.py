@@ -567,13 +567,16 @@ def _declare_rules(op: Any, forth: str, back: str) -> None:
 
     vjps: dict[str, Any] = {"x": vjp_x, "weight": vjp_weight, "bias": vjp_bias}
     jvps: dict[str, Any] = {"x": jvp_x, "weight": jvp_weight, "bias": jvp_bias}
-    for declare, rules in ((op.def_vjp, vjps), (op.def_jvp, jvps)):
-        for argument, rule in rules.items():
-            # They name what they read, in place of which the last parameter stands.
-            named = list(inspect.signature(rule).parameters.values())[:-1]
-            last = [p.replace(kind=p.POSITIONAL_OR_KEYWORD, default=p.empty) for p in options]
-            rule.__signature__ = inspect.Signature([*named, *last])
-            declare(argument)(rule)
+    for rule in (*vjps.values(), *jvps.values()):
+        # They name what they read, in place of which the last parameter stands.
+        named = list(inspect.signature(rule).parameters.values())[:-1]
+        last = [p.replace(kind=p.POSITIONAL_OR_KEYWORD, default=p.empty) for p in options]
+        rule.__signature__ = inspect.Signature([*named, *last])
+    for argument, rule in vjps.items():
+        # Of the argument itself, a cotangent has the shape; its values are not read.
+        op.def_vjp(argument, shapes=() if argument == "bias" else (argument,))(rule)
+    for argument, rule in jvps.items():
+        op.def_jvp(argument)(rule)
 
 
 _op: Any

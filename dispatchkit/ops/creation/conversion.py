@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -33,7 +34,7 @@ from dispatchkit.declare.call_errors import (
 from dispatchkit.declare.compiled.entry_points import entry_point
 from dispatchkit.declare.decorators import conversion, creation
 from dispatchkit.declare.libraries import common_library
-from dispatchkit.declare.namespace import enter
+from dispatchkit.declare.namespace import enter, tensor_namespace
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, ArrayLike, DType, Namespace
@@ -41,6 +42,8 @@ from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentErro
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 
 _NUMBERS = frozenset({int, float, complex, bool})
@@ -175,7 +178,89 @@ def _numbers(name: str, parameter: str, data: Any) -> Any:
     return array
 
 
-class Conversion(DeclaredOperation):
+class FromSequences(DeclaredOperation):
+    """Makes an array of nested sequences, by stacking the members where some are instances of array types."""
+
+    @override
+    def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
+        handler = super().default(key, result)
+        if handler is None or not any(_holds_sequence(entry) for entry in key):
+            return handler
+        convert: Callable[..., Any] = handler
+
+        def convert_or_stack(*args: Any, **kwargs: Any) -> Any:
+            if args and holds_instances(args[0]):
+                return join_members(self, *args, **kwargs)
+            return convert(*args, **kwargs)
+
+        return convert_or_stack
+
+
+def _holds_sequence(entry: Any) -> bool:
+    """Return whether an argument is a sequence of sequences, by its entry in a key."""
+    return isinstance(entry, tuple) and any(issubclass(cls, (list, tuple)) for cls in entry)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Return whether a value is a list or tuple, and no instance of an array type."""
+    return isinstance(value, (list, tuple)) and not tensor_protocol.types.participates(type(value))
+
+
+def _is_instance(cls: type) -> bool:
+    """Return whether a class is an array type other than those of tensors."""
+    return not issubclass(cls, Storage) and tensor_protocol.types.participates(cls)
+
+
+def holds_instances(value: Any) -> bool:
+    """Return whether a nested sequence holds an instance of an array type other than tensors."""
+    return _is_sequence(value) and any(map(_is_instance, {*map(type, _leaves(value))}))
+
+
+def stack_members(name: str, members: Any) -> Any:
+    """Return the members of a nested sequence, in which there are instances of array types, stacked.
+
+    Parameters
+    ----------
+    name : of the function that is to make an array of them, for messages
+    members : instances, tensors, arrays, numbers, and sequences of such
+
+    Raises
+    ------
+    ValueError : if their shapes differ
+    """
+    arrays = [_array_of_member(name, member) for member in members]
+    known = [getattr(array, "shape", None) for array in arrays]  # of a type without shapes None
+    shapes = list(dict.fromkeys(tuple(shape) for shape in known if shape is not None))
+    if len(shapes) > 1:
+        raise ValueError(
+            f"dispatchkit.{name}: the members of a sequence must have one shape to be stacked, found {shapes[0]} and "
+            f"{shapes[1]}"
+        )
+    return tensor_namespace.stack(arrays)
+
+
+def _array_of_member(name: str, member: Any) -> Any:
+    if holds_instances(member):
+        return stack_members(name, member)
+    # By its attribute: what stands for an array while a call is predicted says there what it stands for.
+    return member if _is_instance(member.__class__) else tensor_namespace.asarray(member)
+
+
+def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
+    """Return what an operation makes of a sequence in which there are instances of array types.
+
+    Raises
+    ------
+    ValueError : if their shapes differ, or no copy is to be made
+    """
+    if options.get("copy") is False:
+        raise ValueError(f"dispatchkit.{operation.name}: a list of arrays is copied, found copy=False")
+    options = {option: value for option, value in options.items() if value is not None}
+    array = stack_members(operation.name, obj)
+    return operation.function(array, **options) if options else array
+
+
+class Conversion(FromSequences):
     """`asarray`: a tensor of which nothing is asked that it is not is given back itself."""
 
     @override
@@ -270,7 +355,7 @@ def asarray_transpose(g, obj):
     return g
 
 
-@creation(decomposes=False, differentiable=False, samples=lambda: [sample(draw(2, 3))])
+@creation(record=FromSequences, decomposes=False, differentiable=False, samples=lambda: [sample(draw(2, 3))])
 def tensor(xp: Namespace, data: ArrayLike, /, *, dtype: DType = None, device: Any = None) -> Array:
     """Make a tensor of a copy of the data, outside any graph.
 
@@ -356,5 +441,12 @@ def clone(xp: Namespace, x: Array, /) -> Array:
 clone.def_transpose(lambda g: g)
 
 
+def _declare_joins() -> None:
+    for function in (asarray, tensor):
+        operation = tensor_protocol.operation(function)
+        operation.joins = partial(join_members, operation)
+
+
+_declare_joins()
 as_tensor = asarray
 enter("as_tensor", asarray)

@@ -20,7 +20,7 @@ from dispatchkit.declare.typing import Array, DType, Namespace
 
 int8, int16, int32, int64 = (np.dtype(name) for name in ("int8", "int16", "int32", "int64"))
 uint8, uint16, uint32, uint64 = (np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64"))
-float32, float64 = np.dtype("float32"), np.dtype("float64")
+float16, float32, float64 = np.dtype("float16"), np.dtype("float32"), np.dtype("float64")
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 bool = np.dtype("bool")
 
@@ -358,7 +358,7 @@ NAMES = (
 )
 for _name in (
     *NAMES,
-    *("short", "int", "long", "float", "double", "cfloat", "cdouble"),
+    *("float16", "short", "int", "long", "float", "double", "cfloat", "cdouble"),
     *("e", "inf", "nan", "newaxis", "pi"),
     *("can_cast", "finfo", "iinfo", "isdtype", "result_type", "get_default_dtype", "set_default_dtype"),
 ):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.decorators import alias, hyperbolic, trigonometric
 from dispatchkit.declare.typing import Array, Namespace
 from dispatchkit.ops.shared import floating
@@ -285,3 +290,53 @@ atanh.def_partial(lambda x: 1 / (1 - x * x))
 arcsinh = alias("arcsinh", asinh)
 arccosh = alias("arccosh", acosh)
 arctanh = alias("arctanh", atanh)
+
+
+@trigonometric(real=True, takes="angles in degrees", gives="float")
+def deg2rad(xp: Namespace, x: Array, /) -> Array:
+    """Convert angles from degrees to radians.
+
+    Notes
+    -----
+    A quantity is in radians afterwards, whatever unit of angle it was in. ``dy/dx = pi / 180``. Source: NumPy,
+    `numpy.deg2rad`.
+
+    Examples
+    --------
+    >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
+    tensor([3.1416, 1.5708])
+    >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
+    QuantityTensor(tensor(3.1416), 'rad')
+    """
+    x = floating(xp, x)
+    if xp is numpy_namespace:
+        return np.deg2rad(x)  # type: ignore[return-value]  # an array, as its argument
+    return x * (math.pi / 180)
+
+
+deg2rad.def_partial(math.pi / 180)
+
+
+@trigonometric(real=True, takes="angles in radians", gives="float")
+def rad2deg(xp: Namespace, x: Array, /) -> Array:
+    """Convert angles from radians to degrees.
+
+    Notes
+    -----
+    A quantity is in degrees afterwards, whatever unit of angle it was in. ``dy/dx = 180 / pi``. Source: NumPy,
+    `numpy.rad2deg`.
+
+    Examples
+    --------
+    >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
+    tensor([ 57.2958, 114.5916])
+    >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
+    QuantityTensor(tensor(180.), 'deg')
+    """
+    x = floating(xp, x)
+    if xp is numpy_namespace:
+        return np.rad2deg(x)  # type: ignore[return-value]  # an array, as its argument
+    return x * (180 / math.pi)
+
+
+rad2deg.def_partial(180 / math.pi)

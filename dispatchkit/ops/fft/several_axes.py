@@ -9,7 +9,16 @@ from dispatchkit.declare.decorators import creation, manipulation, operation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace
 from dispatchkit.ops.creation.dtypes import default_dtype_of
-from dispatchkit.ops.fft.transforms import FFT, OPPOSITE, Lengths, Norm, paired_bins_times, resize, transformed_axes
+from dispatchkit.ops.fft.transforms import (
+    FFT,
+    OPPOSITE,
+    Lengths,
+    Norm,
+    not_empty,
+    paired_bins_times,
+    resize,
+    transformed_axes,
+)
 from dispatchkit.ops.shared import Axis, Named, as_complex, integer, normal_axes
 from dispatchkit.protocol.kinds import kinds
 
@@ -59,7 +68,8 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
     ------
     TypeError : if `x` holds no floating-point numbers, or `s` no ints
     ValueError : if a length is less than 1 and not -1, `s` does not fit `axes`, there is no axis or one is out of
-        bounds, given twice or without elements, or `norm` is unknown
+        bounds, given twice, or without elements where `s` says no
+        length, or `norm` is unknown
 
     Notes
     -----
@@ -72,7 +82,8 @@ def fftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None,
             [-4.+0.j, 0.+0.j]], dtype=complex128)
     """
     lengths, places = transformed_axes(fftn, x, s, axes, norm)
-    return xp.fft.fftn(as_complex(xp, x), s=lengths, axes=places, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), *places)
+    return xp.fft.fftn(x, s=lengths, axes=places, norm=norm)
 
 
 @fftn.def_transpose
@@ -108,7 +119,8 @@ def ifftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
             [3.+0.j, 4.+0.j]], dtype=complex128)
     """
     lengths, places = transformed_axes(ifftn, x, s, axes, norm)
-    return xp.fft.ifftn(as_complex(xp, x), s=lengths, axes=places, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), *places)
+    return xp.fft.ifftn(x, s=lengths, axes=places, norm=norm)
 
 
 @ifftn.def_transpose
@@ -146,7 +158,7 @@ def rfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = None
             [-6.+0.j, -2.+0.j, 2.+0.j]], dtype=complex128)
     """
     lengths, places = transformed_axes(rfftn, x, s, axes, norm, real=True)
-    return xp.fft.rfftn(x, s=lengths, axes=places, norm=norm)
+    return xp.fft.rfftn(not_empty(xp, x, *places), s=lengths, axes=places, norm=norm)
 
 
 @rfftn.def_transpose
@@ -176,7 +188,8 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
     ------
     TypeError : as for `fftn`
     ValueError : if a length is less than 1 and not -1, or not given where the last axis has one element; if `s` does
-        not fit `axes`, there is no axis or one is out of bounds, given twice or without elements, or `norm` is unknown
+        not fit `axes`, there is no axis or one is out of bounds, given twice, or without elements where `s` says no
+        length, or `norm` is unknown
 
     Notes
     -----
@@ -190,7 +203,8 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
             [3., 4., 0., 4.]])
     """
     lengths, places = transformed_axes(irfftn, x, s, axes, norm, halved=True)
-    return xp.fft.irfftn(as_complex(xp, x), s=lengths, axes=places, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), *places)
+    return xp.fft.irfftn(x, s=lengths, axes=places, norm=norm)
 
 
 @irfftn.def_transpose

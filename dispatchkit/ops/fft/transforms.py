@@ -59,10 +59,13 @@ def _length(op: Named, x: Any, axis: int, given: int | None, parameter: str, hal
     halved : whether the axis holds the first half, and one more, of what is transformed
     """
     size = x.shape[axis]
-    if size == 0:
-        raise ValueError(f"{op.__name__}: x must have elements along axis {axis}, found shape {tuple(x.shape)}")
     if given is not None:
         return integer(op, parameter, given, least=1)
+    if size == 0:
+        raise ValueError(
+            f"{op.__name__}: x must have elements along axis {axis}, or {parameter} be given, found shape "
+            f"{tuple(x.shape)}"
+        )
     if halved and size == 1:
         raise ValueError(
             f"{op.__name__}: {parameter} must be given where x has one element along axis {axis}, found shape "
@@ -86,7 +89,8 @@ def transformed_axis(
     Raises
     ------
     TypeError : if `x` holds other numbers than it must, or `n` or `axis` is no int
-    ValueError : if `n` is less than 1, the axis out of bounds or without elements, or the mode unknown
+    ValueError : if `n` is less than 1, the axis out of bounds, or without elements where `n` is left out, or the mode
+        unknown
     """
     place = normal_axis(integer(op, "axis", axis), len(shape_of(x)), op.__name__)
     _check_numbers(op, x, real)
@@ -110,7 +114,8 @@ def transformed_axes(
     ------
     TypeError : if `x` holds other numbers than it must, or `s` or `axes` is no sequence of ints
     ValueError : if `s` is given without as many axes or holds a length that is less than 1 and not -1, there is no
-        axis, or one is out of bounds, given twice or without elements, or the mode is unknown
+        axis, or one is out of bounds, given twice, or without elements where `s` says no length, or the mode is
+        unknown
     """
     shape = shape_of(x)
     places = normal_axes(None if axes is None else _sequence(op, "axes", axes), len(shape), op.__name__)
@@ -157,6 +162,16 @@ def resize(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
             rest = (*x.shape[:axis], want - have, *x.shape[axis + 1 :])
             x = xp.concat([x, xp.zeros(rest, dtype=x.dtype)], axis=axis)
     return x
+
+
+def not_empty(xp: Namespace, x: Any, *axes: int) -> Any:
+    """Return an array with one zero along axes that have no elements: what fills up to any length are zeros."""
+    if all(x.shape[axis] for axis in axes):
+        return x
+    shape = list(x.shape)
+    for axis in axes:
+        shape[axis] = shape[axis] or 1
+    return xp.zeros(tuple(shape), dtype=x.dtype)
 
 
 def paired_bins_times(xp: Namespace, factor: float, x: Any, n: int, axis: int) -> Any:
@@ -219,7 +234,8 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
     Raises
     ------
     TypeError : if `x` holds no floating-point numbers
-    ValueError : if `n` is less than 1, `axis` is out of bounds or without elements, or `norm` is unknown
+    ValueError : if `n` is less than 1, `axis` is out of bounds, or without elements where `n` is left out, or `norm` is
+        unknown
 
     Notes
     -----
@@ -231,7 +247,8 @@ def fft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, nor
     tensor([ 8.+0.j, -2.+0.j,  0.+0.j, -2.+0.j], dtype=complex128)
     """
     length = transformed_axis(fft, x, n, axis, norm)
-    return xp.fft.fft(as_complex(xp, x), n=length, axis=axis, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), axis)
+    return xp.fft.fft(x, n=length, axis=axis, norm=norm)
 
 
 @fft.def_transpose
@@ -266,7 +283,8 @@ def ifft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     tensor([1.+0.j, 2.+0.j, 3.+0.j, 2.+0.j], dtype=complex128)
     """
     length = transformed_axis(ifft, x, n, axis, norm)
-    return xp.fft.ifft(as_complex(xp, x), n=length, axis=axis, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), axis)
+    return xp.fft.ifft(x, n=length, axis=axis, norm=norm)
 
 
 @ifft.def_transpose
@@ -303,7 +321,7 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     tensor([ 8.+0.j, -2.+0.j,  0.+0.j], dtype=complex128)
     """
     length = transformed_axis(rfft, x, n, axis, norm, real=True)
-    return xp.fft.rfft(x, n=length, axis=axis, norm=norm)
+    return xp.fft.rfft(not_empty(xp, x, axis), n=length, axis=axis, norm=norm)
 
 
 @rfft.def_transpose
@@ -331,7 +349,7 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     Raises
     ------
     TypeError : as for `fft`
-    ValueError : if `n` is less than 1, or not given where M is 1; if `axis` is out of bounds or without elements, or
+    ValueError : if `n` is less than 1, or not given where M is 1 or 0; if `axis` is out of bounds, or
         `norm` is unknown
 
     Notes
@@ -345,7 +363,8 @@ def irfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     tensor([1., 2., 3., 2.])
     """
     length = transformed_axis(irfft, x, n, axis, norm, halved=True)
-    return xp.fft.irfft(as_complex(xp, x), n=length, axis=axis, norm=norm)
+    x = not_empty(xp, as_complex(xp, x), axis)
+    return xp.fft.irfft(x, n=length, axis=axis, norm=norm)
 
 
 @irfft.def_transpose
@@ -382,7 +401,8 @@ def hfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
     tensor([ 8., -2.,  0., -2.])
     """
     length = transformed_axis(hfft, x, n, axis, norm, halved=True)
-    return xp.fft.irfft(xp.conj(as_complex(xp, x)), n=length, axis=axis, norm=opposite(hfft, norm))
+    x = not_empty(xp, as_complex(xp, x), axis)
+    return xp.fft.irfft(xp.conj(x), n=length, axis=axis, norm=opposite(hfft, norm))
 
 
 @operation(kind=kinds.fft, namespace=FFT, samples=REAL_SAMPLES, real=True)
@@ -414,4 +434,4 @@ def ihfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, n
     tensor([1.-0.j, 2.-0.j, 3.-0.j], dtype=complex128)
     """
     length = transformed_axis(ihfft, x, n, axis, norm, real=True)
-    return xp.conj(xp.fft.rfft(x, n=length, axis=axis, norm=opposite(ihfft, norm)))
+    return xp.conj(xp.fft.rfft(not_empty(xp, x, axis), n=length, axis=axis, norm=opposite(ihfft, norm)))

@@ -246,7 +246,7 @@ def index_put(xp: Namespace, x: Array, key: Index, value: Array, /, *, accumulat
 index_put.def_transpose("x")(lambda xp, g, key, accumulate: g if accumulate else xp.index_put(g, key, 0.0))
 
 
-@index_put.def_transpose("value")
+@index_put.def_transpose("value", shapes=("x",))
 def index_put_transpose_value(xp, g, x, key, accumulate):
     cotangent = xp.getitem(g, key)
     if accumulate or type(key) in BASIC or _is_basic(key):

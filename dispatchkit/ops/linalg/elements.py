@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dispatchkit.backends.numpy import writable_view
 from dispatchkit.declare.call_errors import BACKEND_ERRORS
 from dispatchkit.declare.decorators import body_on_numpy, linalg, product
 from dispatchkit.declare.samples import draw, sample
@@ -81,7 +82,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 
     Returns
     -------
-    array of shape (..., K), which looks at the memory of `x` and cannot be written to
+    array of shape (..., K), a view of `x`
 
     Raises
     ------
@@ -104,7 +105,7 @@ def diagonal(xp: Namespace, x: Array, /, *, offset: int = 0) -> Array:
 @diagonal.def_kernel("numpy")
 def diagonal_numpy(x: Any, /, *, offset: int = 0) -> Any:
     try:
-        return x.diagonal(offset, -2, -1)
+        return writable_view(x.diagonal(offset, -2, -1), x)
     except REFUSED:
         return body_on_numpy(diagonal)(x, offset=offset)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.namespace import enter
@@ -228,19 +229,19 @@ def tile(xp: Namespace, x: Array, repetitions: int | tuple[int, ...], /) -> Arra
 
 @tile.def_transpose
 def tile_transpose(xp, g, x, repetitions):
-    times = (repetitions,) if isinstance(repetitions, int) else tuple(repetitions)
+    times = integers_of("repetitions", repetitions)
     times = (1,) * (x.ndim - len(times)) + times
     shape = (1,) * (len(times) - x.ndim) + x.shape
     apart = xp.reshape(g, tuple(chain.from_iterable(zip(times, shape, strict=True))))
     return xp.reshape(xp.sum(apart, axis=tuple(range(0, 2 * len(times), 2))), x.shape)
 
 
-def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
+def broadcast_shapes(*shapes: int | tuple[int | None, ...]) -> tuple[int | None, ...]:
     """Find the shape that arrays of several shapes broadcast to.
 
     Parameters
     ----------
-    *shapes : the shapes; None is a length that is not known
+    *shapes : the shapes, an int for one axis; None is a length that is not known
 
     Returns
     -------
@@ -261,12 +262,17 @@ def broadcast_shapes(*shapes: tuple[int | None, ...]) -> tuple[int | None, ...]:
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
+    return _common_shape("broadcast_shapes", [(shape,) if isinstance(shape, int) else shape for shape in shapes])
+
+
+def _common_shape(name: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+    """Return the shape that several broadcast to, for a function that names itself in errors."""
     common: list[int | None] = []
     for lengths in zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
         known = {n for n in lengths if n is not None and n != 1}
         if len(known) > 1:
             listed = ", ".join(map(str, shapes))
-            raise ValueError(f"broadcast_shapes: the shapes {listed} do not broadcast to one")
+            raise ValueError(f"{name}: arrays of the shapes {listed} cannot be broadcast to one shape")
         common.append(known.pop() if known else None if None in lengths else 1)
     return tuple(common[::-1])
 
@@ -281,7 +287,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
 
     Returns
     -------
-    tuple of arrays of one shape, read-only views of the given ones
+    tuple of arrays of one shape, views of the given ones; read-only where an element stands in one several times
 
     Raises
     ------
@@ -292,7 +298,7 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
     (tensor([1, 2]), tensor([0, 0]))
     """
-    shape = broadcast_shapes(*(x.shape for x in arrays))
+    shape = _common_shape(broadcast_arrays.__name__, [x.shape for x in arrays])
     return tuple(xp.broadcast_to(x, shape) for x in arrays)
 
 
@@ -309,7 +315,7 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
 
     Returns
     -------
-    tuple of one grid for each array, read-only views
+    tuple of one grid for each array, views; read-only where an element stands in one several times
 
     Raises
     ------

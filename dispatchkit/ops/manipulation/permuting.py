@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dispatchkit.backends.numpy import integers_of
 from dispatchkit.declare.declared import Axes
 from dispatchkit.declare.decorators import alias, body_on_numpy, manipulation
 from dispatchkit.declare.samples import draw, sample
@@ -321,7 +322,7 @@ def roll(xp: Namespace, x: Array, /, shift: int | tuple[int, ...], *, axis: Axis
 
 @roll.def_transpose
 def roll_transpose(xp, g, shift, axis):
-    back = -shift if isinstance(shift, int) else tuple(-s for s in shift)
+    back = tuple([-s for s in integers_of("shift", shift)])
     return xp.roll(g, back, axis=axis)
 
 

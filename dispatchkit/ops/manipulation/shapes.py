@@ -6,10 +6,15 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
+from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.declare.typing import Array, Namespace, Shape
+from dispatchkit.declare.typing import Array, DType, Namespace, Shape
+from dispatchkit.errors import AutogradError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.shared import Axis, normal_axis
 
@@ -55,35 +60,104 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
 
 
-@manipulation(varargs="shape", samples=lambda: [sample(draw(2, 3), (3, 2)), sample(draw(2, 3), (-1,))])
-def view(xp: Namespace, x: Array, /, shape: Shape) -> Array:
-    """Look at the elements in another shape, without a copy.
+@manipulation(
+    varargs="shape",
+    samples=lambda: [
+        sample(draw(2, 3), (3, 2)),
+        sample(draw(2, 3), (-1,)),
+        sample(draw(2, 3, content="complex"), np.dtype(np.float64)),
+        sample(draw(2, 4), np.dtype(np.complex128)),
+        sample(draw(2, 3), np.dtype(np.int64), differentiable=False),
+    ],
+)
+def view(xp: Namespace, x: Array, /, shape: Shape | DType) -> Array:
+    """Look at the elements in another shape, or the memory in another dtype, without a copy.
 
     Parameters
     ----------
-    shape : of the result, with as many elements; one length may be -1, which is then what remains
+    shape : of the result, with as many elements; one length may be -1, which is then what remains. Or a dtype, in which
+        the bytes are read: if its elements have another size, the last axis is as much longer or shorter
 
     Returns
     -------
-    array of that shape, which shares memory with `x`
+    array of that shape or dtype, which shares memory with `x`
 
     Raises
     ------
-    ValueError : if the elements do not fit, or cannot be shown in that shape where they lie
+    ValueError : if the elements do not fit, or cannot be shown in that shape or dtype where they lie
+    TypeError : for a class of tensors, and for an array type that is asked for a dtype
 
     Notes
     -----
-    `reshape` that never copies. Source: PyTorch, `torch.Tensor.view`; its form with a dtype is not taken.
+    `reshape` that never copies. In a dtype, a gradient flows between complex numbers and pairs of real ones, their real
+    and imaginary parts; through other bytes there is none, and the backward pass raises. Source: PyTorch,
+    `torch.Tensor.view`; NumPy, `numpy.ndarray.view`.
 
     Examples
     --------
     >>> dk.zeros((2, 3)).view(-1, 2).shape
     (3, 2)
+    >>> dk.asarray([1 + 2j, 3 - 1j]).view(dk.float64)
+    tensor([ 1.,  2.,  3., -1.])
     """
-    cls: Any = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
-    if isinstance(cls, type) and issubclass(cls, Storage):
-        raise TypeError(f"view: {cls.__name__} is a class, not a shape; write x.as_subclass({cls.__name__})")
-    return xp.reshape(x, shape, copy=False)
+    dtype = dtype_meant(shape)
+    return xp.reshape(x, shape, copy=False) if dtype is None else _in_dtype(xp, x, dtype)
+
+
+def dtype_meant(shape: Any) -> Any:
+    """Return the dtype that is given in the place of a shape, None for a shape."""
+    value = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    if isinstance(value, type) and issubclass(value, Storage):
+        raise TypeError(f"view: {value.__name__} is a class, not a shape; write x.as_subclass({value.__name__})")
+    if isinstance(value, (np.dtype, str)):
+        return np.dtype(value)
+    if isinstance(value, type):
+        return numpy_dtype(value)
+    is_shape = value is None or isinstance(value, (int, float, tuple, list)) or hasattr(value, "__index__")
+    return None if is_shape else numpy_dtype(value)
+
+
+def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:
+    """Return an array whose bytes are read in a dtype."""
+    if numpy_dtype(x.dtype) == dtype:
+        return xp.reshape(x, x.shape, copy=False)
+    if xp is numpy_namespace:
+        return x.view(dtype)
+    if namespace_of(x) is xp and hasattr(x, "view"):
+        return x.view(getattr(xp, dtype.name))
+    raise TypeError(f"view: a {type(x).__name__} cannot be read in another dtype; convert it with astype")
+
+
+def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:
+    """Return a cotangent or tangent as complex numbers for pairs of real ones, or the other way round."""
+    if before == after:
+        return x
+    if before.kind == "c" and after.kind == "f" and before.itemsize == 2 * after.itemsize:
+        parts = xp.stack([xp.real(x), xp.imag(x)], axis=-1)
+        return xp.reshape(parts, (*x.shape[:-1], 2 * x.shape[-1]))
+    if before.kind == "f" and after.kind == "c" and after.itemsize == 2 * before.itemsize:
+        pairs = xp.reshape(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
+        return xp.astype(pairs[..., 0] + 1j * pairs[..., 1], after, copy=False)
+    raise AutogradError(
+        f"view: between {before} and {after} there is no derivative of reading bytes; read x.detach(), or convert the "
+        f"numbers with astype"
+    )
+
+
+@view.def_vjp("x", shapes=("x",))
+def view_vjp(xp, g, x, shape):
+    dtype = dtype_meant(shape)
+    return xp.reshape(g, x.shape) if dtype is None else _pairs_or_numbers(xp, g, dtype, numpy_dtype(x.dtype))
+
+
+@view.def_jvp("x")
+def view_jvp(xp, t, x, shape):
+    dtype = dtype_meant(shape)
+    if dtype is None:
+        return xp.reshape(t, shape)
+    if dtype.kind not in "fc":
+        return None
+    return _pairs_or_numbers(xp, t, numpy_dtype(x.dtype), dtype)
 
 
 @manipulation(
@@ -274,7 +348,7 @@ def broadcast_to(xp: Namespace, x: Array, /, shape: Shape) -> Array:
 
     Returns
     -------
-    array of that shape, a read-only view of `x`
+    array of that shape, a view of `x`; read-only where an element of `x` stands in it several times
 
     Raises
     ------
@@ -306,7 +380,7 @@ def expand(xp: Namespace, x: Array, /, shape: Sequence[int]) -> Array:
 
     Returns
     -------
-    array of that shape, a read-only view of `x`
+    array of that shape, a view of `x`; read-only where an element of `x` stands in it several times
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ import numpy as np
 from dispatchkit.declare.decorators import manipulation, product, searching
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
-from dispatchkit.ops.shared import along, normal_axis, shape_of
+from dispatchkit.ops.shared import along, integer, normal_axis, shape_of
 
 # A number, a pair (before, after), a pair for each axis, or a number or pair by axis.
 PerAxis: TypeAlias = int | Sequence[Any] | Mapping[int, Any]
@@ -179,17 +179,17 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
     """
     axis = normal_axis(axis, x.ndim, split.__name__)
     n = x.shape[axis]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        if indices_or_sections < 1 or n % indices_or_sections:
-            raise ValueError(
-                f"{split.__name__}: axis {axis}, {n} long, has no {indices_or_sections} parts of equal length"
-            )
-        bounds = list(range(0, n + 1, n // indices_or_sections)) if n else [0] * (indices_or_sections + 1)
+    asked: Any = indices_or_sections
+    if not getattr(asked, "ndim", isinstance(asked, Iterable)):
+        count = integer(split, "indices_or_sections", asked)
+        if count < 1 or n % count:
+            raise ValueError(f"{split.__name__}: axis {axis}, {n} long, has no {count} parts of equal length")
+        bounds = list(range(0, n + 1, n // count)) if n else [0] * (count + 1)
     else:
-        bounds = [0, *(slice(index).indices(n)[1] for index in indices_or_sections), n]
+        bounds = [0, *(slice(index).indices(n)[1] for index in asked), n]
         if any(a > b for a, b in pairwise(bounds)):
             raise ValueError(
-                f"{split.__name__}: indices_or_sections must be in ascending order, found {list(indices_or_sections)} "
+                f"{split.__name__}: indices_or_sections must be in ascending order, found {list(asked)} "
                 f"for axis {axis}, {n} long"
             )
     return _parts(x, bounds, axis)

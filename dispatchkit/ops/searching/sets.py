@@ -243,8 +243,8 @@ def bincount(xp: Namespace, x: Array, /, weights: Array | None = None, minlength
     >>> dk.bincount(dk.asarray([0, 2, 2]))
     tensor([1, 0, 2])
     """
-    if not xp.isdtype(x.dtype, "integral"):
-        raise TypeError(f"{bincount.__name__}: x must be of integers, found {x.dtype}")
+    if not hasattr(x, "dtype") or not xp.isdtype(x.dtype, "integral"):
+        raise TypeError(f"{bincount.__name__}: x must be of integers, found {getattr(x, 'dtype', x)}")
     if x.ndim != 1:
         raise ValueError(f"{bincount.__name__}: x must be a vector, found shape {tuple(x.shape)}")
     if not holds(x >= 0):

@@ -392,7 +392,7 @@ class _Walk:
         """Return what is known of an answer, and its result."""
         operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
-        if step.rule is not None and (refused := step.rule.refusal(args, kwargs)):
+        if step.rule is not None and (refused := step.rule.refusal(args, kwargs, operation.parameters)):
             reason = f"it cannot be called with {', '.join(refused)}"
             return replace(asked, verdict=PASSED_OVER, reason=reason), None
         if step.source in (AMBIGUOUS, FOREIGN):

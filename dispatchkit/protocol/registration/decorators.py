@@ -82,6 +82,7 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     fields = None if declared is None else _checked_fields(cls, declared if rules is None else tuple(declared), by)
     _check_dense(types, cls, declaration, by)
     _check_from_dense(cls, declaration.from_dense, by)
+    _check_derivative(types, cls, declaration.derivative, fields, by)
     relation = _checked_relation(declaration.relation, name, by)
     _check_refuses(declaration.refuses, name, by)
     return declaration._replace(fields=fields, rules=rules, relation=relation)
@@ -197,6 +198,20 @@ def _check_from_dense(cls: type, from_dense: Any, by: str) -> None:
         raise RegistrationError(
             f"{by}: from_dense={from_dense!r} of {type_name(cls)} is neither a function nor the name of a class "
             f"method; define one that takes an array and an instance"
+        )
+
+
+def _check_derivative(types: ArrayTypes, cls: type, law: Any, fields: tuple[str, ...] | None, by: str) -> None:
+    function = getattr(cls, law, None) if isinstance(law, str) else law
+    if law is not None and not callable(function):
+        raise RegistrationError(
+            f"{by}: derivative={law!r} of {type_name(cls)} is neither a function nor the name of a static method; "
+            f"define one that takes an array, an output and an argument"
+        )
+    if law is not None and not (types.field_names(cls) if fields is None else fields):
+        raise RegistrationError(
+            f"{by}: derivative={law!r} of {type_name(cls)} needs a first field, the array that is wrapped; declare "
+            f"fields=(...)"
         )
 
 

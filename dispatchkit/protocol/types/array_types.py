@@ -158,6 +158,12 @@ class ArrayTypes:
         maker: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
         return maker
 
+    def derivative(self, cls: type) -> Callable[..., Any] | None:
+        """Return what makes a derivative of its numbers, if declared; nothing for a type without fields."""
+        declared = self.declared_value(cls, "derivative")
+        law: Callable[..., Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
+        return law
+
     def relation(self, cls: type) -> Relation:
         """Return how results of a type relate to those of calls on plain arrays."""
         declared: Relation | None = self.declared_value(cls, "relation")

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from weakref import WeakValueDictionary
 
 from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.protocol.types.agreement import agree
 from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
@@ -41,6 +42,15 @@ class FieldRule(NamedTuple):
     discrete: bool | Sequence[Any] = False
     dependent: bool = False
 
+    def __saved__(self) -> dict[str, Any]:
+        return self._asdict()
+
+    @classmethod
+    def __loaded__(cls, saved: Any) -> FieldRule:
+        if not isinstance(saved, dict) or set(saved) != set(cls._fields):
+            raise TypeError(f"a rule of a field has {', '.join(cls._fields)}")
+        return cls(**saved)
+
     def merge_values(self, name: str, values: Sequence[Any]) -> Any:
         """Return the field of a result whose operands have the field, `DROPPED` for none.
 
@@ -48,7 +58,7 @@ class FieldRule(NamedTuple):
         ------
         ValueError : if they disagree under the law ``"error"``, naming the field and the values
         """
-        if all(_same(values[0], value) for value in values[1:]):
+        if all(agree(values[0], value) for value in values[1:]):
             return values[0]
         if callable(self.merge):
             return self.merge(name, values)
@@ -93,9 +103,9 @@ def field(
         leave them unchanged, `nn.Parameter` does not make them parameters, and optimisers do not update them. A
         function returns the value of the field in a gradient, such as a quotient of units: it is called with the
         argument's field and a list of the outputs' fields, None for an output without the field
-    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`:
-        ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a function is called
-        with the name and the values, and returns the value
+    merge : the field of a result whose operands disagree, under `fallback.rewrap` and in `types.MetadataTensor`; equal
+        arrays agree. ``"left"`` and ``"right"`` take that operand's, ``"error"`` raises, ``"drop"`` sets None; a
+        function is called with the name and the values, and returns the value
     view : the field of results of `kinds.indexing` and `kinds.manipulation`: ``"keep"``, ``"drop"``, or a function of
         the value and the call, that is its function, arguments and keywords
     copy : the field of a copy by `clone`: ``"share"`` is the same object, ``"deep"`` a copy, or a function of the value
@@ -139,13 +149,6 @@ def field(
         grad = False
     rule = FieldRule(grad, merge, view, copy, discrete, dependent)
     return dataclasses.field(metadata={**(metadata or {}), KEY: rule}, **options)
-
-
-def _same(left: Any, right: Any) -> bool:
-    try:
-        return left is right or bool(left == right)
-    except (ValueError, TypeError):
-        return False
 
 
 def rule_of(field: dataclasses.Field[Any]) -> FieldRule | None:
@@ -237,6 +240,7 @@ class Declaration(NamedTuple):
     impossible: tuple[Any, ...] = ()
     relation: Any = None  # a Relation once it is checked
     refuses: tuple[type[Exception], ...] | None = None
+    derivative: str | Callable[..., Any] | None = None
 
 
 Undo = Callable[[], None]

@@ -18,6 +18,7 @@ from dispatchkit.types.rules import all_finite, check_product, implements
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
+    det_by_logarithm,
     floating,
     implement_pairs,
 )
@@ -252,15 +253,14 @@ def matrix_transpose_banded(x: BandedTensor, /) -> BandedTensor:
 def slogdet_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
         return slogdet_by_diagonal(x)
-    return linalg.SlogdetResult(*log_determinant(Bands(x.lower, x.upper), floating(x.elements)))
+    return log_determinant(Bands(x.lower, x.upper), floating(x.elements))
 
 
 @implements(linalg.det)
 def det_banded(x: BandedTensor, /) -> Any:
     if not (x.lower and x.upper):
         return det_by_diagonal(x)
-    sign, logarithm = linalg.slogdet(x)
-    return sign * ops.exp(logarithm)
+    return det_by_logarithm(slogdet_banded, x)
 
 
 @implements(linalg.eigvalsh)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit import linalg, ops, special
+from dispatchkit import autograd, linalg, ops, special
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
@@ -25,6 +25,7 @@ from dispatchkit.types.rules import (
     promote,
 )
 
+SINGULAR = "a singular matrix has derivatives that do not follow from the logarithm of its determinant"
 NO_MATRIX = "the batch has no matrix, though parts without that batch may be singular"
 ELEMENTS_AT_ONCE = 1 << 20  # of the products of elements that are held in memory
 
@@ -306,6 +307,11 @@ def as_tensor(cls: str, name: str, value: Any, ndim: int) -> Tensor:
     return tensor
 
 
+def wants_derivative(x: Tensor) -> bool:
+    """Return whether derivatives by a tensor may be asked for."""
+    return x.is_tracer or (x.requires_grad and autograd.is_grad_enabled())
+
+
 def slogdet_of_diagonal(values: Tensor) -> Any:
     """Return what `slogdet` gives for matrices whose eigenvalues are given; a decline where some are singular."""
     values = floating(values)
@@ -313,15 +319,21 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     if holds(sizes != 0, traced=True):
         signs = values / sizes if holds(~ops.isinf(sizes), traced=True) else ops.sign(values)
         return linalg.SlogdetResult(ops.prod(signs, axis=-1), ops.sum(ops.log(sizes), axis=-1))
-    if holds(ops.any(sizes == 0, axis=-1)):
-        return linalg.SlogdetResult(ops.prod(values * 0, axis=-1), ops.sum(sizes * 0, axis=-1) - float("inf"))
-    return decline("some matrices of the batch are singular")
+    if not holds(ops.any(sizes == 0, axis=-1)):
+        return decline("some matrices of the batch are singular")
+    if wants_derivative(values):
+        return decline(SINGULAR)
+    return linalg.SlogdetResult(ops.prod(values * 0, axis=-1), ops.sum(sizes * 0, axis=-1) - float("inf"))
 
 
 def det_by_logarithm(slogdet: Callable[..., Any], x: StructuredTensor, /) -> Any:
     """Return the determinants of which a rule gives the logarithms; a decline where it declines."""
     result = slogdet(x)
-    return result if result is NotImplemented else result.sign * ops.exp(result.logabsdet)
+    if result is NotImplemented:
+        return result
+    if wants_derivative(result.logabsdet) and not holds(~ops.isinf(result.logabsdet), traced=True):
+        return decline(SINGULAR)
+    return result.sign * ops.exp(result.logabsdet)
 
 
 def subtract_structured(x1: Any, x2: Any, /) -> Any:

@@ -15,7 +15,15 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
 from dispatchkit.types.structured.banded import BandedTensor
-from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, floating, in_one_dtype, same_size
+from dispatchkit.types.structured.base import (
+    SINGULAR,
+    StructuredTensor,
+    det_by_logarithm,
+    floating,
+    in_one_dtype,
+    same_size,
+    wants_derivative,
+)
 from dispatchkit.types.structured.block_diagonal import BlockDiagonalTensor
 from dispatchkit.types.structured.circulant import CirculantTensor
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
@@ -279,13 +287,18 @@ class LowRankUpdateTensor(StructuredTensor):
 
         def woodbury(right: Tensor) -> Any:
             direct = self.base.solve_columns(promote(right, self.base.dtype))
+            if direct is NotImplemented:
+                return direct
             return direct - ops.matmul(spread, linalg.solve(capacity, ops.matmul(low.right, direct)))
 
         try:
             solution = woodbury(columns)
-            if _is_stable(self, solution, columns, 1):
+            if solution is NotImplemented or _is_stable(self, solution, columns, 1):
                 return solution
-            solution = solution + woodbury(columns - ops.matmul(self, solution))
+            change = woodbury(columns - ops.matmul(self, solution))
+            if change is NotImplemented:
+                return change
+            solution = solution + change
         except np.linalg.LinAlgError:
             return decline("the capacity matrix has no inverse")
         return solution if _is_stable(self, solution, columns, 2 / 3) else decline("the formula cancels")
@@ -393,7 +406,10 @@ def slogdet_update(x: LowRankUpdateTensor, /) -> Any:
     spread = _spread(x)
     if spread is NotImplemented:
         return spread
-    base, capacity = linalg.slogdet(x.base), linalg.slogdet(_capacity(low, spread))
+    small = _capacity(low, spread)
+    if wants_derivative(small) and not holds(linalg.slogdet(small.detach()).sign != 0, traced=True):
+        return decline(SINGULAR)
+    base, capacity = linalg.slogdet(x.base), linalg.slogdet(small)
     return linalg.SlogdetResult(base.sign * capacity.sign, base.logabsdet + capacity.logabsdet)
 
 

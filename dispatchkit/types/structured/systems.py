@@ -8,8 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dispatchkit import autograd, ops
+from dispatchkit import autograd, linalg, ops
+from dispatchkit.declare.wrapping import holds
+from dispatchkit.protocol.chain import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.structured.base import SINGULAR, wants_derivative
 
 
 class Form(Protocol):
@@ -83,14 +86,17 @@ def solution(form: Form, columns: Tensor, *parts: Tensor) -> Any:
 
 
 def log_determinant(form: DeterminedForm, *parts: Tensor) -> Any:
-    """Return the signs of determinants, and the logarithms of their absolute values.
+    """Return what `slogdet` gives; a decline where derivatives are asked for that take the inverse of a singular one.
 
     Parameters
     ----------
     form : of the parts
     *parts : tensors that hold the matrices, all of one batch
     """
-    return _LogDeterminant.apply(form, *parts)
+    sign, logarithm = _LogDeterminant.apply(form, *parts)
+    if wants_derivative(logarithm) and not holds(~ops.isinf(logarithm), traced=True):
+        return decline(SINGULAR)
+    return linalg.SlogdetResult(sign, logarithm)
 
 
 def _batch_first(info: Any, in_dims: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -166,7 +172,11 @@ class _LogDeterminant(autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, form: Any, *parts_t: Tensor | None) -> Any:
-        sums = ctx.form.inverse_sums(*ctx.saved_tensors)
+        try:
+            sums = ctx.form.inverse_sums(*ctx.saved_tensors)
+        except np.linalg.LinAlgError:
+            # A matrix is singular, for which `log_determinant` declines: the dense rules answer.
+            sums = [ops.zeros_like(x) for x in ctx.saved_tensors]
         terms = [
             ops.real(ops.sum(ops.conj(x) * t, axis=tuple(range(-n, 0))))
             for x, t, n in zip(sums, parts_t, ctx.form.axes, strict=True)

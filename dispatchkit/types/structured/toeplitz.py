@@ -386,7 +386,7 @@ def slogdet_toeplitz(x: ToeplitzTensor, /) -> Any:
     if x.dtype.kind != "f" or x.shape[-1] != x.shape[-2] or 0 in x.shape:
         return decline("the recursion takes square matrices of real numbers")
     try:
-        return linalg.SlogdetResult(*log_determinant(Diagonals(), x.column, x.first_row))
+        return log_determinant(Diagonals(), x.column, x.first_row)
     except np.linalg.LinAlgError as error:
         return decline(str(error))
 

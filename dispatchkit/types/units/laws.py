@@ -14,13 +14,12 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dispatchkit.errors import UnitError
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.types.units.unit import ONE, Unit
+from dispatchkit.types.units.unit import ONE, WHOLE, Unit
 
 KEPT = object()
-# Up to here every whole number is a floating-point number.
-WHOLE = 2**53
 
 
 class Call(NamedTuple):
@@ -140,6 +139,26 @@ def number(call: Call) -> Plan:
     return {}, None
 
 
+def angle(source: Unit, target: Unit) -> Law:
+    """Return the law of angles that are written in one unit before and in another one after.
+
+    Parameters
+    ----------
+    source, target : units of the numbers of the argument and of the result
+    """
+
+    def law(call: Call) -> Plan:
+        (unit,) = call.units["x"]
+        if unit.dimension or not unit.is_angle:
+            raise UnitError(
+                f"{call.op.__name__}: numbers in '{unit}' are no angles; give a quantity in 'deg' or 'rad', or the "
+                f"plain numbers, x.magnitude"
+            )
+        return {"x": source}, target
+
+    return law
+
+
 def each(call: Call) -> Plan:
     """Keep the units of several arrays, of which there are as many results."""
     units = call.units["arrays"]
@@ -186,7 +205,8 @@ def product_of_all(call: Call) -> Plan:
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
     axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return {"x": KEPT}, _vector(call, unit) ** math.prod(shape[i] for i in axes)
+    lengths = [shape[i] for i in axes if -len(shape) <= i < len(shape)]  # the operation refuses any other axis
+    return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
 
 def determinant(call: Call) -> Plan:
@@ -219,11 +239,9 @@ def affine(call: Call) -> Plan:
 
 
 def interpolation(call: Call) -> Plan:
-    """Take places in one unit, values in another."""
-    if any(call.argument(name) is not None for name in ("left", "right", "period")):
-        return number(call)
+    """Take places in one unit, of which a period is a difference, and values in another."""
     place, value = call.units["points"][0], call.units["values"][0]
-    return {"x": place, "points": place, "values": value}, value
+    return {"x": place, "points": place, "values": value, "left": value, "right": value, "period": place.delta}, value
 
 
 def filling(call: Call) -> Plan:
@@ -241,8 +259,11 @@ def stepping(call: Call) -> Plan:
 
 
 def padding(call: Call) -> Plan:
-    """Give the unit of the elements; what is put around them by value has none."""
-    return number(call) if call.argument("constant_values") is not None else same("x", points=True)(call)
+    """Give the unit of the elements, in which what is put around them by value is to be."""
+    (unit,) = call.units["x"]
+    if unit.origin and call.argument("mode", "constant") == "constant" and call.argument("constant_values") is None:
+        raise UnitError(f"pad: 0 is a place on the scale '{unit}' like any other; give constant_values in a unit")
+    return {"x": unit, "constant_values": unit}, unit
 
 
 def _vector(call: Call, unit: Unit) -> Unit:
@@ -261,6 +282,21 @@ def _square(unit: Unit) -> Unit:
 
 def _delta(unit: Unit) -> Unit:
     return unit.delta
+
+
+def viewing(call: Call) -> Plan:
+    """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
+    (unit,) = call.units["x"]
+    asked, dtype = dtype_meant(call.argument("shape")), call.args[0].dtype
+    if asked is not None and asked != dtype:
+        real, whole = sorted((asked, dtype), key=lambda each: each.itemsize)
+        are_parts = real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize
+        if not are_parts:
+            raise UnitError(
+                f"view: numbers in '{unit}' read as {asked} by their bytes have no unit; convert them with "
+                f"astype({asked}), or read x.magnitude.view({asked})"
+            )
+    return {"x": unit}, unit
 
 
 _kept, _points, _plain = same("x"), same("x", points=True), same("x", gives=_nothing)
@@ -322,8 +358,11 @@ LAWS: dict[Law, str] = {
     power(x=1): "prelu",
     same("x1", "x2", gives=_nothing): "atan2",
     same("x1", "x2", points=True): "where",
+    angle(Unit("deg"), Unit("rad")): "deg2rad",
+    angle(Unit("rad"), Unit("deg")): "rad2deg",
     each: "meshgrid broadcast_arrays",
     padding: "pad",
+    viewing: "view",
     same("x", gives=lambda unit: [unit, None], points=True): "topk unique_counts unique_inverse",
     same("x", gives=lambda unit: [unit, None, None, None], points=True): "unique_all",
     same("x", gives=lambda unit: [None, unit]): "qr",

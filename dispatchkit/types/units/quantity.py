@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import weakref
 from contextvars import ContextVar
 from typing import Any
@@ -18,9 +19,10 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
-from dispatchkit.types.units.unit import ONE, Conversion, Unit
+from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
 
@@ -40,6 +42,7 @@ def unit_of_gradient(unit: Unit, outputs: list[Unit | None]) -> Unit:
     priority=level("unit"),
     fields={"data": field(), "unit": field(grad=unit_of_gradient)},
     from_dense="from_dense",
+    derivative="derivative",
 )
 class QuantityTensor(Wrapper):
     """An array of numbers in a unit.
@@ -83,9 +86,9 @@ class QuantityTensor(Wrapper):
     unit: Unit
 
     def __init__(self, data: Any, unit: Any = "") -> None:
-        if isinstance(data, QuantityTensor):
-            raise UnitError(f"QuantityTensor: the array is in '{data.unit}' already; write x.to({str(unit)!r})")
         self.data = as_array(data)
+        if isinstance(self.data, QuantityTensor):
+            self.data = _without_unit(self.data, Unit(unit))
         self.unit = Unit(unit)
 
     @property
@@ -136,6 +139,20 @@ class QuantityTensor(Wrapper):
         """
         return value.to(self.unit.delta).data if isinstance(value, QuantityTensor) else value
 
+    @staticmethod
+    def derivative(array: Any, output: QuantityTensor | None, argument: QuantityTensor | None) -> Any:
+        """Return derivatives in the unit of the output by that of the argument; plain numbers where neither has one.
+
+        Parameters
+        ----------
+        array : the numbers
+        output, argument : quantities, None for plain numbers
+        """
+        unit = ONE if output is None else output.unit.delta
+        if argument is not None:
+            unit /= argument.unit.delta
+        return array if argument is None and unit == ONE else QuantityTensor(array, unit)
+
     @property
     def grad(self) -> Any:
         """The gradient that backward passes have accumulated, in the unit of the loss by that of this quantity."""
@@ -167,12 +184,72 @@ class QuantityTensor(Wrapper):
         finally:
             _loss.set(outer)
 
+    def filled(self, value: Any) -> Any:
+        """Return the quantity with a value in the places of missing elements; itself if there are none.
+
+        Parameters
+        ----------
+        value : a quantity that converts, or a plain 0, NaN or infinity
+
+        Raises
+        ------
+        UnitError : for another number without a unit, or one in another unit
+        """
+        return super().filled(_number_in("filled", "value", value, self.unit))
+
+    def __index__(self) -> int:
+        """Return the one element of whole numbers without a unit.
+
+        Raises
+        ------
+        TypeError : for what has a unit, such as a factor of a list
+        """
+        if self.unit.parts:
+            raise TypeError(
+                f"a QuantityTensor in '{self.unit}' is no whole number; where it is to be multiplied with a list, make "
+                f"that an array: dk.asarray(values) * x"
+            )
+        return operator.index(self.data)
+
     def __repr__(self) -> str:
         return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
 
     def __format__(self, spec: str) -> str:
         """Return the number, or the elements, in a format, and the unit."""
         return f"{format(self.data, spec)} {self.unit}".rstrip() if spec else str(self)
+
+
+def times_unit(value: Any, unit: Unit) -> Any:
+    """Return numbers, or a quantity inside of any wrappers, times a unit.
+
+    Parameters
+    ----------
+    value : array, or what `asarray` makes one of
+    unit : the unit
+    """
+    if isinstance(value, QuantityTensor):
+        return QuantityTensor(value.data, value.unit * unit)
+    if isinstance(value, Wrapper) and tensor_protocol.types.priority(type(value)) > level("unit"):
+        return value.with_data(times_unit(value.data, unit))
+    return QuantityTensor(value, unit)
+
+
+Unit.quantity = staticmethod(times_unit)
+
+
+def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
+    """Return the numbers of a quantity that is to get a unit: one in '' is a plain number, as its quotients are.
+
+    Raises
+    ------
+    UnitError : if it has a unit already
+    """
+    if not x.unit.parts:
+        return x.data
+    advice = f"write x.to({str(unit)!r})"
+    if x.unit.dimension != unit.dimension:
+        advice = f"write x * Unit({str(unit)!r}) for the product, or give x.magnitude"
+    raise UnitError(f"QuantityTensor: the array is in '{x.unit}' already; {advice}")
 
 
 def _is_unit(value: Any) -> bool:
@@ -223,20 +300,70 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
     def numbers(name: str, value: Any) -> Any:
         target = targets.get(name, ONE)
         if type(target) is int:
-            steps.append((float(target), 1.0, 0.0))
+            steps.append(Rescaling(float(target)))
         else:
             kept = value is None or target is KEPT
-            steps.append(None if kept else _conversion(op.__name__, _unit_of(value, adopted), target))
+            # What is to be a plain number, such as a share, is one.
+            unit_here = _unit_of(value, ONE if target is ONE else adopted)
+            steps.append(None if kept else _conversion(op.__name__, unit_here, target))
         if assigning and name == "value" and isinstance(value, QuantityTensor) and hasattr(args[0], "dtype"):
             return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
 
     opened, options = tensor_protocol.map_arguments(op, args, kwargs, numbers)
+    for name in targets.keys() - units.keys() & options.keys():
+        options[name] = _number_in(op.__name__, name, options[name], targets[name])
+        if name == "constant_values":
+            _check_whole(op.__name__, name, options[name], args[0])
     result = op(*opened, **options)
     by_units = law not in BY_ARGUMENTS and not assigning and not kwargs and adopted is ONE
     if by_units and len(steps) == len(args) and all(type(v) in SIMPLE for v in args):
         _plans[op, *[id(v.unit) if type(v) is QuantityTensor else None for v in args]] = tuple(steps), unit
     return _with_units(result, unit)
+
+
+def _number_in(name: str, parameter: str, value: Any, target: Unit) -> Any:
+    """Return the numbers of a parameter that takes no arrays; a plain 0, NaN or infinity is in every unit of vectors.
+
+    Parameters
+    ----------
+    name, parameter : of the operation, for messages
+    value : numbers and quantities, in lists and mappings, or None
+    target : unit of the result
+
+    Raises
+    ------
+    UnitError : if a number has no unit, or another one, naming the parameter
+    """
+
+    def number(part: Any) -> Any:
+        if part is None or not isinstance(part, (QuantityTensor, Tensor, np.ndarray, np.generic, int, float, complex)):
+            return part
+        if isinstance(part, QuantityTensor):
+            return part.to(target).magnitude.tolist()
+        plain = ops.asarray(part)
+        everywhere = not target.origin and bool(ops.all((plain == 0) | ~ops.isfinite(plain)))
+        if everywhere or (ONE.dimension == target.dimension and ONE.conversion(target) == UNCHANGED):
+            return part
+        raise UnitError(f"a plain number is not in '{target}'")
+
+    try:
+        return map_leaves(container_items, number, value)
+    except UnitError as error:
+        raise UnitError(
+            f"{name}: {parameter}: {str(error).removeprefix('to: ')}; give {parameter}=QuantityTensor(number, "
+            f"'{target}')"
+        ) from None
+
+
+def _check_whole(name: str, parameter: str, value: Any, x: Any) -> None:
+    """Raise where an array of whole numbers is to hold a number of a parameter that is none."""
+    numbers = (part for part in leaves(container_items, value) if isinstance(part, float))
+    if x.dtype.kind in "biu" and any(number != math.trunc(number) for number in numbers):
+        raise UnitError(
+            f"{name}: an array of {x.dtype} in '{x.unit}' cannot hold {parameter} exactly; make it one of "
+            f"floating-point numbers first, x = x.astype('float64')"
+        )
 
 
 def _unit_of(value: Any, adopted: Unit) -> Unit:
@@ -259,7 +386,7 @@ def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 _plans: dict[Any, tuple[tuple[Any, ...], Any]] = {}
 
 
-def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
+def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
     """Return how numbers in a unit become numbers in another, None where they are.
 
     Raises
@@ -272,26 +399,41 @@ def _conversion(name: str, unit: Unit, target: Unit) -> Conversion | None:
         conversion = unit.conversion(target)
     except UnitError as error:
         raise UnitError(f"{name}: {error}") from None
-    return None if conversion == (1.0, 1.0, 0.0) else conversion
+    return None if conversion == UNCHANGED else conversion
 
 
-def _by_step(value: Any, step: Conversion | None) -> Any:
+def _by_step(value: Any, step: Rescaling | None) -> Any:
     """Return the numbers of an argument, converted."""
     if type(value) is QuantityTensor:
         value = value.data
         if type(value) is not Tensor or value.requires_grad:
             _watch(value)
-    if step is None:
-        return value
-    factor, divisor, shift = step
+    return value if step is None else _rescale(value, step)
+
+
+def _rescale(value: Any, step: Rescaling) -> Any:
+    """Return numbers in another unit, by the exact numerator and denominator where the dtype holds all products."""
+    factor, divisor, before, after = step
+    dtype = getattr(value, "dtype", None)
+    if dtype == HALF:  # whose range ends at 65504
+        return ops.astype(_rescale(ops.astype(value, np.float32), step), HALF)
+    if before:
+        value = value + before
+    if factor != 1 and divisor != 1 and factor > LARGEST_FACTOR.get(dtype, math.inf):
+        factor, divisor = factor / divisor, 1.0
+    if factor != 1:
+        value = value * factor
     if divisor != 1:
         value = value / divisor
-    elif factor != 1:
-        value = value * factor
-    return value + shift if shift else value
+    return value + after if after else value
 
 
-def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Conversion | None) -> Any:
+HALF = np.dtype(np.float16)
+# By dtype: how large whole numbers are of which products are finite.
+LARGEST_FACTOR: dict[Any, float] = dict.fromkeys((np.dtype("f4"), np.dtype("c8")), 2.0**12)
+
+
+def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step: Rescaling | None) -> Any:
     """Return the numbers of a value in the unit of what it is assigned to, where its dtype holds each as it is.
 
     Raises
@@ -380,6 +522,8 @@ class _Note:
 
 
 def _watch(data: Any) -> None:
-    """Have the unit of the loss noted when a leaf gets a gradient."""
-    if getattr(data, "requires_grad", False) and id(data) not in _notes and isinstance(data, Tensor) and data.is_leaf:
+    """Have the unit of the loss noted when a leaf gets a gradient; no tensor of a transformation accumulates one."""
+    if not isinstance(data, Tensor) or data.is_tracer or not (data.requires_grad and data.is_leaf):
+        return
+    if id(data) not in _notes:
         _notes[id(data)] = _Note(data)

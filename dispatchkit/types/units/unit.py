@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import ast
 import csv
-import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, cached_property
-from importlib import import_module, resources
-from typing import Any
+from importlib import resources
+from typing import Any, ClassVar, NamedTuple, overload
 
 from dispatchkit.errors import UnitError
+from dispatchkit.types.units.of_pint import unit_of_pint
+from dispatchkit.types.units.size import UnitSize, size_of
 
 
 def _rows(file: str) -> list[dict[str, str]]:
     with resources.files("dispatchkit.types.units").joinpath(file).open(encoding="utf-8") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))
-
-
-def _size(text: str) -> Fraction:
-    """Return a size: a decimal fraction, a quotient, or a multiple of pi, as a floating-point number."""
-    multiple, pi, divisor = text.partition("pi")
-    return Fraction(float(multiple or 1) * math.pi / float(divisor[1:] or 1)) if pi else Fraction(text)
 
 
 _PREFIXES, _UNITS = _rows("prefixes.csv"), _rows("units.csv")
@@ -32,7 +28,7 @@ BASES = tuple(row["name"] for row in _UNITS if not row["size"])
 PREFIXABLE = frozenset(row["name"] for row in _UNITS if row["prefixes"])
 # Each with its size in another unit, and where its zero stands for units of points on a scale.
 DEFINITIONS = {
-    row["name"]: (_size(row["size"]), row["unit"], Fraction(row["zero"] or 0)) for row in _UNITS if row["size"]
+    row["name"]: (size_of(row["size"]), row["unit"], Fraction(row["zero"] or 0)) for row in _UNITS if row["size"]
 }
 ALIASES = {"dimensionless": ""} | {alias: row["name"] for row in _UNITS for alias in row["other names"].split()}
 SIGNS = {alias: name for alias, name in ALIASES.items() if not alias.isascii() or alias == "%"}
@@ -42,6 +38,8 @@ SIGNS |= {"µ": "u", "μ": "u", "·": "*", "⋅": "*", "⁻¹": "**-1", "⁻²":
 LOGARITHMIC = frozenset(("dB", "dBm", "dBW", "dBu", "Np", "decibel", "decibelmilliwatt", "neper", "octave", "decade"))
 
 
+# What is no array, nor made one of.
+NO_NUMBERS = (str, bytes, type(None), dict, set)
 Exponents = tuple[tuple[str, Fraction], ...]
 # Of names, and of powers, in saved units.
 LONGEST, LARGEST = 100, 1000
@@ -65,16 +63,23 @@ class Unit:
     an angle may stand where a number may, and yet a rate in Hz does not become one in rad/s. A unit of points on a
     scale, ``degC`` or ``degF``, has an origin; ``delta_degC`` is the unit of differences.
 
+    A number, list, array or array type times a unit, or by a unit, is a quantity.
+
     Examples
     --------
     >>> from dispatchkit.types import Unit
     >>> Unit("km/h"), Unit("m") * Unit("s") ** -1 == Unit("m/s")
     (Unit('km/h'), True)
+    >>> 3 * Unit("m"), [1.0, 2.0] / Unit("s")
+    (QuantityTensor(tensor(3), 'm'), QuantityTensor(tensor([1., 2.]), '1/s'))
     """
 
     __slots__ = ("__dict__", "parts")
 
     parts: Exponents
+    # Makes a quantity of numbers and a unit; arrays of NumPy leave products with a unit to it.
+    quantity: ClassVar[Callable[[Any, Unit], Any]]
+    __array_ufunc__ = None
 
     def __new__(cls, text: Any = "") -> Unit:
         """Return the unit that a text means, the same object each time."""
@@ -87,12 +92,12 @@ class Unit:
         raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
 
     @cached_property
-    def _base(self) -> tuple[Fraction, Exponents]:
-        """Size in base units, and their exponents."""
-        size, exponents = Fraction(1), dict[str, Fraction]()
+    def _base(self) -> tuple[UnitSize, Exponents]:
+        """UnitSize in base units, and their exponents."""
+        size, exponents = UnitSize(), dict[str, Fraction]()
         for name, power in self.parts:
             factor, bases, _ = _definition(name)
-            size *= factor ** int(power) if power.denominator == 1 else Fraction(float(factor) ** float(power))
+            size = size.times(factor.to_the(power))
             for base, exponent in bases:
                 exponents[base] = exponents.get(base, Fraction(0)) + exponent * power
         return size, tuple(sorted((name, power) for name, power in exponents.items() if power))
@@ -108,15 +113,38 @@ class Unit:
         return tuple(base for base in self._base[1] if base[0] != "rad")
 
     @cached_property
+    def is_angle(self) -> bool:
+        """Whether numbers in this unit are angles: multiples of the radian, which plain numbers are not."""
+        return self._base[1] == (("rad", Fraction(1)),)
+
+    @cached_property
     def delta(self) -> Unit:
         """The unit of differences: itself, but for points on a scale."""
         return Unit(f"delta_{self.parts[0][0]}") if self.origin else self
 
-    def __mul__(self, other: Unit) -> Unit:
-        return _product(self, other)
+    @overload
+    def __mul__(self, other: Unit) -> Unit: ...
+    @overload
+    def __mul__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Unit):
+            return _product(self, other)
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
 
-    def __truediv__(self, other: Unit) -> Unit:
-        return _product(self, other**-1)
+    def __rmul__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
+
+    @overload
+    def __truediv__(self, other: Unit) -> Unit: ...
+    @overload
+    def __truediv__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Unit):
+            return _product(self, other**-1)
+        return NotImplemented if isinstance(other, NO_NUMBERS) else 1 / Unit.quantity(other, self**-1)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self**-1)
 
     def __pow__(self, exponent: Any) -> Unit:
         return _power(self, Fraction(exponent).limit_denominator(1000))
@@ -161,17 +189,20 @@ class Unit:
         return f"Unit({str(self)!r})"
 
     def ratio(self, other: Unit) -> Fraction | None:
-        """Return how many of another unit this one is, None where numbers are not only multiplied to convert.
+        """Return how many of another unit this one is, None where that is no rational number, or more is to be done.
 
         Parameters
         ----------
         other : the other unit
         """
         (size, bases), (other_size, other_bases) = self._base, other._base
-        return size / other_size if bases == other_bases and self.origin == other.origin == 0 else None
+        multiplied = bases == other_bases and self.origin == other.origin == 0
+        if not multiplied or size.pi != other_size.pi:
+            return None
+        return size.rational / other_size.rational
 
-    def conversion(self, target: Unit) -> Conversion:
-        """Return what numbers in this unit are multiplied with, divided by and moved by to be in another.
+    def conversion(self, target: Unit) -> Rescaling:
+        """Return how numbers in this unit become numbers in another.
 
         Parameters
         ----------
@@ -184,11 +215,28 @@ class Unit:
         return _conversion(self, target)
 
 
-Conversion = tuple[float, float, float]
+class Rescaling(NamedTuple):
+    """How numbers are converted: ``(x + before) * factor / divisor + after``.
+
+    Attributes
+    ----------
+    factor, divisor : of which one is 1 where the other is a whole number, and both are whole numbers where they can be
+    before, after : what is added, of which one is 0
+    """
+
+    factor: float = 1.0
+    divisor: float = 1.0
+    before: float = 0.0
+    after: float = 0.0
+
+
+UNCHANGED = Rescaling()
+# Up to here every whole number is a floating-point number.
+WHOLE = 2**53
 
 
 @cache
-def _conversion(unit: Unit, target: Unit) -> Conversion:
+def _conversion(unit: Unit, target: Unit) -> Rescaling:
     (size, bases), (other, others) = unit._base, target._base
     if unit.dimension != target.dimension:
         raise UnitError(f"{_quote(unit)} and {_quote(target)} measure different things")
@@ -199,11 +247,19 @@ def _conversion(unit: Unit, target: Unit) -> Conversion:
         )
     if (unit.origin and _is_difference(target)) or (target.origin and _is_difference(unit)):
         raise UnitError(f"{_quote(unit)} and {_quote(target)}: a point on a scale is no difference")
-    scale = size / other
-    shift = float((unit.origin - target.origin) / other)
-    if scale.numerator == 1:
-        return 1.0, float(scale.denominator), shift
-    return float(scale), 1.0, shift
+    scale = size.times(other.to_the(Fraction(-1)))
+    ratio, rational = scale.value(), not scale.pi
+    factor, divisor = float(ratio), 1.0
+    if rational and max(ratio.numerator, ratio.denominator) <= WHOLE:
+        factor, divisor = float(ratio.numerator), float(ratio.denominator)
+    elif rational and ratio.numerator == 1:
+        factor, divisor = 1.0, float(ratio.denominator)
+    # The zeros of both scales differ by a decimal fraction in one of the two units: by 32 in degF, not in degC.
+    distance = unit.origin - target.origin
+    before, after = distance / size.value(), distance / other.value()
+    if before.denominator < after.denominator:
+        return Rescaling(factor, divisor, before=float(before))
+    return Rescaling(factor, divisor, after=float(after))
 
 
 def _is_difference(unit: Unit) -> bool:
@@ -254,7 +310,7 @@ def _show_power(name: str, power: Fraction) -> str:
 
 
 @cache
-def _definition(name: str) -> tuple[Fraction, Exponents, Fraction]:
+def _definition(name: str) -> tuple[UnitSize, Exponents, Fraction]:
     """Return the size of a named unit in base units, their exponents, and its origin.
 
     Raises
@@ -262,33 +318,35 @@ def _definition(name: str) -> tuple[Fraction, Exponents, Fraction]:
     UnitError : if the name is unknown
     """
     if name in BASES:
-        return Fraction(1), ((name, Fraction(1)),), Fraction(0)
+        return UnitSize(), ((name, Fraction(1)),), Fraction(0)
     if name in DEFINITIONS:
         size, text, origin = DEFINITIONS[name]
         factor, bases = _parse(text)._base
-        return size * factor, bases, origin
+        return size.times(factor), bases, origin
     if name in LOGARITHMIC:
         raise UnitError(f"'{name}' is logarithmic: its sums would be products; convert to what it is the level of")
     for prefix, power in PREFIXES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in PREFIXABLE:
             size, bases, _ = _definition(name.removeprefix(prefix))
-            return size * Fraction(10) ** power, bases, Fraction(0)
-    return _of_pint(name)
+            return size.times(UnitSize(Fraction(10) ** power)), bases, Fraction(0)
+    return _definition_by_pint(name)
 
 
-def _of_pint(name: str) -> tuple[Fraction, Exponents, Fraction]:
-    """Return what Pint's application registry says of a name."""
-    try:
-        pint = import_module("pint")
-    except ImportError:
-        raise UnitError(f"unknown unit '{name}'; Pint, which knows more, is not installed") from None
-    try:
-        size, root = pint.get_application_registry().get_root_units(name)
-    except Exception as error:
-        raise UnitError(f"unknown unit '{name}', also to Pint: {error}") from error
-    text = f"{root:D}"
-    factor, bases = (Fraction(1), ((name, Fraction(1)),)) if text == name else _parse(text)._base
-    return Fraction(size) * factor, bases, Fraction(0)
+def _definition_by_pint(name: str) -> tuple[UnitSize, Exponents, Fraction]:
+    """Return what Pint says of a name that is not known here, in the base units of this library."""
+    size, powers, origin = unit_of_pint(name)
+    exponents: dict[str, Fraction] = {}
+    for base, power in powers.items():
+        short = _in_short(base)
+        factor: UnitSize = UnitSize()
+        bases: Exponents = ((name, Fraction(1)),)
+        if name not in (base, short):
+            factor, bases, _ = _definition(short)
+        size = size.times(factor.to_the(power))
+        origin *= factor.value()
+        for inner, exponent in bases:
+            exponents[inner] = exponents.get(inner, Fraction(0)) + exponent * power
+    return size, tuple(sorted((base, power) for base, power in exponents.items() if power)), origin
 
 
 @cache
@@ -297,7 +355,7 @@ def _parse(text: str) -> Unit:
     source = text
     for sign, meaning in SIGNS.items():
         source = source.replace(sign, meaning)
-    source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d)", r"\1**\2", source.strip()))
+    source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d+)(?!\w)", r"\1**\2", source.strip()))
     try:
         value = _evaluate(ast.parse(source, mode="eval").body) if source else Fraction(1)
     except (SyntaxError, ValueError, TypeError, ZeroDivisionError) as error:

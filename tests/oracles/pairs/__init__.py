@@ -11,6 +11,15 @@ __all__ = ["PLACES", "load"]
 # The module of each pair, and the class in it.
 PLACES = {
     "masked-numpy": ("masked_numpy", "MaskedNumpy"),
+    "named-xarray": ("named_xarray", "NamedXarray"),
+    "sparse-scipy": ("sparse_scipy", "SparseSciPy"),
+    "structured-linear-operator": ("structured_linear_operator", "StructuredLinearOperator"),
+    "structured-scipy": ("structured_scipy", "StructuredSciPy"),
+    "masked-pandas": ("masked_pandas", "MaskedPandas"),
+    "uncertain-uncertainties": ("uncertain_uncertainties", "UncertainUncertainties"),
+    "quantized-float64": ("quantized_numpy", "QuantizedNumpy"),
+    "units-astropy": ("units_astropy", "UnitsAstropy"),
+    "units-pint": ("units_pint", "UnitsPint"),
 }
 
 

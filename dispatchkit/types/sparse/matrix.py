@@ -10,23 +10,16 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.rules import (
-    ZERO_PRESERVING,
-    Number,
-    all_finite,
-    axes_of,
     check_product,
     implements,
-    implements_each,
-    in_either_order,
     is_plain,
     promote,
 )
-from dispatchkit.types.sparse_pattern import FORMATS, SparsePattern, kernels, known_pattern, product, union
+from dispatchkit.types.sparse_pattern import FORMATS, SparsePattern, kernels, product
 
 
 @tensor_protocol.array_type(
@@ -42,18 +35,19 @@ class SparseTensor(ArrayMethods):
 
     Raises
     ------
-    TypeError : if the values are no numbers
+    TypeError : if the values are no numbers or booleans
     ValueError : if there are not as many as the pattern says
 
     Notes
     -----
     The pattern is fixed: results store zeros that come out, so ``A - A`` has the elements of A, and gradients are
-    those of the stored elements. Products with tensors, sums, transposes and what maps 0 to 0 take time in proportion
-    to the stored elements; sums and products of two sparse matrices store the union, the intersection, or what the
-    pattern of the product is. In ``@`` elements that are not stored add nothing, also where the other factor is
-    infinite; elementwise, where they would not stay zero (``A + 1``, ``A * inf``), the matrix becomes dense, with a
-    warning. Products use SciPy's kernels where it is installed. Source: Gustavson, "Two Fast Algorithms for Sparse
-    Matrices: Multiplication and Permuted Transposition" (1978); SciPy, `scipy.sparse`.
+    those of the stored elements. Products with tensors, sums, extremes, transposes, slices, `concat` and what maps 0 to
+    0 take time in proportion to the stored elements and the rows or columns that are read; sums and products of two
+    sparse matrices store the union, the intersection, or what the pattern of the product is. One row or column, and
+    elements at indices, are plain tensors. In ``@`` elements that are not stored add nothing, also where the other
+    factor is infinite; elementwise, where they would not stay zero or False (``A + 1``, ``A * inf``, ``A < 1``), the
+    matrix becomes dense, with a warning. Products use SciPy's kernels where it is installed. Source: Gustavson, "Two
+    Fast Algorithms for Sparse Matrices: Multiplication and Permuted Transposition" (1978); SciPy, `scipy.sparse`.
 
     Examples
     --------
@@ -67,15 +61,15 @@ class SparseTensor(ArrayMethods):
 
     def __init__(self, values: Any, pattern: SparsePattern) -> None:
         self.values, self.pattern = ops.asarray(values), pattern
-        if not ops.isdtype(self.values.dtype, "numeric"):
-            raise TypeError(f"SparseTensor: values must be numbers, not of dtype {self.values.dtype}")
+        if not ops.isdtype(self.values.dtype, ("numeric", "bool")):
+            raise TypeError(f"SparseTensor: values must be numbers or booleans, not of dtype {self.values.dtype}")
         if self.values.shape != pattern.second.shape:
             raise ValueError(
                 f"SparseTensor: the pattern has {len(pattern.second)} elements, values have shape {self.values.shape}"
             )
 
     @classmethod
-    def coo(cls, values: Any, rows: Any, columns: Any, *, shape: tuple[int, int]) -> Self:
+    def coo(cls, values: Any, rows: Any, columns: Any, *, shape: tuple[int, int], sum_duplicates: bool = False) -> Self:
         """Return a matrix by the row and the column of each stored element, in any order.
 
         Parameters
@@ -83,8 +77,29 @@ class SparseTensor(ArrayMethods):
         values : of shape (nnz,)
         rows, columns : integers of shape (nnz,)
         shape : of the matrix
+        sum_duplicates : whether to add up what is given for one place, as in the assembly of finite elements; the
+            elements then are in the order of rows
+
+        Raises
+        ------
+        ValueError : if a place is given twice and `sum_duplicates` is False
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> a = dk.types.SparseTensor.coo([1.0, 2.0, 4.0], [0, 1, 0], [1, 1, 1], shape=(2, 2), sum_duplicates=True)
+        >>> a.to_dense()
+        tensor([[0., 5.],
+                [0., 2.]])
         """
-        return cls(values, SparsePattern(rows, columns, shape, "coo"))
+        if not sum_duplicates:
+            return cls(values, SparsePattern(rows, columns, shape, "coo"))
+        values = ops.asarray(values)
+        pattern, places = SparsePattern.of_repeated(rows, columns, shape)
+        if values.shape != places.shape:
+            raise ValueError(f"SparseTensor: there are {len(places)} indices, values have shape {values.shape}")
+        zeros = ops.zeros(pattern.second.shape, dtype=values.dtype, device=values.device)
+        return cls(ops.index_put(zeros, places, values, accumulate=True), pattern)
 
     @classmethod
     def csr(cls, values: Any, columns: Any, pointers: Any, *, shape: tuple[int, int]) -> Self:
@@ -108,7 +123,16 @@ class SparseTensor(ArrayMethods):
         Parameters
         ----------
         matrix : a sparse matrix or array of SciPy with two axes
+
+        Raises
+        ------
+        ValueError : if it has another number of axes
         """
+        if len(matrix.shape) != 2:
+            raise ValueError(
+                f"SparseTensor.from_scipy: matrix must have two axes, found shape {matrix.shape}; a vector becomes one "
+                f"row by matrix.reshape(1, -1)"
+            )
         matrix = matrix if matrix.format in FORMATS else matrix.tocsr()
         if not matrix.has_canonical_format:
             rows = matrix.tocsr(copy=True)
@@ -295,111 +319,3 @@ def permute_dims_sparse(x: SparseTensor, /, axes: tuple[int, ...]) -> Any:
     if sorted(a % 2 for a in axes if -2 <= a < 2) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
     return x if axes[0] % 2 == 0 else matrix_transpose_sparse(x)
-
-
-# Elementwise.
-
-
-@in_either_order(ops.multiply)
-def scale_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
-    if isinstance(x2, Tensor) and (x2.ndim > 2 or np.broadcast_shapes(x1.shape, x2.shape) != x1.shape):
-        return decline("the product has another shape")
-    if not all_finite(x2):
-        return decline("0 times inf or nan is nan where nothing is stored")
-    if isinstance(x2, Tensor) and x2.ndim:
-        x2 = ops.broadcast_to(x2, x1.shape)[x1.pattern.rows, x1.pattern.columns]
-    return SparseTensor(x1.values * x2, x1.pattern)
-
-
-@implements(ops.multiply)
-def multiply_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
-    if x1.shape != x2.shape:
-        return decline("the shapes differ")
-    if not all_finite(x1.values, x2.values):
-        return decline("0 times inf or nan is nan where nothing is stored")
-    if x1.pattern == x2.pattern:
-        return SparseTensor(x1.values * x2.values, x1.pattern)
-    (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
-    pattern, left, right = union(first, second)
-    kept = (left > 0) & (right > 0)
-    pointers = np.append(0, np.cumsum(kept))[pattern.first]
-    pattern = known_pattern(pointers, pattern.second[kept], x1.shape, "csr").as_format(x1.format)
-    return SparseTensor(values[left[kept] - 1] * others[right[kept] - 1], pattern)
-
-
-@implements(ops.divide)
-def divide_sparse(x1: SparseTensor, x2: Number, /) -> Any:
-    if not abs(x2) > 0:
-        return decline("0 / 0 is nan where nothing is stored")
-    return SparseTensor(x1.values / x2, x1.pattern)
-
-
-@implements(ops.add)
-def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
-    if x1.shape != x2.shape:
-        return decline("the shapes differ")
-    if x1.pattern == x2.pattern:
-        return SparseTensor(x1.values + x2.values, x1.pattern)
-    (values, first), (others, second) = x1.pattern.by_rows(x1.values), x2.pattern.by_rows(x2.values)
-    pattern, left, right = union(first, second)
-    return SparseTensor(ops.pad(values, (1, 0))[left] + ops.pad(others, (1, 0))[right], pattern.as_format(x1.format))
-
-
-NOT_ZERO = "what is not stored does not stay zero"
-
-
-@in_either_order(ops.add)
-def add_sparse_to_tensor(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
-    if not isinstance(x2, Tensor) or x2.shape[-2:] != x1.shape:
-        return decline(NOT_ZERO)
-    return ops.index_put(promote(x2, x1.dtype), (..., x1.pattern.rows, x1.pattern.columns), x1.values, accumulate=True)
-
-
-def subtract_sparse(x1: Any, x2: Any, /) -> Any:
-    """Add minus the second, in the dtype that it has with the first."""
-    if isinstance(x1, Number) or isinstance(x2, Number):
-        return decline(NOT_ZERO)
-    if not isinstance(x2, SparseTensor):
-        return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
-    minus = SparseTensor(-promote(x2.values, x1.dtype), x2.pattern)
-    return add_sparse(x1, minus) if isinstance(x1, SparseTensor) else add_sparse_to_tensor(minus, x1)
-
-
-for _pair in ((SparseTensor, SparseTensor), (SparseTensor, Tensor), (Tensor, SparseTensor)):
-    implements(ops.subtract, *_pair)(subtract_sparse)
-
-
-@implements_each((*ZERO_PRESERVING, ops.negative, ops.positive), SparseTensor)
-def map_sparse(function: Any, x: SparseTensor, /) -> SparseTensor:
-    return SparseTensor(function(x.values), x.pattern)
-
-
-# Reductions.
-
-
-@implements(ops.sum)
-def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = axes_of("sum", x, axis)
-    if not axes:
-        return decline("a sum along no axis is the matrix itself")
-    if len(axes) == 1 and ops.isdtype(x.dtype, "real floating"):
-        pattern = x.pattern.transposed if 0 in axes else x.pattern
-        ones = ops.ones((pattern.shape[1],), dtype=x.dtype, device=x.device)
-        total = matmul_sparse_tensor(SparseTensor(x.values, pattern), ones)
-    else:
-        total = ops.sum(x.values)
-    if total.ndim < 2 - len(axes):
-        kept = x.pattern.columns if 0 in axes else x.pattern.rows
-        length = x.shape[1 if 0 in axes else 0]
-        zeros = ops.zeros((length,), dtype=total.dtype, device=x.device)
-        total = ops.index_put(zeros, kept, ops.astype(x.values, total.dtype), accumulate=True)
-    return ops.reshape(total, tuple(1 if a in axes else x.shape[a] for a in (0, 1))) if keepdims else total
-
-
-@implements(ops.mean)
-def mean_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False) -> Any:
-    axes = axes_of("mean", x, axis)
-    count = math.prod(x.shape[a] for a in axes)
-    if not count or not axes:
-        return decline("a mean of nothing is nan")
-    return ops.sum(x, axis=axis, keepdims=keepdims) / count

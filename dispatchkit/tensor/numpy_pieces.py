@@ -1,0 +1,274 @@
+"""NumPy's functions that take arrays apart and put them together by positions, orders and functions of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.typing import Array
+from dispatchkit.declare.variables import is_array, items_of
+from dispatchkit.ops.shared import normal_axis
+from dispatchkit.tensor.numpy_arguments import as_array
+from dispatchkit.tensor.numpy_numbers import unique
+from dispatchkit.tensor.numpy_shapes import composition, compositions
+from dispatchkit.tree import leaves
+
+# Differences and ends.
+
+
+@composition
+def ediff1d(ary: Array, to_end: Array | None = None, to_begin: Array | None = None) -> Any:
+    steps = xp.ravel(ary)
+    if steps.dtype.kind == "b":
+        return NotImplemented
+    ends = [None if end is None else xp.ravel(end) for end in (to_begin, to_end)]
+    for name, end in zip(("to_begin", "to_end"), ends, strict=True):
+        if end is not None and not np.can_cast(end.dtype, steps.dtype, "same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+    steps = steps[1:] - steps[:-1]
+    return xp.concat([part for part in (ends[0], steps, ends[1]) if part is not None])
+
+
+@composition
+def trim_zeros(filt: Array, trim: str = "fb", axis: Any = None) -> Any:
+    if not set(trim.lower()) <= set("fb"):
+        return NotImplemented
+    axes = axis
+    if axis is None:
+        axes = tuple(range(filt.ndim))
+    elif not isinstance(axis, tuple):
+        axes = (axis,)
+    key = [slice(None)] * filt.ndim
+    places = [np.asarray(numbers) for numbers in xp.nonzero(filt)]
+    for number in (normal_axis(part, filt.ndim, "axis") for part in axes):
+        start, stop = 0, 0
+        if places[number].size:
+            start, stop = int(places[number].min()), int(places[number].max()) + 1
+        key[number] = _slice_of_ends(trim.lower(), start, stop)
+    return filt[tuple(key)]
+
+
+def _slice_of_ends(trim: str, start: int, stop: int) -> slice:
+    """Return a slice that begins and ends where its ends are trimmed, ``"f"`` at the front and ``"b"`` at the back."""
+    if trim == "f":
+        return slice(start, None)
+    return slice(None, stop) if trim == "b" else slice(start, stop)
+
+
+@composition
+def array_equiv(a1: Array, a2: Array) -> Any:
+    try:
+        np.broadcast_shapes(tuple(a1.shape), tuple(a2.shape))
+    except ValueError:
+        return False
+    return bool(xp.all(a1 == a2))
+
+
+# Sets and orders.
+
+
+@composition
+def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    (first, places), (second, others) = (unique(ar, return_index=True) for ar in (ar1, ar2))
+    chosen = xp.nonzero(xp.isin(first, second))[0]
+    common = xp.take(first, chosen)
+    if not return_indices:
+        return common
+    return common, xp.take(places, chosen), xp.take(others, xp.searchsorted(second, common))
+
+
+def unique_along(
+    ar: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,  # NumPy's name
+) -> Any:
+    if axis is None:
+        return unique(ar, return_index, return_inverse, return_counts, equal_nan=equal_nan)
+    if ar.dtype.kind == "c" or not ar.size:
+        return NotImplemented
+    axis = normal_axis(axis, ar.ndim, "axis")
+    rows = xp.reshape(xp.moveaxis(ar, axis, 0), (ar.shape[axis], -1))
+    order = lexsort(xp.unstack(xp.flip(rows, axis=1), axis=1))
+    ordered = xp.take(rows, order, axis=0)
+    new = np.concatenate([[True], np.asarray(xp.any(ordered[1:] != ordered[:-1], axis=1))])
+    order = np.asarray(order)
+    numbers = np.empty(order.size, np.intp)
+    numbers[order] = np.cumsum(new) - 1
+    counts = np.diff(np.append(np.flatnonzero(new), order.size))
+    wanted = [(return_index, order[new]), (return_inverse, numbers), (return_counts, counts)]
+    further = [xp.asarray(array) for asked, array in wanted if asked]
+    values = xp.take(ar, xp.asarray(order[new]), axis=axis)
+    return (values, *further) if further else values
+
+
+compositions["unique"] = unique_along
+
+
+@composition
+def lexsort(keys: Sequence[Array], axis: int = -1) -> Any:
+    first, *rest = keys
+    order = xp.argsort(first, axis=axis, stable=True)
+    for key in rest:
+        step = xp.argsort(xp.take_along_axis(key, order, axis=axis), axis=axis, stable=True)
+        order = xp.take_along_axis(order, step, axis=axis)
+    return order
+
+
+# Choices and functions of the caller.
+
+
+@composition
+def choose(a: Array, choices: Sequence[Array], mode: Literal["raise", "wrap", "clip"] = "raise") -> Any:
+    count = len(choices)
+    if a.dtype.kind not in "iub" or not count:
+        return NotImplemented
+    places = xp.astype(a, np.int64)
+    if mode == "raise" and bool(xp.any((places < 0) | (places >= count))):
+        raise ValueError("invalid entry in choice array")
+    if mode == "wrap":
+        places = places % count
+    places = xp.clip(places, 0, count - 1)
+    places, *arrays = xp.broadcast_arrays(places, *choices)
+    return xp.take_along_axis(xp.stack(arrays), xp.expand_dims(places, axis=0), axis=0)[0]
+
+
+@composition
+def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
+    if np.isscalar(condlist) or (x.ndim and np.ndim(condlist[0]) == 0):
+        condlist = [condlist]
+    conditions = [xp.astype(as_array(condition), np.bool_) for condition in condlist]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~xp.any(xp.stack(conditions), axis=0))
+    if len(funclist) != len(conditions):
+        return NotImplemented
+    if not x.ndim:
+        lines = [xp.reshape(condition, (1,)) for condition in conditions]
+        return xp.reshape(piecewise(xp.reshape(x, (1,)), lines, funclist), ())
+    result: Any = None
+    for condition, function in zip(conditions, funclist, strict=True):
+        piece = _piece(x, condition, function)
+        if piece is not None:
+            result = piece if result is None else xp.where(condition, piece, result)
+    return xp.zeros_like(x) if result is None else xp.astype(result, x.dtype)
+
+
+def _piece(x: Any, condition: Any, function: Any) -> Any:
+    """Return an array with the values of a function, or a number, where a condition holds, and zeros elsewhere."""
+    places = xp.nonzero(condition)
+    if not places[0].size:
+        return None
+    if callable(function):
+        function = function(x[condition])
+    values = as_array(function)
+    values = xp.broadcast_to(values, (places[0].size,))
+    zeros = xp.broadcast_to(xp.zeros_like(values[:1]), (x.size,))
+    return xp.index_put(xp.reshape(xp.clone(zeros), tuple(x.shape)), places, values)
+
+
+@composition
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Array) -> Any:
+    axis = normal_axis(axis, arr.ndim, "axis")
+    lines = xp.moveaxis(arr, axis, -1)
+    lengths = tuple(lines.shape[:-1])
+    if 0 in lengths:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [as_array(func1d(lines[index])) for index in np.ndindex(*lengths)]
+    inner = tuple(results[0].shape)
+    whole = xp.reshape(xp.stack(results), (*lengths, *inner))
+    return xp.moveaxis(whole, range(len(lengths), whole.ndim), range(axis, axis + len(inner)))
+
+
+@composition
+def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
+    for axis in np.ravel(axes).tolist():
+        result = as_array(func(a, axis))
+        if result.ndim not in (a.ndim, a.ndim - 1):
+            raise ValueError("function is not returning an array of the correct shape")
+        a = result if result.ndim == a.ndim else xp.expand_dims(result, axis=axis)
+    return a
+
+
+# Sequences of numbers, and what asks of arrays.
+
+
+@composition
+def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    if "c" in (start.dtype.kind, stop.dtype.kind):
+        return NotImplemented
+    if not bool(xp.all(start != start * 0) & xp.all(stop != stop * 0)):
+        raise ValueError("Geometric sequence cannot include zero")
+    start, stop = xp.unstack(xp.stack(xp.broadcast_arrays(start / 1, stop / 1)))
+    steps = xp.linspace(0.0, 1.0, num, endpoint=endpoint)
+    factors = xp.pow(stop / start, xp.reshape(steps, (-1, *(1,) * start.ndim)))
+    values = start * factors
+    if endpoint and num > 1:
+        values = xp.concat([values[:-1], xp.expand_dims(stop, axis=0)])
+    values = xp.moveaxis(values, 0, axis) if values.ndim > 1 else values
+    return values if dtype is None else xp.astype(values, dtype)
+
+
+@composition
+def real_if_close(a: Array, tol: float = 100) -> Any:
+    if a.dtype.kind != "c":
+        return a
+    limit = tol * float(np.finfo(a.dtype).eps) if tol > 1 else tol
+    imag = xp.imag(a)
+    return xp.real(a) if bool(xp.all(xp.abs(imag) < xp.ones_like(imag) * limit)) else a
+
+
+@composition
+def linalg_tensorsolve(a: Array, b: Array, axes: Any = None) -> Any:
+    if axes is not None:
+        numbers = [normal_axis(axis, a.ndim, "axes") for axis in axes]
+        a = xp.moveaxis(a, numbers, range(a.ndim - len(numbers), a.ndim))
+    shape = tuple(a.shape[b.ndim :])
+    if b.size**2 != a.size:
+        return NotImplemented
+    solution = xp.linalg.solve(xp.reshape(a, (b.size, b.size)), xp.ravel(b))
+    return xp.reshape(solution, shape)
+
+
+@composition
+def linalg_tensorinv(a: Array, ind: int = 2) -> Any:
+    rows, columns = tuple(a.shape[:ind]), tuple(a.shape[ind:])
+    if ind <= 0 or np.prod(rows, dtype=int) != np.prod(columns, dtype=int):
+        return NotImplemented
+    return xp.reshape(xp.linalg.inv(xp.reshape(a, (int(np.prod(rows, dtype=int)), -1))), (*columns, *rows))
+
+
+@composition
+def einsum_path(*operands: object, optimize: Any = "greedy") -> Any:
+    return np.einsum_path(*map(_of_its_shape, operands), optimize=optimize)
+
+
+def _of_its_shape(operand: Any) -> Any:
+    """Return a plain array of the shape of an operand; text, and lists of labels, as they are."""
+    return np.broadcast_to(0.0, tuple(operand.shape)) if hasattr(operand, "shape") else operand
+
+
+def _asks_memory(ask: Callable[[Any, Any], bool]) -> Callable[..., Any]:
+    """Return a question about the memory of two arrays, which is that of all arrays in the fields of types."""
+
+    def ask_each(a: object, b: object, max_work: Any = None) -> Any:
+        memories, others = _memories(a), _memories(b)
+        if not all(isinstance(memory, np.ndarray) for memory in (*memories, *others)):
+            return NotImplemented
+        return any(ask(memory, other) for memory in memories for other in others)
+
+    return ask_each
+
+
+def _memories(value: Any) -> list[Any]:
+    """Return the raw arrays of a tensor or of an array type."""
+    return [getattr(leaf, "array", leaf) for leaf in leaves(items_of, value) if is_array(leaf)]
+
+
+compositions |= {"shares_memory": _asks_memory(np.shares_memory), "may_share_memory": _asks_memory(np.may_share_memory)}
