@@ -17,7 +17,7 @@ from dispatchkit.protocol.types.declaration import Conversion, Undo
 from dispatchkit.protocol.versions import is_newer
 
 
-class Packing(Dispatcher, Protocol):
+class PackingProtocol(Dispatcher, Protocol):
     """What a protocol has besides that of a dispatcher: the surface that its types get."""
 
     @property
@@ -25,7 +25,7 @@ class Packing(Dispatcher, Protocol):
         """The operators, methods and properties that array types get."""
 
 
-def pack(protocol: Packing, cls: type) -> dict[str, Any]:
+def pack(protocol: PackingProtocol, cls: type) -> dict[str, Any]:
     """Return what is declared for a type: its declaration, its rules and conversions, and what it keeps its own of.
 
     Parameters
@@ -51,10 +51,14 @@ def pack_rules(rules: Iterable[Rule], /) -> list[dict[str, Any]]:
     it is filled. The types come first for the same reason: the signature is made at once of what it names.
     """
     names = [field.name for field in dataclasses.fields(Rule) if field.init and field.name != "known"]
-    return [{name: getattr(rule, name) for name in names} for rule in rules]
+    return [_fields_of(rule, names) for rule in rules]
 
 
-def unpack(protocol: Packing, cls: type, declared: dict[str, Any]) -> None:
+def _fields_of(rule: Rule, names: list[str]) -> dict[str, Any]:
+    return {name: getattr(rule, name) for name in names}
+
+
+def unpack(protocol: PackingProtocol, cls: type, declared: dict[str, Any]) -> None:
     """Declare for a type what another process declares for it.
 
     Parameters
