@@ -567,7 +567,7 @@ def enter_modules() -> None:
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
     enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
-    for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, *of_autograd, func):
+    for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, optim.swa_utils, *of_autograd, func):
         more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))

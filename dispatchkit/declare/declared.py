@@ -24,9 +24,11 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
+from dispatchkit.protocol.versions import new_version
 from dispatchkit.signatures import read_signature
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
@@ -260,7 +262,10 @@ class Declared(Overridable):
     decomposes : whether the body computes it by way of other operations
     its : what its declaration says, as of `dispatchkit.declare.decorators.operation`
     on_change : by function, what is called with it when rules or base type have changed, for what it holds of them
+    call : what the public function calls where that is one that pickles by value can hold
     """
+
+    call: Function
 
     may_give_none = False
 
@@ -276,6 +281,34 @@ class Declared(Overridable):
         self.decomposes: bool = its.decomposes and not passthrough
         self.its = its
         self.on_change: dict[Any, Callable[[Any], None]] = {}
+
+    @override
+    def make_packable_function(self) -> Callable[..., Any]:
+        self.call = self.make_function()
+
+        # A pickle by value holds the record alone of what it refers to, and no function that was compiled for it.
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return self.call(*args, **kwargs)
+            except Exception as error:
+                hide_frames(error)
+                raise
+
+        return call
+
+    @override
+    def packed_state(self) -> dict[str, Any]:
+        kernels = self.implementation.kernels.items()
+        return {
+            **super().packed_state(),
+            "its": self.its,
+            "namespace": self.namespace,
+            "forms": {array.name: array.form for array in self.parameters.arrays},
+            "several": self.several,
+            "rules": self.derivative.rules.declarations(),
+            "kernels": {library: (kernel.forward, kernel.gradients) for library, kernel in kernels},
+            "changed": self.changed,
+        }
 
     def make_general(self) -> Callable[..., Any]:
         """Return what answers the calls that the public function does not compute itself."""
@@ -360,6 +393,7 @@ class Declared(Overridable):
 
     def rules_changed(self) -> None:
         """Read the rules anew, and decide the calls to come by them."""
+        self.changed = new_version()
         self.refresh()
         self.protocol.journal.forget(self)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
 from types import MethodType, SimpleNamespace
@@ -215,6 +215,7 @@ def operation(
     tensor(12.)
     """
     its = SimpleNamespace(**{name: value for name, value in locals().items() if name != "body"})
+    its.fill = _fill
     make = partial(_enter, its)
     return make if body is None else make(body)
 
@@ -231,7 +232,34 @@ def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
     entry = its.record(tensor_protocol, fn, place, _parameters(fn, its.kind, its.arrays), its)
     if not entry.implementation.trusted:
         _ = entry.axes  # what is said of them is checked
-    function = tensor_protocol.operations.add(entry)
+    return _publish(entry, its, fn)
+
+
+def _fill(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
+    """Fill an empty record by what another process has packed, and enter it.
+
+    Parameters
+    ----------
+    entry : the record
+    state : what `Declared.packed_state` gave
+    """
+    its, body = state["its"], state["body"]
+    # Annotations that are text cannot be read here: the names in them have stayed behind.
+    parameters = Parameters(
+        _public_signature(body, its.kind),
+        state["forms"],
+        several=state["several"],
+        whole=tensor_protocol.types.participates,
+    )
+    entry.__init__(tensor_protocol, body, state["namespace"], parameters, its)  # type: ignore[misc]  # an empty record
+    _publish(entry, its, body, state["function"])
+
+
+def _publish(
+    entry: DeclaredOperation, its: SimpleNamespace, fn: Callable[..., Any], function: Callable[..., Any] | None = None
+) -> Any:
+    """Make the public function of a record, or take one, and enter it with its operators and methods; return it."""
+    function = tensor_protocol.operations.add(entry, function)
     _describe(function, fn, entry)
     surface = tensor_protocol.surface
     if entry.namespace.partition(".")[0] == "dispatchkit":
@@ -333,8 +361,10 @@ def _describe(call: Any, fn: Callable[..., Any], entry: DeclaredOperation) -> No
     call.__signature__ = parameters.signature
     annotations = annotations_of(fn)
     call.__annotations__ = {k: v for k, v in annotations.items() if k in parameters.listed or k == "return"}
+    # Methods are smaller than partials. Some picklers look a method up by its name, which a record does not have.
+    bind: Any = MethodType if entry.version is None else partial
     for kind, declare in DEFINING.items():
-        setattr(call, f"def_{kind}", MethodType(declare, entry))
+        setattr(call, f"def_{kind}", bind(declare, entry))
 
 
 def body_on_numpy(function: Operation[P, R]) -> Callable[..., Any]:

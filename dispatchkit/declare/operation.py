@@ -23,6 +23,7 @@ from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Layout, flatten
+from dispatchkit.protocol.versions import is_newer
 
 # Axes that are longer stand as one of these lengths, of which no sum and no product is another one.
 LONGEST = 16
@@ -142,6 +143,24 @@ class DeclaredOperation(Declared):
             return tracer.__tensor_function__(self.function, (tracer,), args, kwargs)
 
         return by_tracer
+
+    @override
+    def declare_from(self, state: Mapping[str, Any]) -> None:
+        state["its"].fill(self, state)
+
+    @override
+    def update_from(self, state: Mapping[str, Any]) -> None:
+        if state["changed"] is None or not is_newer(state["changed"], self.changed):
+            return
+        for kind, of, rule in state["rules"]:
+            if callable(rule):
+                store(self, kind, of, rule)
+            else:
+                self.derivative.rules.partials[of[0]] = rule
+        for library, (forward, gradients) in state["kernels"].items():
+            define_kernel(self, library, forward, gradients)
+        self.rules_changed()
+        self.changed = state["changed"]
 
     @override
     def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:

@@ -261,6 +261,17 @@ class Rules:
         self.vjps: dict[str, Rule] = {}
         self.jvps: dict[str, Rule] = {}
 
+    def declarations(self) -> list[tuple[RuleKind, tuple[str, ...], Any]]:
+        """Return each rule as it was declared: its kind, the arguments that it is for, its function or number."""
+        listed: list[tuple[RuleKind, tuple[str, ...], Any]] = []
+        for kind, attribute in TABLES.items():
+            for name, rule in getattr(self, attribute).items():
+                if isinstance(rule, Rule):
+                    listed.append((kind, rule.of, rule.function))
+                else:
+                    listed.append((kind, (name,), rule))
+        return listed
+
     def add(self, rule: Rule) -> None:
         """Take a rule in the place of others for its arguments; the rules stay in the order of their declaration."""
         table = getattr(self, TABLES[rule.kind])

@@ -37,6 +37,10 @@ from dispatchkit.nn.convolution import PixelShuffle as PixelShuffle
 from dispatchkit.nn.convolution import PixelUnshuffle as PixelUnshuffle
 from dispatchkit.nn.engine import get_engine as get_engine
 from dispatchkit.nn.engine import set_engine as set_engine
+from dispatchkit.nn.hooks import register_module_forward_hook as register_module_forward_hook
+from dispatchkit.nn.hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
+from dispatchkit.nn.hooks import register_module_full_backward_hook as register_module_full_backward_hook
+from dispatchkit.nn.hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from dispatchkit.nn.linear import *  # noqa: F403
 from dispatchkit.nn.losses import BCELoss as BCELoss
 from dispatchkit.nn.losses import BCEWithLogitsLoss as BCEWithLogitsLoss

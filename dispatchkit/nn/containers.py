@@ -259,6 +259,38 @@ class Sequential(Listing):
     def _like(self, named: list[tuple[str, Module]]) -> Self:
         return type(self)(OrderedDict(named))
 
+    def __add__(self, other: Sequential) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(  # noqa: TRY004  # PyTorch's
+                f"add: only a Sequential can follow a Sequential, not a {type(other).__name__}"
+            )
+        return Sequential(*self, *other)
+
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*list(self) * _count_of("mul", times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        return self.extend(list(self) * (_count_of("imul", times) - 1))
+
+
+def _count_of(name: str, times: Any) -> int:
+    """Return how often a Sequential is repeated.
+
+    Raises
+    ------
+    TypeError : for what is no integer
+    ValueError : for one that is not positive
+    """
+    try:
+        number = operator.index(times)
+    except TypeError:
+        raise TypeError(f"{name}: a Sequential is repeated a whole number of times, not {times!r}") from None
+    if number <= 0:
+        raise ValueError(f"{name}: a Sequential can only be repeated a positive number of times, not {times}")
+    return number
+
 
 class ModuleList(Listing):
     """A list of modules, whose parameters are registered; it has no `forward`.

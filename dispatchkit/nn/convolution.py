@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from math import prod
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -264,19 +266,48 @@ class _Transposed(_Convolution[Sizes]):
         return self.in_channels, self.out_channels // self.groups
 
     @override
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Any:
         """Spread by filters.
 
         Parameters
         ----------
         x : array of shape (N, in_channels, ...) with the axes that the layer is for, or without N
+        output_size : lengths of the result along these axes, or its shape, in place of `output_padding`
 
         Returns
         -------
         Array
             Array of shape (N, out_channels, ...), without N where `x` has none.
+
+        Raises
+        ------
+        ValueError : if no output padding gives that size
         """
-        return self._convolve(x, padding=self.padding, output_padding=self.output_padding)
+        more = self.output_padding
+        if output_size is not None and x.ndim in (self.axes + 1, self.axes + 2):
+            more = self._padding_for(x, tuple(output_size))
+        return self._convolve(x, padding=self.padding, output_padding=more)
+
+    def _padding_for(self, x: Any, output_size: tuple[int, ...]) -> Any:
+        """Return the output padding that gives a result of a size."""
+        name, axes = type(self).__name__, self.axes
+        if len(output_size) not in (axes, x.ndim):
+            raise ValueError(
+                f"{name}: output_size must have {axes} or {x.ndim} members for an array of shape {tuple(x.shape)}, "
+                f"found {output_size}"
+            )
+        wanted = tuple(map(operator.index, output_size[-axes:]))
+        least = []
+        for axis, n in enumerate(x.shape[-axes:]):
+            window = self.dilation[axis] * (self.kernel_size[axis] - 1) + 1
+            least.append((int(n) - 1) * self.stride[axis] + window - 2 * self.padding[axis])
+        most = [size + step - 1 for size, step in zip(least, self.stride, strict=True)]
+        if any(not low <= size <= high for low, size, high in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"{name}: output_size={output_size} is not between {tuple(least)} and {tuple(most)}, the sizes that "
+                f"an array of shape {tuple(x.shape)} can get"
+            )
+        return tuple(size - low for size, low in zip(wanted, least, strict=True))
 
 
 class ConvTranspose2d(_Transposed[tuple[int, int]]):
@@ -317,8 +348,8 @@ class ConvTranspose2d(_Transposed[tuple[int, int]]):
     >>> layer
     ConvTranspose2d(8, 1, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1))
     >>> x = dk.ones((2, 8, 5, 5))
-    >>> layer(x).shape
-    (2, 1, 9, 9)
+    >>> layer(x).shape, layer(x, output_size=(10, 10)).shape
+    ((2, 1, 9, 9), (2, 1, 10, 10))
     """
 
     _operation = staticmethod(functional.conv_transpose2d)

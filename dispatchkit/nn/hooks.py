@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dispatchkit.backends.arrays import namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
@@ -175,6 +176,28 @@ def _zeros_like(value: Any) -> Callable[[], Any]:
 
 Function = Callable[..., Any]
 
+BEFORE, AFTER = "forward pre-hook", "forward hook"
+BACKWARD_BEFORE, BACKWARD_AFTER = "full backward pre-hook", "full backward hook"
+# Those of all modules, with their kinds; they run before a module's own.
+everywhere: OrderedDict[int, tuple[str, Any]] = OrderedDict()
+# Called when the first of them is registered: before, calls of modules do not even look for any.
+at_first_registration: list[Callable[[], None]] = []
+
+
+class ForwardHook(NamedTuple):
+    """A hook before or after `forward`, and how it is called.
+
+    Attributes
+    ----------
+    function : the hook
+    with_kwargs : whether it takes the keywords of the call, too
+    always_call : whether it runs even where the call raises
+    """
+
+    function: Function
+    with_kwargs: bool = False
+    always_call: bool = False
+
 
 class HookMethods(StateMethods[M]):
     """How hooks are registered for one module.
@@ -194,10 +217,10 @@ class HookMethods(StateMethods[M]):
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
         """
-        return self._register_hook("forward pre-hook", (hook, with_kwargs), prepend)
+        return self._register_hook(BEFORE, ForwardHook(hook, with_kwargs), prepend)
 
     def register_forward_hook(
-        self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False
+        self, hook: Function, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
     ) -> RemovableHandle:
         """Have a function called after each `forward`.
 
@@ -207,8 +230,10 @@ class HookMethods(StateMethods[M]):
             gives takes the place of the output
         prepend : whether it runs before the module's other hooks of this kind
         with_kwargs : whether it takes the keywords, too
+        always_call : whether it runs even where the call raises; the output is then None where there is none, and what
+            the hook raises itself is a warning
         """
-        return self._register_hook("forward hook", (hook, with_kwargs), prepend)
+        return self._register_hook(AFTER, ForwardHook(hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's outputs, before they go on through it.
@@ -218,7 +243,7 @@ class HookMethods(StateMethods[M]):
         hook : ``hook(module, grad_output)``; the tuple that it gives takes the place of the gradients
         prepend : whether it runs before the module's other hooks of this kind
         """
-        return self._register_hook("full backward pre-hook", hook, prepend)
+        return self._register_hook(BACKWARD_BEFORE, hook, prepend)
 
     def register_full_backward_hook(self, hook: Function, prepend: bool = False) -> RemovableHandle:
         """Have a function called with the gradients of the module's inputs and outputs, once they are known.
@@ -233,28 +258,145 @@ class HookMethods(StateMethods[M]):
         -----
         Where no input requires a gradient, it is called with the gradients of the outputs, and must give None.
         """
-        return self._register_hook("full backward hook", hook, prepend)
+        return self._register_hook(BACKWARD_AFTER, hook, prepend)
+
+
+def _register_everywhere(kind: str, hook: Any) -> RemovableHandle:
+    while at_first_registration:
+        at_first_registration.pop()()
+    return RemovableHandle(everywhere, (kind, hook))
+
+
+def register_module_forward_pre_hook(hook: Function) -> RemovableHandle:
+    """Have a function called before each `forward` of every module, as `Module.register_forward_pre_hook` does for one.
+
+    Parameters
+    ----------
+    hook : ``hook(module, args)``; what it gives takes the place of the positional arguments
+
+    Returns
+    -------
+    RemovableHandle
+        ``remove()`` takes the hook away, and so does leaving a `with` block.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> shapes = []
+    >>> with dk.nn.register_module_forward_pre_hook(lambda module, args: shapes.append(args[0].shape)):
+    ...     _ = dk.nn.Sequential(dk.nn.Linear(2, 3), dk.nn.ReLU())(dk.ones(2))
+    >>> shapes
+    [(2,), (2,), (3,)]
+    """
+    return _register_everywhere(BEFORE, ForwardHook(hook))
+
+
+def register_module_forward_hook(
+    hook: Function, *, with_kwargs: bool = False, always_call: bool = False
+) -> RemovableHandle:
+    """Have a function called after each `forward` of every module, as `Module.register_forward_hook` does for one.
+
+    Parameters
+    ----------
+    hook : ``hook(module, args, output)``, or with `with_kwargs` ``hook(module, args, kwargs, output)``; what it gives
+        takes the place of the output
+    with_kwargs : whether it takes the keywords, too
+    always_call : whether it runs even where the call raises
+
+    Returns
+    -------
+    RemovableHandle
+        ``remove()`` takes the hook away, and so does leaving a `with` block.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> names = []
+    >>> with dk.nn.register_module_forward_hook(lambda module, args, y: names.append(type(module).__name__)):
+    ...     _ = dk.nn.Sequential(dk.nn.Linear(2, 3), dk.nn.ReLU())(dk.ones(2))
+    >>> names
+    ['Linear', 'ReLU', 'Sequential']
+    """
+    return _register_everywhere(AFTER, ForwardHook(hook, with_kwargs, always_call))
+
+
+def register_module_full_backward_pre_hook(hook: Function) -> RemovableHandle:
+    """Have a function called with the gradients of the outputs of every module, before they go on through it.
+
+    Parameters
+    ----------
+    hook : as of `Module.register_full_backward_pre_hook`
+
+    Returns
+    -------
+    RemovableHandle
+        ``remove()`` takes the hook away, and so does leaving a `with` block.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output)):
+    ...     dk.nn.ReLU()(dk.ones(2, requires_grad=True)).sum().backward()
+    (tensor([1., 1.]),)
+    """
+    return _register_everywhere(BACKWARD_BEFORE, hook)
+
+
+def register_module_full_backward_hook(hook: Function) -> RemovableHandle:
+    """Have a function called with the gradients of the inputs and outputs of every module, once they are known.
+
+    Parameters
+    ----------
+    hook : as of `Module.register_full_backward_hook`
+
+    Returns
+    -------
+    RemovableHandle
+        ``remove()`` takes the hook away, and so does leaving a `with` block.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> with dk.nn.register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):
+    ...     dk.nn.ReLU()(dk.tensor([2.0, -1.0], requires_grad=True)).sum().backward()
+    (tensor([1., 0.]),)
+    """
+    return _register_everywhere(BACKWARD_AFTER, hook)
 
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a module: pre-hooks, `forward`, forward hooks, and what makes the backward hooks run later."""
-    args, kwargs = _before(module, args, kwargs)
-    pre_hooks, backward_hooks = module._hooks_of("full backward pre-hook"), module._hooks_of("full backward hook")
-    boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
-    if boundary is not None:
-        args = boundary.enter(args)
-    output = module.forward(*args, **kwargs)
-    for hook, with_kwargs in module._hooks_of("forward hook"):
-        replaced = hook(module, args, kwargs, output) if with_kwargs else hook(module, args, output)
-        output = output if replaced is None else replaced
-    return output if boundary is None else boundary.leave(output)
+    after = _hooks_around(module, AFTER)
+    asked: list[ForwardHook] = []
+    output = None
+    try:
+        args, kwargs = _before(module, args, kwargs)
+        pre_hooks, backward_hooks = _hooks_around(module, BACKWARD_BEFORE), _hooks_around(module, BACKWARD_AFTER)
+        boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
+        if boundary is not None:
+            args = boundary.enter(args)
+        output = module.forward(*args, **kwargs)
+        for hook in after:
+            asked.append(hook)
+            output = _after(hook, module, args, kwargs, output)
+        return output if boundary is None else boundary.leave(output)
+    except Exception:
+        for hook in after:
+            if hook.always_call and not any(hook is other for other in asked):
+                output = _after_error(hook, module, args, kwargs, output)
+        raise
+
+
+def _hooks_around(module: Any, kind: str) -> list[Any]:
+    """Return the hooks of a kind, those of all modules first."""
+    return [*(hook for other, hook in everywhere.values() if other == kind), *module._hooks_of(kind)]
 
 
 def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments as the pre-hooks leave them."""
-    for hook, with_kwargs in module._hooks_of("forward pre-hook"):
-        if with_kwargs:
-            both = hook(module, args, kwargs)
+    for hook in _hooks_around(module, BEFORE):
+        if hook.with_kwargs:
+            both = hook.function(module, args, kwargs)
             if both is None:
                 continue
             if not (isinstance(both, tuple) and len(both) == 2):
@@ -264,7 +406,29 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
                 )
             args, kwargs = both
         else:
-            replaced = hook(module, args)
+            replaced = hook.function(module, args)
             if replaced is not None:
                 args = replaced if isinstance(replaced, tuple) else (replaced,)
     return args, kwargs
+
+
+def _after(hook: ForwardHook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+    """Return the output as a forward hook leaves it."""
+    if hook.with_kwargs:
+        replaced = hook.function(module, args, kwargs, output)
+    else:
+        replaced = hook.function(module, args, output)
+    return output if replaced is None else replaced
+
+
+def _after_error(hook: ForwardHook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:
+    """Run a forward hook after the call has raised; what the hook raises itself becomes a warning."""
+    try:
+        return _after(hook, module, args, kwargs, output)
+    except Exception as error:  # noqa: BLE001  # the error of the call is the one to be seen
+        warnings.warn(
+            f"{type(module).__name__}: a forward hook with always_call=True raised an exception that was silenced, as "
+            f"another error was raised before: {error!r}",
+            stacklevel=4,
+        )
+        return output

@@ -14,7 +14,7 @@ from dispatchkit.fields import declare_fields
 from dispatchkit.func.containers import map_container, with_constants
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.nn.hooks import HookMethods, call_with_hooks
+from dispatchkit.nn.hooks import HookMethods, at_first_registration, call_with_hooks, everywhere
 from dispatchkit.nn.parameter import is_declared, summary
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.tensor import Tensor
@@ -283,6 +283,26 @@ class Module(HookMethods["Module"]):
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
+
+
+def _call_and_look(self: Module, *args: Any, **kwargs: Any) -> Any:
+    """Run the hooks, those of all modules too, and `forward`."""
+    try:
+        if self._hooks or everywhere:
+            return call_with_hooks(self, args, kwargs)
+        return self.forward(*args, **kwargs)
+    except Exception as error:
+        _note_place(self, error)
+        hide_frames(error)
+        raise
+
+
+def _look_everywhere() -> None:
+    """Have calls look for hooks of all modules, which would cost each call something in programs that use none."""
+    Module.__call__ = _call_and_look  # type: ignore[method-assign]
+
+
+at_first_registration.append(_look_everywhere)
 
 
 def indented(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What works on the parameters of any module: clipped gradients, one vector, other tensors in their place."""
+"""What works on the parameters of any module: averages, clipped gradients, one vector, other tensors in their place."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from dispatchkit.declare.variables import items_of
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.graph.storage import Storage
+from dispatchkit.nn.averaging import (
+    AveragedModel,
+    get_ema_avg_fn,
+    get_ema_multi_avg_fn,
+    get_swa_avg_fn,
+    get_swa_multi_avg_fn,
+    update_bn,
+)
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.parameter import is_declared, tensors_of
 from dispatchkit.tensor import Tensor
@@ -18,10 +26,16 @@ from dispatchkit.tree import rebuilt_if_changed
 from dispatchkit.wording import class_name
 
 __all__ = [
+    "AveragedModel",
     "clip_grad_norm_",
     "clip_grad_value_",
     "functional_call",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
     "parameters_to_vector",
+    "update_bn",
     "vector_to_parameters",
 ]
 

@@ -20,22 +20,29 @@ Function = Callable[..., Any]
 
 def make_function(operation: Overridable) -> Function:
     """Return the public function of an operation, without its name and signature."""
-    table, parameters = operation.table, operation.parameters
-    key_of, least, most, allows = parameters.key, parameters.least, parameters.most, parameters.allows
-    if parameters.nullary:  # modes alone can answer in place of its default, which raises itself for wrong arguments
-        allows = _always
+    parameters = operation.parameters
+    least, most = parameters.least, parameters.most
+    # Of no arrays, modes alone can answer in place of its default, which raises itself for wrong arguments.
+    checked = not parameters.nullary
     # So many arguments by position are arrays, one each; -1 where keywords or sequences may hold them, too.
     count = parameters.positional or -1
+    operation.key_of = parameters.key
 
+    # A pickle by value holds what it refers to: the record alone, and functions of this library by their names.
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
                 return answer
-            if (kwargs or not least <= len(args) <= most) and not allows(args, kwargs):
+            number = len(args)
+            if (kwargs or not least <= number <= most) and checked and not operation.parameters.allows(args, kwargs):
                 operation.check_call(args, kwargs)
-            key = tuple(map(type, args)) if len(args) == count else key_of(args, kwargs)
+            if number == count:
+                key = tuple(map(type, args))
+            else:
+                key_of = operation.key_of  # an attribute that is called where it stands is found more slowly
+                key = key_of(args, kwargs)
             try:
-                first = table[key]
+                first = operation.table[key]
             except KeyError:
                 first = decide(operation, args, kwargs, key)
             result = first(*args, **kwargs)
@@ -47,10 +54,6 @@ def make_function(operation: Overridable) -> Function:
             raise
 
     return call
-
-
-def _always(args: Any, kwargs: Any) -> bool:
-    return True
 
 
 def make_reflected(operation: Overridable, operator: str) -> Function:
@@ -121,6 +124,9 @@ class Property:
         self.function = function
         self.__doc__ = method_docstring(function)
         self.__overridable__ = getattr(function, "__overridable__", None)
+
+    def __reduce__(self) -> Any:
+        return Property, (self.function,)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else self.function(instance)
@@ -196,6 +202,10 @@ class Surface:
     def add_property(self, name: str, operation: Overridable) -> None:
         """Add a property: the operation on the instance alone."""
         self._enter(name, operation, Property(operation.function))
+
+    def names_kept_by(self, cls: type) -> tuple[str, ...] | None:
+        """Return the names that a class keeps its own of; None for one that has not got the surface."""
+        return self._classes.get(cls)
 
     def forget(self, cls: type) -> None:
         """Stop giving a class the members that are added later."""

@@ -29,6 +29,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
+from dispatchkit.protocol.versions import Version
 
 _pending_reason: ContextVar[str] = state_variable("reason of a decline", "")
 
@@ -210,7 +211,7 @@ def _rank(
 ) -> list[Step]:
     fitting.sort(key=lambda pair: (-_demands(pair[0]), pair[1].anywhere, sum(pair[0])))
     # Of the members of a handler's union the nearest counts: the handler is asked once.
-    nearest: dict[int, tuple[tuple[int, ...], Rule]] = {}
+    nearest: dict[Version, tuple[tuple[int, ...], Rule]] = {}
     for far, rule in fitting:
         nearest.setdefault(rule.registration, (far, rule))
     fitting = list(nearest.values())

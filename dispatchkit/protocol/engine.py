@@ -18,7 +18,7 @@ from dispatchkit.protocol.modes import call_of_method
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
-from dispatchkit.protocol.registration import decorators
+from dispatchkit.protocol.registration import by_value, decorators
 from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, recall_chain
 from dispatchkit.protocol.types.array_types import ArrayTypes
@@ -76,6 +76,7 @@ class DispatchProtocol:
         # Whether a function of another library is being composed of operations: plain numbers in it are its own.
         self.composing: ContextVar[bool] = ContextVar(f"dispatchkit.composing.{name}", default=False)
         self._place: tuple[str, str] | None = None
+        self.types.records.pickle_with(self)
 
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
@@ -83,6 +84,10 @@ class DispatchProtocol:
     def __reduce__(self) -> Any:
         self._place = self._place or decorators.place_of(self)
         return decorators.protocol_at, self._place
+
+    # Of what is pickled by value.
+    pack, unpack, take_rules = by_value.pack, by_value.unpack, by_value.take_rules
+    pack_rules = staticmethod(by_value.pack_rules)
 
     @property
     def method(self) -> str:

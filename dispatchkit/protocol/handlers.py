@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import types
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,10 +16,10 @@ from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
+from dispatchkit.protocol.versions import Version, new_version
 
 # So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
 NEW_TYPES = 100
-_registrations = itertools.count()
 
 
 class Journal:
@@ -215,7 +214,7 @@ class Rule:
     takes : its signature, without the leading operation of a kind rule
     known : the types of the protocol
     declines : whether it may decline a call, as declared; None where its annotation says so
-    registration : number of the registration; the rules of one that names unions share it
+    registration : version of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
     every : for each array parameter the classes of which all its arrays must be, as ``list[T]`` and ``*args: T`` say
     rest : of a rule for a kind the classes of which all arrays must be that its ``*args: T`` takes
@@ -233,7 +232,7 @@ class Rule:
     takes: inspect.Signature
     known: ArrayTypes = field(repr=False)
     declines: bool | None = None
-    registration: int = field(default_factory=_registrations.__next__)
+    registration: Version = field(default_factory=new_version)
     single: tuple[str, ...] = ()
     every: tuple[tuple[type, ...], ...] = ()
     rest: tuple[type, ...] = ()

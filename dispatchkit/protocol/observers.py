@@ -21,7 +21,15 @@ from dispatchkit.protocol.overridable import Overridable
 ObserverT = TypeVar("ObserverT", bound="Observer")
 T = TypeVar("T")
 
-live: set[ref[Any]] = set()
+
+class _Live(set[ref[Any]]):
+    """A set that functions pickled by value find by its name."""
+
+    def __reduce__(self) -> str:
+        return "live"
+
+
+live = _Live()
 NO_KEYWORDS: Mapping[str, Any] = MappingProxyType({})
 
 

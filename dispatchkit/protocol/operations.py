@@ -12,13 +12,20 @@ from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
 from dispatchkit.protocol.handlers import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters, signature_of
 from dispatchkit.signatures import copy_annotations
 
 
 class OverridableFunction(Overridable):
-    """The record of a function that was made overridable; its body is the function as it was written."""
+    """The record of a function that was made overridable; its body is the function as it was written.
+
+    Attributes
+    ----------
+    array_names : of the parameters whose types decide who answers, None for all
+    """
+
+    array_names: tuple[str, ...] | None = None
 
     @override
     def make_function(self) -> Callable[..., Any]:
@@ -33,6 +40,31 @@ class OverridableFunction(Overridable):
         copy_annotations(call, self.body)
         call.__signature__ = self.parameters.signature  # type: ignore[attr-defined]
         return call
+
+    @override
+    def packed_state(self) -> dict[str, Any]:
+        parameters = self.parameters
+        return {
+            **super().packed_state(),
+            "kind": self.kind,
+            "namespace": self.namespace,
+            "array_names": self.array_names,
+            "choose": parameters.choose if isinstance(parameters, ChosenParameters) else None,
+        }
+
+    @override
+    def declare_from(self, state: Mapping[str, Any]) -> None:
+        protocol, body, names, choose = state["protocol"], state["body"], state["array_names"], state["choose"]
+        signature = signature_of(body, "overridable")
+        parameters = _parameters(protocol, signature, names)
+        if choose is not None:
+            parameters = ChosenParameters(signature, choose, protocol.types.participates)
+        self.__init__(  # type: ignore[misc]  # of an empty record
+            protocol, body.__name__, state["namespace"], state["kind"], parameters, body
+        )
+        self.array_names = names
+        protocol.operations.add(self, state["function"])
+        self.named_function()
 
 
 class ChosenParameters(Parameters):
@@ -49,11 +81,11 @@ class ChosenParameters(Parameters):
         self, signature: inspect.Signature, choose: Callable[..., Iterable[Any]], whole: Callable[[type], bool]
     ) -> None:
         super().__init__(signature, whole=whole)
-        self._choose = choose
+        self.choose = choose
 
     @override
     def key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Key:
-        chosen = list(self._choose(*args, **kwargs))
+        chosen = list(self.choose(*args, **kwargs))
 
         def type_of(value: Any) -> type:
             return type(value) if any(value is each for each in chosen) else type(None)
@@ -65,13 +97,13 @@ class ChosenParameters(Parameters):
 
     @override
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
-        return [(self.arrays[0], each) for each in self._choose(*args, **kwargs)]
+        return [(self.arrays[0], each) for each in self.choose(*args, **kwargs)]
 
     @override
     def replace(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], change: Callable[[str, Any], Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        chosen = list(self._choose(*args, **kwargs))
+        chosen = list(self.choose(*args, **kwargs))
 
         def change_chosen(name: str, value: Any) -> Any:
             return change(name, value) if any(value is each for each in chosen) else value
@@ -106,10 +138,15 @@ def overridable_function(
     unknown = [array for array in arrays or () if array not in signature.parameters]
     if unknown:
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
-    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
     place = namespace or function.__module__
-    parameters = Parameters(signature, forms, whole=protocol.types.participates)
-    return OverridableFunction(protocol, name, place, kind, parameters, function)
+    record = OverridableFunction(protocol, name, place, kind, _parameters(protocol, signature, arrays), function)
+    record.array_names = arrays
+    return record
+
+
+def _parameters(protocol: Dispatcher, signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
+    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
+    return Parameters(signature, forms, whole=protocol.types.participates)
 
 
 class Operations(Mapping[str, Overridable]):
@@ -154,16 +191,27 @@ class Operations(Mapping[str, Overridable]):
         text = "\n".join(lines) or "no overridable functions"
         return text.replace("typing.", "").replace(f"Annotated[Any, {Form.LOOSE!r}]", "ArrayLike")
 
-    def make_public(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation without listing it; it lives as long as something refers to it."""
-        call = operation.function = operation.make_function()
+    def make_public(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation without listing it; it lives as long as something refers to it.
+
+        Parameters
+        ----------
+        operation : the record
+        function : that another process has packed with the record; it becomes the public one
+        """
+        call = operation.make_function() if operation.version is None else operation.make_packable_function()
+        if function is not None:
+            call = function
+        operation.function = call
         call.__overridable__ = operation  # type: ignore[attr-defined]
         self._journal.lock.run(lambda: self._alive.add(operation))
         return call
 
-    def add(self, operation: Overridable) -> Callable[..., Any]:
-        """Make the public function of an operation, and list it."""
-        call = self.make_public(operation)
+    def add(self, operation: Overridable, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """Make the public function of an operation, and list it; parameters as of `make_public`."""
+        if function is not None or not will_be_held(operation.source):
+            pickle_by_value(operation)
+        call = self.make_public(operation, function)
         name, listed = operation.qualified_name, self._listed
 
         def enter_in_list() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Collection, Mapping
+import weakref
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from dispatchkit.protocol.frames import hide_frames
@@ -13,6 +14,7 @@ from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions
+from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 Handler = Callable[..., Any]
 
@@ -35,6 +37,12 @@ class Dispatcher(Protocol):
     @property
     def journal(self) -> Journal:
         """The registrations, as far as they affect decisions."""
+
+    def pack_rules(self, rules: Iterable[Rule], /) -> list[dict[str, Any]]:
+        """Return what rules are made of, for another process."""
+
+    def take_rules(self, packed: Iterable[dict[str, Any]], /) -> None:
+        """Store rules that another process has packed, as far as they are newer than those that are known."""
 
     def chain(self, operation: Overridable, key: Key, /) -> Any:
         """Return who answers calls of an operation with arguments of these types."""
@@ -68,6 +76,9 @@ class Overridable:
     joins : makes one array of a sequence in which there are types that the default does not compute, before rules of
         kinds are asked; None for an operation that makes no array of a sequence
     hint : end of the error for arguments that do not fit
+    key_of : gives the types of the arrays of a call, of its arguments, where the public function needs it
+    version : by which its copies in other processes are known; None where a module holds the public function
+    changed : version of the last change of its derivative rules, None before the first
     """
 
     may_give_none = True
@@ -76,6 +87,9 @@ class Overridable:
     by_fields_always = False
     joins: Handler | None = None
     hint = ""
+    key_of: Callable[[tuple[Any, ...], Mapping[str, Any]], Key]
+    version: Version | None = None
+    changed: Version | None = None
 
     def __init__(
         self,
@@ -101,12 +115,43 @@ class Overridable:
         return f"<operation {self.qualified_name}>"
 
     def __reduce__(self) -> Any:
+        if self.version is not None:
+            return _record_of, (type(self), self.version), self.packed_state()
         if self.function.__module__ == "__main__" or held_by_name(self.function) is not self.function:
-            raise TypeError(
-                f"{self.qualified_name} cannot be pickled by value, without what is registered for it; "
-                "define it in a module that other processes can import"
-            )
+            raise TypeError(f"{self.qualified_name} cannot be pickled: {self.function.__module__} does not hold it")
         return of, (self.function,)
+
+    def packed_state(self) -> dict[str, Any]:
+        """Return what another process makes the record of: a pickle by value holds it."""
+        return {
+            "protocol": self.protocol,
+            "body": self.source,
+            "function": self.function,
+            "handlers": self.protocol.pack_rules(self.protocol.handlers.of(self)),
+        }
+
+    def declare_from(self, state: Mapping[str, Any]) -> None:
+        """Fill an empty record, and list it, by what another process has packed.
+
+        Parameters
+        ----------
+        state : what `packed_state` gave there
+        """
+        raise NotImplementedError
+
+    def update_from(self, state: Mapping[str, Any]) -> None:
+        """Take what has changed since the record was filled; there are only handlers, unless a subclass says more."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        assert self.version is not None
+        if "function" not in vars(self):
+            self.declare_from(state)
+        elif is_newer(self.version, None):
+            # Each pickle brings a public function; those of the latest compare it with what handlers are given.
+            self.function = state["function"]
+            self.clear()
+        self.update_from(state)
+        self.protocol.take_rules(state["handlers"])
 
     @property
     def qualified_name(self) -> str:
@@ -190,6 +235,10 @@ class Overridable:
         """Return the public function."""
         raise NotImplementedError
 
+    def make_packable_function(self) -> Handler:
+        """Return a public function that pickles by value can hold."""
+        return self.make_function()
+
     def make_operator(self, reflected: str) -> Handler:
         """Return the method behind the binary operator that the function is, such as `__add__` of `add`.
 
@@ -239,6 +288,32 @@ class Overridable:
 
     def refresh(self) -> None:
         """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
+
+
+_by_version: weakref.WeakValueDictionary[Version, Overridable] = weakref.WeakValueDictionary()
+
+
+def pickle_by_value(operation: Overridable) -> None:
+    """Give an operation a version by which its copies in other processes are known."""
+    if operation.version is None:
+        operation.version = new_version()
+    _by_version[operation.version] = operation
+
+
+def _record_of(cls: type[Overridable], version: Version) -> Overridable:
+    """Return the operation that has a version, an empty record where this process has none."""
+    operation = _by_version.get(version)
+    if operation is None:
+        operation = cls.__new__(cls)
+        operation.version = version
+        _by_version[version] = operation
+    return operation
+
+
+def will_be_held(function: Any) -> bool:
+    """Return whether a module will hold, in the place of a function that is being decorated, what comes of it."""
+    name = getattr(function, "__qualname__", "<")
+    return function.__module__ != "__main__" and "<" not in name and held_by_name(function) is not function
 
 
 def held_by_name(function: Any) -> Any:

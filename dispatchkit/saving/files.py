@@ -404,8 +404,8 @@ def load(
         file, or 1 GiB where that is more
     names : of the entries to load, such as ``["layers.0.weight"]``; all by default. The others are not read
     dtype : floating-point dtype that floating-point arrays are converted to
-    mmap : whether arrays of a safetensors file stay in it until they are used; what is written to them does not reach
-        the file. Those of ``.npz`` files and file objects are read at once
+    mmap : whether arrays stay in the file until they are used; what is written to them does not reach the file.
+        Compressed arrays and those of file objects are read at once, and checksums of the others not compared
 
     Returns
     -------
@@ -426,7 +426,8 @@ def load(
     No code runs that the file could choose: nothing is imported or unpickled, and constructors are not called. Shape
     and size of each array are compared with the bytes that are there before memory is taken for it.
 
-    NumPy has no bfloat16: such entries of a safetensors file become float32, which holds all their values.
+    NumPy has no bfloat16 and no floating-point numbers of 8 bits: such entries of a safetensors file become float32,
+    which holds all their values.
 
     Examples
     --------

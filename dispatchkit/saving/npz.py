@@ -84,7 +84,7 @@ def read(
     label : how messages name it
     limit : number of bytes that its contents may take
     names : of the arrays that are wanted, all if None
-    mmap : for files of the other format; these are read, as NumPy does
+    mmap : whether arrays that are not compressed are read from the file when they are used; of a file object none is
 
     Raises
     ------
@@ -93,7 +93,8 @@ def read(
     """
     try:
         with zipfile.ZipFile(source) as archive:
-            return _contents(label, archive, limit, names)
+            mapped = source if mmap and isinstance(source, Path) else None
+            return _contents(mapped, label, archive, limit, names)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error) as error:
         if isinstance(error, LoadError):
             raise
@@ -106,7 +107,7 @@ def read(
 
 
 def _contents(
-    label: Any, archive: zipfile.ZipFile, limit: int, names: frozenset[str] | None
+    mapped: Path | None, label: Any, archive: zipfile.ZipFile, limit: int, names: frozenset[str] | None
 ) -> tuple[Any, dict[str, Any]]:
     infos = archive.infolist()
     wanted = [info for info in infos if names is None or info.filename.removesuffix(SUFFIX) in names]
@@ -127,10 +128,34 @@ def _contents(
             raise LoadError(str(label), problem, info.filename)
         try:
             with archive.open(info) as entry:
-                arrays[name] = _array(entry, info.file_size)
+                if mapped is not None and info.compress_type == zipfile.ZIP_STORED:
+                    arrays[name] = _map_array(mapped, info, entry)
+                else:
+                    arrays[name] = _array(entry, info.file_size)
         except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, zlib.error) as error:
             raise LoadError(str(label), f"cannot be read: {error}", info.filename) from error
     return structure, arrays
+
+
+def _map_array(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
+    """Return an array that is read from the file where it is used; its checksum is not compared.
+
+    Raises
+    ------
+    ValueError : if header and size do not fit, or the header is not one of a plain array
+    """
+    shape, in_columns, dtype = _read_header(entry, info.file_size)
+    if not math.prod(shape):
+        return np.empty(shape, dtype.newbyteorder("="))
+    with path.open("rb") as file:
+        # The entry's own header has 30 bytes and two fields, whose lengths stand at its end.
+        file.seek(info.header_offset + 26)
+        lengths = file.read(4)
+    fields = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+    start = info.header_offset + 30 + fields + entry.tell()
+    order: Any = "F" if in_columns else "C"
+    # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
+    return np.asarray(np.memmap(path, dtype, "c", start, shape, order))
 
 
 def _check_entries(path: Any, infos: list[zipfile.ZipInfo]) -> None:
@@ -148,20 +173,20 @@ def _array(entry: IO[bytes], size: int) -> Any:
     ------
     ValueError : if header and size do not fit, or the header is not one of a plain array
     """
-    dtype = _read_header(entry, size)
+    *_, dtype = _read_header(entry, size)
     entry.seek(0)
     array = np.lib.format.read_array(entry, max_header_size=LONGEST)
     entry.read(1)  # at the end of an entry its checksum is compared
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _read_header(entry: IO[bytes], size: int) -> Any:
-    """Return the dtype of an array that takes the rest of an entry."""
+def _read_header(entry: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether columns are stored one after the other, and dtype of an array that takes the rest of it."""
     try:
         read = READERS.get(np.lib.format.read_magic(entry))
         if read is None:
             raise ValueError("it does not begin as an array does")
-        shape, _, dtype = read(entry, max_header_size=LONGEST)
+        shape, in_columns, dtype = read(entry, max_header_size=LONGEST)
     except (MemoryError, RecursionError, SyntaxError, TypeError, tokenize.TokenError) as error:
         raise ValueError(f"its header cannot be read: {error}") from error
     if dtype.kind not in "biufc" or not all(type(length) is int and length >= 0 for length in shape):
@@ -169,4 +194,4 @@ def _read_header(entry: IO[bytes], size: int) -> Any:
     nbytes = math.prod(shape) * dtype.itemsize
     if entry.tell() + nbytes != size:
         raise ValueError(f"shape {shape} and {dtype} take {nbytes} bytes, but {size - entry.tell()} are there")
-    return dtype
+    return shape, in_columns, dtype

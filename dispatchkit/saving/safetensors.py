@@ -7,6 +7,7 @@ named in the metadata.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -96,16 +97,43 @@ def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
 
 
 def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool) -> Any:
-    """Return an array of the file: numbers of bfloat16, which NumPy lacks, as float32, which holds all of them."""
+    """Return an array of the file: what NumPy has no dtype for as float32, which holds all its values."""
     first, last = entry["data_offsets"]
     stored, shape = memory[first:last], tuple(entry["shape"])
-    if entry["dtype"] == "BF16":  # the upper halves of float32
-        return (stored.view("<u2").astype(np.uint32) << 16).view(np.float32).reshape(shape)
+    if entry["dtype"] in WIDENED:
+        return WIDENED[entry["dtype"]](stored).reshape(shape)
     if entry["dtype"] not in DTYPES:
         raise LoadError(str(label), f"has dtype {entry['dtype']}, which NumPy lacks", name)
     array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), stored)
     # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
     return array if mmap else np.array(array, array.dtype.newbyteorder("="))
+
+
+def _from_bfloat16(stored: Any) -> Any:
+    """Return float32 numbers of their upper halves."""
+    return (stored.view("<u2").astype(np.uint32) << 16).view(np.float32)
+
+
+def _from_float8_e5m2(stored: Any) -> Any:
+    """Return float32 numbers of the upper halves of float16."""
+    return (stored.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
+
+
+def _from_float8_e4m3(stored: Any) -> Any:
+    """Return float32 numbers of four bits of exponent and three of mantissa, without infinities."""
+    exponent, mantissa = (stored >> 3) & 15, (stored & 7).astype(np.float32)
+    normal = np.ldexp(8 + mantissa, exponent.astype(np.int32) - 10)
+    size = np.where(exponent == 0, np.ldexp(mantissa, -9), normal)
+    size = np.where(stored & 127 == 127, np.float32("nan"), size)
+    return np.where(stored & 128, -size, size).astype(np.float32)
+
+
+# Dtypes of the format that NumPy lacks, with what makes float32 of their bytes.
+WIDENED: dict[str, Callable[[Any], Any]] = {
+    "BF16": _from_bfloat16,
+    "F8_E5M2": _from_float8_e5m2,
+    "F8_E4M3": _from_float8_e4m3,
+}
 
 
 def _complex_names(path: Any, metadata: dict[str, str], limit: int) -> list[str]:

@@ -216,3 +216,17 @@ def test_what_cannot_be_a_kernel_is_refused() -> None:
         assert str(info.value) == said
     grown(dk.asarray(A), dk.asarray(B))
     assert computed == ["body"]
+
+
+def doubled_numpy(x: Any, /) -> Any:
+    return x + x
+
+
+def test_an_operation_is_pickled_with_its_kernels() -> None:
+    @dk.operation
+    def doubled(xp: Any, x: dk.Tensor, /) -> Any:
+        return 2 * x
+
+    doubled.def_kernel("numpy", doubled_numpy)
+    state = dk.tensor_protocol.operation(doubled).packed_state()
+    assert state["kernels"] == {"numpy": (doubled_numpy, None)}

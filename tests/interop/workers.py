@@ -1,4 +1,4 @@
-"""What the tests of pickles by value import in a worker process."""
+"""What the tests of pickled declarations import in a worker process."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import dispatchkit as dk
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.instance import tensor_protocol
 
 units = DispatchProtocol("__workers_units__")
 
@@ -31,16 +32,6 @@ class Held:
     def __init__(self, values: Any) -> None:
         self.values = values
 
-    def doubled(self) -> Any:
-        """Return twice the array."""
-        return Held(self.values * 2)
-
-
-@dk.implements(held)
-def held_of_held(x: Held, /) -> Held:
-    """Return the array."""
-    return x
-
 
 def run(payload: bytes) -> Any:
     """Call a pickled function with its arguments, and return its pickled result; warnings are errors."""
@@ -50,3 +41,13 @@ def run(payload: bytes) -> Any:
         warnings.simplefilter("error")
         function, args = pickle.loads(payload)
         return cloudpickle.dumps(function(*args))
+
+
+def rules_of(cls: type) -> int:
+    """Return how many rules this process knows of a class."""
+    return sum(cls in rule.types for rule in tensor_protocol.handlers.of_operations())
+
+
+def named(*names: str) -> int:
+    """Return how many operations of these names this process lists."""
+    return sum(operation.name in names for operation in tensor_protocol.operations.values())

@@ -66,7 +66,7 @@ def edited_sequential(lib: Any) -> Any:
     model[1] = lib.Layer("set")
     model += lib.nn.Sequential(lib.Layer("added"))
     model.pop(2)
-    return lib.nn.ModuleList([model, model[1:3], model[::2], model[-1]])
+    return lib.nn.ModuleList([model, model[1:3], model[::2], model + model, model * 2, model[-1]])
 
 
 def edited_list(lib: Any) -> Any:
@@ -126,10 +126,9 @@ def test_sequential_calls_in_order() -> None:
     assert model.first is model[0]
     assert [type(module) for module in model] == [Scale, nn.Sequential]
     assert nn.Sequential()(5) == 5
-    model += nn.Sequential(*model)
+    assert len(2 * model) == 4
+    model *= 2
     assert len(model) == 4
-    with pytest.raises(TypeError, match="unsupported operand"):
-        model * 2  # type: ignore[operator]
     assert nn.Sequential(OrderedDict(a=Scale(2.0)))[:1].a.factor == 2.0
 
 
@@ -183,6 +182,21 @@ BAD_PAIR: Any = ("a",)
         (lambda: nn.ModuleList([Scale(1.0)])[1], IndexError, "ModuleList: index 1 is out of range for 1 members"),
         (lambda: nn.ModuleList().pop(-1), IndexError, "ModuleList: index -1 is out of range for 0 members"),
         (lambda: nn.ModuleList().insert(2, Scale(1.0)), IndexError, "ModuleList: index 2 is out of range for 0"),
+        (
+            lambda: nn.Sequential() + BAD,
+            ValueError,
+            "add: only a Sequential can follow a Sequential, not a int",
+        ),
+        (
+            lambda: nn.Sequential() * 0,
+            ValueError,
+            "mul: a Sequential can only be repeated a positive number of times, not 0",
+        ),
+        (
+            lambda: nn.Sequential() * 1.5,  # type: ignore[operator]
+            TypeError,
+            "mul: a Sequential is repeated a whole number of times, not 1.5",
+        ),
         (
             lambda: nn.ModuleDict(BAD),
             TypeError,

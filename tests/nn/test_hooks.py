@@ -3,7 +3,7 @@
 import copy
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import nn
+from dispatchkit.nn.hooks import everywhere
 from tests.nn.modules import Net, Scale
 
 
@@ -47,6 +48,10 @@ def here() -> SimpleNamespace:
         Sequential=nn.Sequential,
         tensor=dk.tensor,
         leaf=lambda data: dk.tensor(data, requires_grad=True),
+        register_pre=nn.register_module_forward_pre_hook,
+        register_forward=nn.register_module_forward_hook,
+        register_backward=nn.register_module_full_backward_hook,
+        register_backward_pre=nn.register_module_full_backward_pre_hook,
         grad=dk.autograd.grad,
     )
 
@@ -54,6 +59,7 @@ def here() -> SimpleNamespace:
 def torch_here() -> SimpleNamespace:
     """Return the same of PyTorch."""
     torch = pytest.importorskip("torch")
+    hooks = torch.nn.modules.module
 
     class Twice(torch.nn.Module):  # type: ignore[name-defined, misc]  # whether PyTorch is installed or not
         def forward(self, a: Any, b: Any = None, *, c: Any = 0.0) -> Any:
@@ -64,18 +70,28 @@ def torch_here() -> SimpleNamespace:
         Sequential=torch.nn.Sequential,
         tensor=lambda data: torch.tensor(data, dtype=torch.float64),
         leaf=lambda data: torch.tensor(data, dtype=torch.float64, requires_grad=True),
+        register_pre=hooks.register_module_forward_pre_hook,
+        register_forward=hooks.register_module_forward_hook,
+        register_backward=hooks.register_module_full_backward_hook,
+        register_backward_pre=hooks.register_module_full_backward_pre_hook,
         grad=torch.autograd.grad,
     )
 
 
 def order(lib: SimpleNamespace, log: list[Any]) -> Any:
-    """Call a module with every kind of hook, two of each and one prepended."""
+    """Call a module with every kind of hook, two of each, one prepended, and one of all modules."""
     module = lib.Twice()
     handles = []
     for kind in ("forward_pre", "forward", "full_backward_pre", "full_backward"):
         register = getattr(module, f"register_{kind}_hook")
         handles += [register(Seen(log, f"{kind} 1")), register(Seen(log, f"{kind} 2"))]
         handles.append(register(Seen(log, f"{kind} first"), prepend=True))
+    handles += [
+        lib.register_pre(Seen(log, "all pre")),
+        lib.register_forward(Seen(log, "all forward")),
+        lib.register_backward_pre(Seen(log, "all backward pre")),
+        lib.register_backward(Seen(log, "all backward")),
+    ]
     x = lib.leaf([1.0, 2.0])
     try:
         module(x).sum().backward()
@@ -158,7 +174,38 @@ def kept_graph(lib: SimpleNamespace, log: list[Any]) -> Any:
     return x.grad
 
 
-SCENARIOS = [order, replacing, several, nested, second_order, kept_graph]
+def raising(lib: SimpleNamespace, log: list[Any]) -> Any:
+    """Forward hooks of a call that raises: in `forward`, in a pre-hook, in another forward hook."""
+
+    def fails(*args: Any) -> None:
+        raise KeyError("a hook")
+
+    def noting_each() -> Any:
+        module = lib.Twice()
+        module.register_forward_hook(Seen(log, "never"))
+        module.register_forward_hook(Seen(log, "always"), always_call=True)
+        module.register_forward_hook(Seen(log, "with kwargs"), always_call=True, with_kwargs=True)
+        return module
+
+    with lib.register_forward(Seen(log, "all"), always_call=True):
+        with pytest.raises(TypeError):
+            noting_each()(lib.tensor([1.0]), c="text")
+        log.append("a pre-hook")
+        module = noting_each()
+        module.register_forward_pre_hook(fails)
+        with pytest.raises(KeyError):
+            module(lib.tensor([1.0]))
+        log.append("a forward hook")
+        module = lib.Twice()
+        module.register_forward_hook(Seen(log, "before", lambda args, y: y + 1), always_call=True)
+        module.register_forward_hook(fails)
+        module.register_forward_hook(Seen(log, "after"), always_call=True)
+        with pytest.raises(KeyError):
+            module(lib.tensor([1.0]))
+    return None
+
+
+SCENARIOS = [raising, order, replacing, several, nested, second_order, kept_graph]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
@@ -170,22 +217,32 @@ def test_as_in_pytorch(scenario: Callable[[SimpleNamespace, list[Any]], Any]) ->
     assert log == expected_log
 
 
+@pytest.fixture(autouse=True)
+def _no_hook_is_left() -> Iterator[None]:
+    yield
+    assert not everywhere
+
+
 def test_the_order_of_a_call() -> None:
     log: list[Any] = []
     assert plain(order(here(), log)) == [6.0, 6.0]
     names = [entry if isinstance(entry, str) else entry[0] for entry in log]
-    assert names[:6] == [
+    assert names[:8] == [
+        "all pre",
         "forward_pre first",
         "forward_pre 1",
         "forward_pre 2",
+        "all forward",
         "forward first",
         "forward 1",
         "forward 2",
     ]
-    assert names[6:12] == [
+    assert names[8:16] == [
+        "all backward pre",
         "full_backward_pre first",
         "full_backward_pre 1",
         "full_backward_pre 2",
+        "all backward",
         "full_backward first",
         "full_backward 1",
         "full_backward 2",
@@ -219,13 +276,57 @@ def test_a_handle_used_twice_leaves_later_hooks() -> None:
     assert [name for name, _ in log] == ["second"]
 
 
-def test_forward_hooks_do_not_run_where_the_call_raises() -> None:
+def test_hooks_run_where_the_call_raises_if_they_always_do() -> None:
     log: list[Any] = []
+    assert raising(here(), log) is None
+    names = [entry if isinstance(entry, str) else entry[0] for entry in log]
+    first = names[: names.index("a pre-hook")]
+    assert first == ["all", "always", "with kwargs"]
+    assert [args[-1] for _, args in log[:3]] == [None, None, None]
+    assert names[4:] == [*first, "a forward hook", "all", "before", "after"]
+    assert log[-1][1] == (([1.0],), [3.0])
+    with_kwargs = nn.register_module_forward_hook(Seen(log, "all with kwargs"), always_call=True, with_kwargs=True)
+    with with_kwargs, pytest.raises(TypeError):
+        here().Twice()(dk.tensor([1.0]), c="text")
+    assert log[-1] == ("all with kwargs", (([1.0],), {"c": "text"}, None))
+
+
+def test_what_such_a_hook_raises_is_a_warning() -> None:
+    def fails(*args: Any) -> None:
+        raise RuntimeError("the hook's own")
+
     module = Scale(2.0)
-    module.register_forward_hook(Seen(log, "never"))
-    with pytest.raises(ValueError, match="broadcast"):
+    module.register_forward_hook(fails, always_call=True)
+    with (
+        pytest.warns(UserWarning, match="Scale: a forward hook with always_call=True raised.*the hook's own"),
+        pytest.raises(ValueError, match="broadcast"),
+    ):
         module(dk.ones(2), more=dk.ones((3, 5)))
-    assert not log
+
+
+def test_hooks_of_all_modules_replace_what_goes_in_and_out() -> None:
+    net = nn.Sequential(Scale(2.0), Scale(3.0))
+    with nn.register_module_forward_pre_hook(lambda module, args: args[0] + 1):
+        assert net(dk.ones(1)).tolist() == [(1 + 1 + 1) * 2 * 3 + 3]
+    with nn.register_module_forward_hook(lambda module, args, output: -output):
+        assert net(dk.ones(1)).tolist() == [-6.0]
+    x = dk.ones(1, requires_grad=True)
+    with nn.register_module_full_backward_hook(lambda module, gi, go: (gi[0] * 10,)):
+        net[0](x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [20.0]
+    assert net(dk.ones(1)).tolist() == [6.0]
+
+
+def test_a_module_whose_class_calls_the_call_of_modules_has_the_hooks_of_all() -> None:
+    class Loud(Scale):
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            return super().__call__(*args, **kwargs)
+
+    seen: list[str] = []
+    with nn.register_module_forward_hook(lambda module, args, output: seen.append(type(module).__name__)):
+        Loud(2.0)(dk.ones(1))
+    assert seen == ["Loud"]
 
 
 def test_a_hook_that_raises_is_heard_and_named() -> None:

@@ -434,6 +434,19 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "ConvTranspose2d: padding_mode must be 'zeros', found 'reflect'",
     ),
+    "ConvTranspose2d size": (
+        lambda: nn.ConvTranspose2d(1, 1, 3, stride=2)(dk.ones((1, 4, 4)), output_size=(9, 11)),
+        ValueError,
+        (
+            "ConvTranspose2d: output_size=(9, 11) is not between (9, 9) and (10, 10), the sizes that an array of "
+            "shape (1, 4, 4) can get"
+        ),
+    ),
+    "ConvTranspose1d length of the size": (
+        lambda: nn.ConvTranspose1d(1, 1, 3, stride=2)(dk.ones((2, 1, 4)), output_size=(1, 9)),
+        ValueError,
+        "ConvTranspose1d: output_size must have 1 or 3 members for an array of shape (2, 1, 4), found (1, 9)",
+    ),
     "MaxPool2d": (
         lambda: nn.MaxPool2d(4)(dk.ones((2, 3, 3))),
         ValueError,
@@ -545,3 +558,13 @@ def test_bad_input_is_named_with_the_layer(name: str) -> None:
     with pytest.raises(error) as caught:
         call()
     assert text in "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+
+
+def test_the_size_of_what_a_transposed_convolution_gives_may_be_named_in_a_call() -> None:
+    layer = nn.ConvTranspose1d(1, 1, 3, stride=2, bias=False)
+    nn.init.ones_(layer.weight)
+    x = dk.tensor([[1.0, 2.0]])
+    assert layer(x).tolist() == [[1.0, 1.0, 3.0, 2.0, 2.0]]
+    for size in ((6,), (1, 6), [6]):
+        assert layer(x, output_size=size).tolist() == [[1.0, 1.0, 3.0, 2.0, 2.0, 0.0]]
+    assert layer(x[None], (1, 1, 5)).shape == (1, 1, 5)

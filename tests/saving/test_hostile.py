@@ -248,9 +248,8 @@ def test_headers_of_safetensors(tmp_path: Path, head: Any, content: bytes, lengt
 
 def test_safetensors_that_numpy_lacks(tmp_path: Path) -> None:
     pytest.importorskip("safetensors")
-    for dtype in ("F8_E8M0", "F8_E4M3", "F8_E5M2"):
-        path = tensors(tmp_path / "x.safetensors", {"x": entry([8], 0, 8, dtype)}, bytes(8))
-        refused(path, f"entry 'x' of .* has dtype {dtype}, which NumPy lacks")
+    path = tensors(tmp_path / "x.safetensors", {"x": entry([8], 0, 8, "F8_E8M0")}, bytes(8))
+    refused(path, "entry 'x' of .* has dtype F8_E8M0, which NumPy lacks")
     path = tensors(tmp_path / "x.safetensors", {"x": entry([1], 0, 8)}, bytes(8))
     refused(path, r"more than the limit of 50 B; see load\(limit=\.\.\.\)", limit=50)
     meta = {"__metadata__": {"dispatchkit.complex128": '["x"]'}, "x": entry([1], 0, 8)}

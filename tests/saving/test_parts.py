@@ -6,7 +6,6 @@ import io
 import json
 import struct
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +33,23 @@ def test_bfloat16_becomes_float32(tmp_path: Path) -> None:
     found = dk.load(safetensors_of(tmp_path / "x.safetensors", "BF16", halves.tobytes(), (2, 2)))["w"]
     assert found.dtype == dk.float32
     np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["E5M2", "E4M3"])
+def test_every_number_of_eight_bits_becomes_float32(dtype: str, tmp_path: Path) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    every = np.arange(256, dtype=np.uint8)
+    loaded = dk.load(safetensors_of(tmp_path / "x.safetensors", f"F8_{dtype}", every.tobytes(), (256,)))["w"].numpy()
+    wanted = every.view(ml_dtypes.float8_e5m2 if dtype == "E5M2" else ml_dtypes.float8_e4m3fn).astype("float32")
+    np.testing.assert_array_equal(loaded, wanted)
+
+
+def test_some_numbers_of_eight_bits(tmp_path: Path) -> None:
+    stored = bytes([0, 0x38, 0x01, 0x7E, 0x7F, 0xB8])
+    loaded = dk.load(safetensors_of(tmp_path / "x.safetensors", "F8_E4M3", stored, (6,)))["w"]
+    np.testing.assert_array_equal(loaded.numpy(), [0.0, 1.0, 2.0**-9, 448.0, np.nan, -1.0])
+    loaded = dk.load(safetensors_of(tmp_path / "x.safetensors", "F8_E5M2", bytes([0x3C, 0xC0, 0x7C]), (3,)))["w"]
+    np.testing.assert_array_equal(loaded.numpy(), [1.0, -2.0, np.inf])
 
 
 @suffixes
@@ -71,9 +87,9 @@ def test_floating_arrays_are_converted(suffix: str, tmp_path: Path) -> None:
         dk.load(path, dtype="int32")
 
 
-def test_arrays_stay_in_the_file_until_they_are_used(tmp_path: Path) -> None:
-    pytest.importorskip("safetensors")
-    path = tmp_path / "x.safetensors"
+@suffixes
+def test_arrays_stay_in_the_file_until_they_are_used(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"x{suffix}"
     dk.save({"w": dk.asarray(np.arange(6.0).reshape(2, 3).T), "e": dk.zeros((0, 2))}, path)
     found = dk.load(path, mmap=True)
     base = found["w"].array
@@ -87,9 +103,8 @@ def test_arrays_stay_in_the_file_until_they_are_used(tmp_path: Path) -> None:
     assert (found["w"] + 1)[0, 0].item() == 10.0
 
 
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_arrays_of_an_archive_are_read_at_once(save: Callable[..., None], tmp_path: Path) -> None:
-    save(tmp_path / "x.npz", w=np.ones(3))
+def test_compressed_arrays_are_read_at_once(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "x.npz", w=np.ones(3))
     assert dk.load(tmp_path / "x.npz", mmap=True)["w"].tolist() == [1.0, 1.0, 1.0]
 
 

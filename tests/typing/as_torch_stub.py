@@ -60,7 +60,7 @@ class Tensor(PlainTensor):
 """
 # Whose names are shown as they are.
 PUBLIC = {f"dispatchkit.{path}".rstrip(".") for path in ("", "autograd", "data", "func", "nn", "nn.init", "nn.utils")}
-PUBLIC |= {"dispatchkit.optim", "dispatchkit.optim.lr_scheduler", "dispatchkit.random"}
+PUBLIC |= {"dispatchkit.optim", "dispatchkit.optim.lr_scheduler", "dispatchkit.optim.swa_utils", "dispatchkit.random"}
 INFERENCE_MODE = """
 @overload
 def inference_mode(mode: F) -> F: ...

@@ -12,6 +12,10 @@ from dispatchkit.as_torch.nn import parameter as parameter
 from dispatchkit.as_torch.nn import utils as utils
 from dispatchkit.nn import Parameter as Parameter
 from dispatchkit.nn import get_engine as get_engine
+from dispatchkit.nn import register_module_forward_hook as register_module_forward_hook
+from dispatchkit.nn import register_module_forward_pre_hook as register_module_forward_pre_hook
+from dispatchkit.nn import register_module_full_backward_hook as register_module_full_backward_hook
+from dispatchkit.nn import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
 from dispatchkit.nn import set_engine as set_engine
 from typing import Any
 import dispatchkit.nn

@@ -5,6 +5,7 @@ Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
 
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.optim import lr_scheduler as lr_scheduler
+from dispatchkit.as_torch.optim import swa_utils as swa_utils
 from dispatchkit.optim import ASGD as ASGD
 from dispatchkit.optim import Adadelta as Adadelta
 from dispatchkit.optim import Adagrad as Adagrad

@@ -9,9 +9,11 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
+from weakref import WeakValueDictionary
 
 from dispatchkit.protocol.locks import SectionLock
 from dispatchkit.protocol.types.agreement import agree
+from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 
@@ -259,35 +261,68 @@ class Record:
     owned : rules that live as long as the type, in the order of registration, as keys
     conversions : from the type, by their targets
     serial : grows from record to record
+    version : of the declaration
     """
 
-    __slots__ = ("conversions", "declaration", "owned", "serial")
+    __slots__ = ("conversions", "declaration", "owned", "serial", "version")
 
     def __init__(self) -> None:
         self.declaration: Declaration | None = None
         self.owned: dict[Any, None] = {}
         self.conversions: dict[type, Conversion] = {}
         self.serial = next(_keys)
+        self.version: Version | None = None
 
 
 class TypeRecords(dict[int, Record]):
     """The records of one type, by the keys of the protocols that keep them.
 
+    A pickle of the type by value has them with what its protocols say of the type. One of a type that a module holds
+    has the name alone.
+
     Parameters
     ----------
-    cls : the type
+    cls : the type; None while it is unpickled
+    version : by which its copies in other processes are known
     """
 
-    def __init__(self, cls: type) -> None:
+    def __init__(self, cls: type | None, version: Version) -> None:
         super().__init__()
-        self._name = f"{cls.__module__}.{cls.__qualname__}"
+        self.cls = cls
+        self.version = version
+        _by_version[version] = self
 
     def __reduce__(self) -> Any:
-        # Of a class that a module holds, a pickle has the name alone.
-        raise TypeError(
-            f"{self._name} cannot be pickled by value, without what is registered for it; "
-            "define it in a module that other processes can import"
-        )
+        # In the state, since the type refers to itself.
+        packed = []
+        for key in self:
+            protocol = _protocols.get(key)
+            if protocol is not None and self.cls is not None:
+                packed.append((protocol, protocol.pack(self.cls)))
+        return _records_of, (self.version,), (self.cls, packed)
+
+    def __setstate__(self, state: tuple[type, list[tuple[Any, dict[str, Any]]]]) -> None:
+        self.cls, packed = state
+        # Before the type gets the attributes that its pickle holds: rules refer to the record.
+        if self.cls.__dict__.get(ATTRIBUTE) is not self:
+            setattr(self.cls, ATTRIBUTE, self)
+        for protocol, declared in packed:
+            protocol.unpack(self.cls, declared)
+
+
+_by_version: WeakValueDictionary[Version, TypeRecords] = WeakValueDictionary()
+# The protocols by the key of their records; both are numbered anew in each process.
+_protocols: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def _records_of(version: Version) -> TypeRecords:
+    """Return the records that have a version, made where this process has none."""
+
+    def find_or_make() -> TypeRecords:
+        records = _by_version.get(version)
+        return TypeRecords(None, version) if records is None else records
+
+    return _making.run(find_or_make)
 
 
 class Records:
@@ -297,6 +332,10 @@ class Records:
         # Not its id, which another protocol may get once this one is collected.
         self._key = next(_keys)
         self._static: dict[type, Record] = {}
+
+    def pickle_with(self, protocol: Any) -> None:
+        """Let a protocol say what pickles of a type by value hold of it (`pack`), and take it back (`unpack`)."""
+        _protocols[self._key] = protocol
 
     def find(self, cls: type) -> Record | None:
         """Return the record of exactly this type, if there is one."""
@@ -315,7 +354,7 @@ class Records:
             record = Record()
             try:
                 if ATTRIBUTE not in cls.__dict__:
-                    setattr(cls, ATTRIBUTE, TypeRecords(cls))
+                    setattr(cls, ATTRIBUTE, TypeRecords(cls, new_version()))
                 cls.__dict__[ATTRIBUTE][self._key] = record
             except (AttributeError, TypeError):
                 self._static[cls] = record
@@ -326,13 +365,21 @@ class Records:
     def declare(self, cls: type, declaration: Declaration) -> Undo:
         """Store what a type declares; return what restores the state before."""
         record = self.make(cls)
-        before = record.declaration
+        before, version = (record.declaration, record.version), new_version()
 
         def undo() -> None:
-            record.declaration = before
+            record.declaration, record.version = before
 
-        record.declaration = declaration
+        record.declaration, record.version = declaration, version
         return undo
+
+    def receive(self, cls: type, declaration: Declaration | None, version: Version | None) -> bool:
+        """Store what another process declares for a type; return whether that was not known."""
+        record = self.make(cls)
+        if version is None or not is_newer(version, record.version):
+            return False
+        record.declaration, record.version = declaration, version
+        return True
 
     def declared_value(self, cls: type, name: str) -> Any:
         """Return what the type, or the nearest of its superclasses, declares; None where none does."""
@@ -354,12 +401,14 @@ class Conversion:
     function : makes a target of a source
     cost : what a path pays for it
     lossy : whether something is lost
+    version : of its declaration
     """
 
-    __slots__ = ("cost", "function", "lossy", "source", "target")
+    __slots__ = ("cost", "function", "lossy", "source", "target", "version")
 
     def __init__(self, source: type, target: type, function: Callable[[Any], Any], cost: float, lossy: bool) -> None:
         self.source, self.target, self.function, self.cost, self.lossy = source, target, function, cost, lossy
+        self.version = new_version()
 
 
 class Conversions:
@@ -388,6 +437,11 @@ class Conversions:
 
         conversions[target] = edge
         return undo
+
+    def version_of(self, source: type, target: type) -> Version | None:
+        """Return the version of the conversion between two types, None where there is none."""
+        known = self._records.make(source).conversions.get(target)
+        return None if known is None else known.version
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.

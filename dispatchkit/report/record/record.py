@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from dispatchkit.protocol.observers import CallEvent, Observer, active_observer,
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall, began_of, came_of, trace_call
+from dispatchkit.report.record.chrome import chrome_trace
 from dispatchkit.report.record.summary import (
     Order,
     Summary,
@@ -167,6 +169,22 @@ class Trace(Observer):
         """
         return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
+    def to_chrome(self, path: str | Path | None = None) -> str:
+        """Return the calls in the Trace Event Format, which Perfetto and ``chrome://tracing`` open.
+
+        Parameters
+        ----------
+        path : of a file to write it to, too
+
+        Returns
+        -------
+        a JSON object with a complete event (``"ph": "X"``) for each call, times in microseconds
+        """
+        text = chrome_trace(self.calls, self.dropped)
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
     def _repr_html_(self) -> str:
         calls = self.calls
         causes = causes_of(calls)
@@ -201,7 +219,7 @@ def record_calls(*, max_calls: int = MAX_CALLS) -> Trace:
     Returns
     -------
     Trace
-        A context manager that has ``calls`` and ``summary()``.
+        A context manager that has ``calls``, ``summary()`` and ``to_chrome()``.
 
     Raises
     ------

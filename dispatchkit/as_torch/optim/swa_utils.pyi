@@ -1,0 +1,15 @@
+"""`torch.optim.swa_utils` of PyTorch in terms of dispatchkit.
+
+Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.nn.utils import get_ema_avg_fn as get_ema_avg_fn
+from dispatchkit.nn.utils import get_ema_multi_avg_fn as get_ema_multi_avg_fn
+from dispatchkit.nn.utils import get_swa_avg_fn as get_swa_avg_fn
+from dispatchkit.nn.utils import get_swa_multi_avg_fn as get_swa_multi_avg_fn
+from dispatchkit.nn.utils import update_bn as update_bn
+from dispatchkit.optim.swa_utils import SWALR as SWALR
+from typing import Any
+
+AveragedModel: Any
