@@ -30,6 +30,7 @@ from dispatchkit.ops.creation.dtypes import double as double
 from dispatchkit.ops.creation.dtypes import e as e
 from dispatchkit.ops.creation.dtypes import finfo as finfo
 from dispatchkit.ops.creation.dtypes import float as float
+from dispatchkit.ops.creation.dtypes import float16 as float16
 from dispatchkit.ops.creation.dtypes import float32 as float32
 from dispatchkit.ops.creation.dtypes import float64 as float64
 from dispatchkit.ops.creation.dtypes import get_default_dtype as get_default_dtype

@@ -120,6 +120,7 @@ def prelu(xp: Any, x: Tensor, weight: Tensor, /) -> Tensor:
 
 @activation(
     samples=lambda: [*PLAIN, sample(draw(2, 3), -0.5, 1.5), sample(draw(3), max_val=0.25)],
+    decomposes=False,  # its derivative on the bounds is not that of clip
 )
 def hardtanh(xp: Any, x: Tensor, /, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """Bring each element into the range between two numbers.

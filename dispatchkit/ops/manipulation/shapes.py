@@ -12,6 +12,7 @@ from dispatchkit.backends.arrays import namespace_of, numpy_dtype
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
+from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
 from dispatchkit.errors import AutogradError
@@ -125,6 +126,8 @@ def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:
         return x.view(dtype)
     if namespace_of(x) is xp and hasattr(x, "view"):
         return x.view(getattr(xp, dtype.name))
+    if xp is tensor_namespace and not isinstance(x, Storage):
+        return xp.view(xp.asarray(x), getattr(xp, dtype.name))  # a type that has no bytes of its own may become dense
     raise TypeError(f"view: a {type(x).__name__} cannot be read in another dtype; convert it with astype")
 
 

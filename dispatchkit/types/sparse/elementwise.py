@@ -208,13 +208,27 @@ for _type in (bool, int, float, complex, Tensor):
 
 @implements(ops.clip)
 def clip_sparse(x: SparseTensor, /, min: Any = None, max: Any = None) -> Any:
-    bounds = (min, max)
-    if any(getattr(bound, "ndim", 0) for bound in bounds):
-        return decline("only numbers are taken as bounds")
-    low, high = min is None or holds(min <= 0), max is None or holds(max >= 0)
-    if not (low and high):
+    """Clip at numbers between which 0 lies, and at sparse matrices."""
+    lower = _clipped_at(x, min, ops.less_equal, lambda values, bound: ops.clip(values, min=bound))
+    if lower is NotImplemented:
+        return NotImplemented
+    return _clipped_at(lower, max, ops.greater_equal, lambda values, bound: ops.clip(values, max=bound))
+
+
+def _clipped_at(x: SparseTensor, bound: Any, keeps_zero: Any, clip: Any) -> Any:
+    """Return a matrix clipped at one bound, which `keeps_zero` compares with 0 where it is a number."""
+    if bound is None:
+        return x
+    if isinstance(bound, SparseTensor):
+        if bound.shape != x.shape:
+            return decline(SHAPES)
+        pattern, values, bounds = on_union(x, bound)
+        return SparseTensor(clip(values, bounds), pattern)
+    if not isinstance(bound, (Number, Tensor)) or getattr(bound, "ndim", 0):
+        return decline("bounds are numbers or sparse matrices")
+    if not holds(keeps_zero(bound, 0)):
         return decline(NOT_ZERO)
-    return SparseTensor(ops.clip(x.values, min, max), x.pattern)
+    return SparseTensor(clip(x.values, bound), x.pattern)
 
 
 @implements(ops.where)
