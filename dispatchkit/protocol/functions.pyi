@@ -5,7 +5,7 @@ Written by ``python -m tests.typing.surface_stub`` from the methods; do not edit
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dispatchkit.protocol.engine import F, T, arrays
+from dispatchkit.protocol.engine import F, T
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.types.declaration import Fallback, Relation
 from typing import Any, overload

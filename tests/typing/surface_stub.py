@@ -333,10 +333,11 @@ def _sources(module: str) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             found |= {alias.asname or alias.name: node.module or "" for alias in node.names}
-        elif isinstance(node, ast.ClassDef):
-            found[node.name] = module
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[node.target.id] = module
+    for statement in tree.body:  # what a function annotates is its own
+        if isinstance(statement, ast.ClassDef):
+            found[statement.name] = module
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            found[statement.target.id] = module
     return found
 
 

@@ -224,7 +224,8 @@ def _clipped_at(x: SparseTensor, bound: Any, keeps_zero: Any, clip: Any) -> Any:
             return decline(SHAPES)
         pattern, values, bounds = on_union(x, bound)
         return SparseTensor(clip(values, bounds), pattern)
-    if not isinstance(bound, (Number, Tensor)) or getattr(bound, "ndim", 0):
+    is_number = isinstance(bound, Number) or (isinstance(bound, Tensor) and bound.ndim == 0)
+    if not is_number:
         return decline("bounds are numbers or sparse matrices")
     if not holds(keeps_zero(bound, 0)):
         return decline(NOT_ZERO)
