@@ -25,7 +25,7 @@ SHAPES: dict[str, Refusal] = {
     "stack": (lambda: dk.stack([X, V]), ValueError, "stack", ("of shape (3,)]", "must have the same shape")),
     "stack of nothing": (lambda: dk.stack([]), ValueError, "stack", ("arrays = []",)),
     "broadcast_to": (lambda: dk.broadcast_to(X, (2, 2)), ValueError, "broadcast_to", ("shape = (2, 2)",)),
-    "broadcast_arrays": (lambda: dk.broadcast_arrays(X, dk.ones(2)), ValueError, "broadcast_arrays", ("arrays = ",)),
+    "broadcast_arrays": (lambda: dk.broadcast_arrays(X, dk.ones(2)), ValueError, "broadcast_arrays", ("(2, 3), (2,)",)),
     "expand": (lambda: dk.expand(X, (2, 2)), ValueError, "expand", ("x = float64 array of shape (2, 3)", "(2, 2)")),
     "reshape": (lambda: dk.reshape(X, (4,)), ValueError, "reshape", ("size 6 into shape (4,)", "shape = (4,)")),
     "view of what needs a copy": (lambda: X.T.view(6), ValueError, "view", ("shape = (6,)",)),

@@ -87,3 +87,9 @@ def test_what_does_not_fit_is_refused() -> None:
         dk.ones(3).view(dk.Tensor)
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
         dk.ones(3).view(2.5)
+
+
+def test_a_name_that_is_no_dtype_s_is_refused() -> None:
+    with pytest.raises(TypeError, match="view: 'a' is neither a shape nor the name of a dtype, such as 'float64'"):
+        dk.ones(2).view("a")
+    assert dk.ones(2).view("int64").dtype == np.int64

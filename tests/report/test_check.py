@@ -267,7 +267,7 @@ def test_what_got_worse_since_a_record_is_found(
     capsys.readouterr()
     assert main(["check", name, "--baseline", str(path)]) == 1
     out = capsys.readouterr().out
-    assert "sum of Left: 3 implemented, 2 refused -> 1 implemented, 4 refused" in out
+    assert "sum of Left: 4 implemented, 1 refused -> 2 implemented, 3 refused" in out
     assert "no longer takes axis" in out
 
 
@@ -328,7 +328,10 @@ def test_the_types_that_ship_do_not_contradict_each_other() -> None:
 
 def test_the_rules_that_ship_answer_both_orders_of_arguments() -> None:
     report = dk.audit([*shipped_types(), dk.Tensor], operations=[dk.divide, dk.multiply, dk.subtract])
-    assert [one.text for one in report.findings if one.kind == "asymmetry" and one.locations] == []
+    found = [one.text for one in report.findings if one.kind == "asymmetry" and one.locations]
+    # What is not stored is zero, and what a tensor is divided by it is nowhere zero.
+    (quotients,) = found
+    assert quotients.startswith("(SparseTensor, Tensor) is answered by SparseTensor (a rule)")
 
 
 @pytest.mark.skipif(os.environ.get("HYPOTHESIS_PROFILE") != "long", reason="two minutes; `nox -s long` runs it")

@@ -110,12 +110,24 @@ def dtype_meant(shape: Any) -> Any:
     value = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
     if isinstance(value, type) and issubclass(value, Storage):
         raise TypeError(f"view: {value.__name__} is a class, not a shape; write x.as_subclass({value.__name__})")
-    if isinstance(value, (np.dtype, str)):
-        return np.dtype(value)
+    if isinstance(value, str):
+        return _dtype_named(value)
+    if isinstance(value, np.dtype):
+        return value
     if isinstance(value, type):
         return numpy_dtype(value)
     is_shape = value is None or isinstance(value, (int, float, tuple, list)) or hasattr(value, "__index__")
     return None if is_shape else numpy_dtype(value)
+
+
+def _dtype_named(name: str) -> Any:
+    """Return the dtype of a name; one letter is none, which NumPy takes for one."""
+    try:
+        if len(name) > 1:
+            return np.dtype(name)
+    except TypeError:
+        pass
+    raise TypeError(f"view: {name!r} is neither a shape nor the name of a dtype, such as 'float64'")
 
 
 def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:

@@ -56,11 +56,12 @@ def _in_base_units(x: Any, unit: Any) -> Any:
     ------
     IncomparableError : where they are too large or too small for that
     """
-    if unit._base[0] == 1:
+    size = unit._base[0].value()
+    if size == 1:
         return x
-    if not 1e-30 < unit._base[0] < 1e30:
+    if not 1e-30 < size < 1e30:
         raise IncomparableError(unit)
-    factor = float(unit._base[0])
+    factor = float(size)
     if x.dtype.kind != "c":
         return x * factor
     # Part by part: the product of an infinite complex number and a real one has NaN as the other part.
