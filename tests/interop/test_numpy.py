@@ -71,10 +71,8 @@ def test_a_function_is_the_operation(name: str) -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: np.histogram(x)[0],
-        lambda x: np.trim_zeros(x[0]),
         lambda x: np.roots(x[0]),
-        lambda x: np.unique(x, axis=0),
+        lambda x: np.sort_complex(x),
         lambda x: np.concatenate([x, x], casting="unsafe"),
     ],
 )
@@ -89,7 +87,6 @@ def test_a_function_that_is_none_here_takes_and_gives_arrays(call: Callable[[Any
 @pytest.mark.parametrize(
     "call",
     [
-        lambda x: np.spacing(x),
         lambda x: np.maximum.accumulate(x),
         lambda x: np.add.reduceat(x, [0, 1], axis=1),
         lambda x: np.frexp(x)[1],
@@ -122,7 +119,7 @@ def test_a_universal_function_does_not_change_a_tensor_unseen() -> None:
     with pytest.raises(TypeError, match="NotImplemented"):
         np.add.at(x, [0], 1.0)
     with pytest.raises(TypeError, match="NotImplemented"):
-        np.spacing(np.ones(3), out=x)
+        np.frexp(np.ones(3), out=(x, np.zeros(3, int)))
     assert x.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -155,9 +152,9 @@ def test_a_type_that_is_no_array_declines_what_is_no_operation() -> None:
     class Opaque:
         shape, dtype = (2,), dk.float64
 
-    histogram: Any = np.histogram
-    with pytest.raises(TypeError, match=r"found for 'numpy\.histogram' on Opaque: .* define to_dense"):
-        histogram(Opaque())
+    sort_complex: Any = np.sort_complex
+    with pytest.raises(TypeError, match=r"found for 'numpy\.sort_complex' on Opaque: .* define to_dense"):
+        sort_complex(Opaque())
 
 
 def test_a_foreign_object_among_the_arguments_is_asked() -> None:
