@@ -537,9 +537,11 @@ def _nobody(*args: Any, **kwargs: Any) -> Any:
 
 
 def _instead_of_rule(operation: Overridable, key: Key) -> str:
-    """Return what helps where all types come with the operation's package, to which callers add no rules; else ""."""
+    """Return what helps where operation and types are of this library, to which callers add no rules; else ""."""
     types = operation.types
-    package = operation.qualified_name.partition(".")[0]
+    package = __name__.partition(".")[0]
+    if operation.qualified_name.partition(".")[0] != package:
+        return ""
     shipped = [cls for cls in types.participating(key) if cls is not types.base]
     if not shipped or any(cls.__module__.partition(".")[0] != package for cls in shipped):
         return ""

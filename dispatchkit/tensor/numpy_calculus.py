@@ -199,11 +199,13 @@ def nan_to_num(
 
 @composition
 def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    if p.dtype.kind not in "fiu":
+        return NotImplemented
+    steps = xp.diff(p, axis=axis)  # in the dtype of the elements, as NumPy takes them
     if p.dtype.kind in "iu" and not isinstance(period, int) and getattr(period, "dtype", np.dtype(float)).kind == "f":
-        p = xp.astype(p, np.float64)
+        p, steps = xp.astype(p, np.float64), xp.astype(steps, np.float64)
     if p.dtype.kind != "f":
         return NotImplemented
-    steps = xp.diff(p, axis=axis)
     half = period / 2
     turned = xp.remainder(steps + half, period) - half
     turned = xp.where((turned == -half) & (steps > 0), half, turned)

@@ -134,7 +134,7 @@ def test_values_that_cannot_be_held_are_refused() -> None:
     with pytest.raises(StateDictError, match="dtype mismatch for weight: the checkpoint has complex128, the current"):
         scale.load_state_dict({"weight": dk.ones(1, dtype=dk.complex128)})
     scale.weight.array.flags.writeable = False
-    with pytest.raises(StateDictError, match="weight: the tensor's memory is read-only"):
+    with pytest.raises(StateDictError, match="weight: the tensor holds a NumPy array that is read-only"):
         scale.load_state_dict({"weight": dk.ones(1)})
     with pytest.raises(TypeError, match="load_state_dict: expected a dictionary, found a list"):
         scale.load_state_dict([dk.ones(1)])  # type: ignore[arg-type]  # as the message says
