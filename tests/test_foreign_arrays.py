@@ -60,12 +60,18 @@ def make(request: pytest.FixtureRequest) -> Iterator[Make]:
     foreign.clear()  # the tests of other modules go the way of programs that have NumPy's arrays alone
 
 
+# Calls that read the bytes of numbers as others, for which the standard has no function.
+BYTES = {"view-4"}
+
+
 def with_arrays() -> list[Any]:
     """Return the sampled calls that are given an array."""
     rng = np.random.default_rng(0)
     found = []
     for name, entry in OPERATIONS.items():
         for index, sample in enumerate(entry.samples):
+            if f"{entry.name}-{index}" in BYTES:
+                continue
             if any(isinstance(value, np.ndarray) for _, value in entry.parameters.values(*sample.make(rng))):
                 found.append(pytest.param(entry, sample, id=f"{name.removeprefix('dispatchkit.')}-{index}"))
     return found

@@ -182,13 +182,11 @@ def test_a_type_without_a_dense_form_never_becomes_an_array_of_objects(labelled:
 
 
 def test_a_type_without_a_dense_form_declines_numpys_functions(labelled: Any) -> None:
-    histogram: Any = np.histogram
-    with pytest.raises(TypeError, match=r"no implementation found for 'numpy\.histogram' on Labelled"):
-        histogram(labelled([1.0, 2.0]))
-    with pytest.raises(
-        TypeError, match=r"no implementation found for 'numpy\.spacing' on Labelled: .* define to_dense"
-    ):
-        np.spacing(labelled([1.0, 2.0]))
+    sort_complex: Any = np.sort_complex
+    with pytest.raises(TypeError, match=r"no implementation found for 'numpy\.sort_complex' on Labelled"):
+        sort_complex(labelled([1.0, 2.0]))
+    with pytest.raises(TypeError, match=r"no implementation found for 'numpy\.frexp' on Labelled: .* define to_dense"):
+        np.frexp(labelled([1.0, 2.0]))
 
 
 def test_a_dense_form_that_is_no_array_is_refused() -> None:
@@ -222,5 +220,5 @@ def test_a_type_keeps_its_own_way_to_an_array_and_its_own_length() -> None:
 
     x: Any = Own()
     assert np.asarray(x).tolist() == [7.0, 7.0]
-    assert np.histogram(x)[0].sum() == 2
+    assert np.sort_complex(x).sum() == 14
     assert len(x) == 11

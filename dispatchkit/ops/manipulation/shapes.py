@@ -136,11 +136,25 @@ def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:
         return xp.reshape(x, x.shape, copy=False)
     if xp is numpy_namespace:
         return x.view(dtype)
-    if namespace_of(x) is xp and hasattr(x, "view"):
-        return x.view(getattr(xp, dtype.name))
-    if xp is tensor_namespace and not isinstance(x, Storage):
+    if isinstance(x, Storage):
+        return x.view(dtype)  # type: ignore[attr-defined]  # of any tensor
+    if xp is tensor_namespace:
         return xp.view(xp.asarray(x), getattr(xp, dtype.name))  # a type that has no bytes of its own may become dense
-    raise TypeError(f"view: a {type(x).__name__} cannot be read in another dtype; convert it with astype")
+    if hasattr(x, "view"):
+        return x.view(getattr(xp, dtype.name))
+    before = numpy_dtype(x.dtype)
+    if _are_parts(before, dtype):
+        return _pairs_or_numbers(xp, x, before, dtype)
+    raise TypeError(
+        f"view: a {type(x).__name__} of {before} cannot be read as {dtype}: its library reads no bytes; convert it with "
+        f"astype"
+    )
+
+
+def _are_parts(first: Any, second: Any) -> bool:
+    """Return whether numbers of one of two dtypes are pairs of numbers of the other."""
+    real, whole = sorted((first, second), key=lambda dtype: dtype.itemsize)
+    return bool(real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize)
 
 
 def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:
@@ -152,7 +166,7 @@ def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:
         return xp.reshape(parts, (*x.shape[:-1], 2 * x.shape[-1]))
     if before.kind == "f" and after.kind == "c" and after.itemsize == 2 * before.itemsize:
         pairs = xp.reshape(x, (*x.shape[:-1], x.shape[-1] // 2, 2))
-        return xp.astype(pairs[..., 0] + 1j * pairs[..., 1], after, copy=False)
+        return xp.astype(pairs[..., 0] + 1j * pairs[..., 1], getattr(xp, after.name), copy=False)
     raise AutogradError(
         f"view: between {before} and {after} there is no derivative of reading bytes; read x.detach(), or convert the "
         f"numbers with astype"
