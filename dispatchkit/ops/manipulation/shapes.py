@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import namespace_of, numpy_dtype
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.declared import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
@@ -146,8 +146,8 @@ def _in_dtype(xp: Namespace, x: Any, dtype: Any) -> Any:
     if _are_parts(before, dtype):
         return _pairs_or_numbers(xp, x, before, dtype)
     raise TypeError(
-        f"view: a {type(x).__name__} of {before} cannot be read as {dtype}: its library reads no bytes; convert it with "
-        f"astype"
+        f"view: a {type(x).__name__} of {before} cannot be read as {dtype}, since its library reads no bytes; convert "
+        f"it with astype"
     )
 
 
