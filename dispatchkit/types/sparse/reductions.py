@@ -75,7 +75,11 @@ def var_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0,
 @implements(ops.std)
 def std_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     variance = var_sparse(x, axis=axis, correction=correction, keepdims=keepdims)
-    return variance if variance is NotImplemented else ops.sqrt(variance)
+    if variance is NotImplemented:
+        return NotImplemented
+    # The derivative where all elements are equal is 0, as that of the dense matrix, and not that of a root at 0.
+    varies = variance > 0
+    return ops.where(varies, ops.sqrt(ops.where(varies, variance, 1.0)), variance)
 
 
 @implements(ops.count_nonzero)
