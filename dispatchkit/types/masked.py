@@ -11,6 +11,7 @@ import numpy as np
 
 from dispatchkit import linalg, ops, special
 from dispatchkit.declare.wrapping import holds
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.ops.statistics.moments import fit_weights, scale_covariances
 from dispatchkit.ops.statistics.quantiles import between
 from dispatchkit.protocol.chain import decline
@@ -299,6 +300,16 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
 
 
+@implements(ops.view)
+def view_masked(x: MaskedTensor, /, shape: Any) -> Any:
+    dtype = dtype_meant(shape)
+    if dtype is None:
+        return MaskedTensor(ops.view(x.data, shape), ops.view(x.valid, shape))
+    if dtype.itemsize != x.dtype.itemsize:
+        return decline("what is missing are whole elements, and not parts of them")
+    return MaskedTensor(ops.view(x.data, shape), x.valid)
+
+
 @implements(ops.setitem, MaskedTensor)
 def assign_masked(x: Any, key: Any, value: Any, /) -> Any:
     if not isinstance(x, MaskedTensor) or any(
@@ -338,7 +349,10 @@ def accumulate_masked(
 def diff_masked(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n < 1:
         return x
-    if prepend is not None or append is not None:
+    ends = [end for end in (prepend, append) if end is not None]
+    if not all(isinstance(end, (int, float, complex)) or hasattr(end, "shape") for end in ends):
+        return decline("what is put before and after it are arrays or numbers")
+    if ends:
         x = ops.concat([part for part in (prepend, x, append) if part is not None], axis=axis)
     length, along = x.shape[axis], axis % x.ndim
     ahead, behind = (tuple([slice(None)] * along + [part]) for part in (slice(1, None), slice(0, max(length - 1, 0))))

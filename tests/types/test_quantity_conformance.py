@@ -32,6 +32,7 @@ class TestWithAUnit(TypeConformance):
 class TestWithoutAUnit(TypeConformance):
     operations = LIBRARY
     depth = 1
+    refuses = (dk.errors.UnitError,)  # numbers without a unit are no angles
 
     def samples(self) -> list[Any]:
         return [QuantityTensor([1.0, 2.0]), QuantityTensor([[2.0, 1.0], [1.0, 3.0]])]

@@ -146,15 +146,15 @@ def test_numbers_beside_the_arrays_are_converted(name: str) -> None:
 NUMBERS_REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "period": (
         lambda: np.interp(beyond, degrees, [10.0, 20.0], period=360.0),
-        "interp: period: a plain number is not in 'deg'; give period=Quantity(number, 'deg')",
+        "interp: period: a plain number is not in 'deg'; give period=QuantityTensor(number, 'deg')",
     ),
     "left": (
         lambda: np.interp(beyond, degrees, full[:2], left=Quantity(1.0, "s")),
-        "interp: left: 's' and 'm' measure different things; give left=Quantity(number, 'm')",
+        "interp: left: 's' and 'm' measure different things; give left=QuantityTensor(number, 'm')",
     ),
     "pad": (
         lambda: np.pad(full, 1, constant_values=1.0),
-        "pad: constant_values: a plain number is not in 'm'; give constant_values=Quantity(number, 'm')",
+        "pad: constant_values: a plain number is not in 'm'; give constant_values=QuantityTensor(number, 'm')",
     ),
     "pad points": (
         lambda: np.pad(celsius, 1),
@@ -299,7 +299,7 @@ def test_a_product_with_a_unit_is_a_quantity(name: str) -> None:
 
 def test_units_among_themselves_are_units() -> None:
     assert (Unit("m") * Unit("s"), Unit("m") / Unit("s"), Unit("m") ** 2) == (Unit("m*s"), Unit("m/s"), Unit("m**2"))
-    assert repr(20.0 * Unit("degC")) == "Quantity(tensor(20.), 'degC')"
+    assert repr(20.0 * Unit("degC")) == "QuantityTensor(tensor(20.), 'degC')"
     with pytest.raises(TypeError):
         Unit("m") * "s"
     with pytest.raises(UnitError, match="'degC' is of points on a scale, which have no products"):

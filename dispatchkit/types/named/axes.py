@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchkit import ops
+from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.protocol.chain import decline
 from dispatchkit.types.named.alignment import NEW_AXIS, holds_text
 from dispatchkit.types.named.array import (
@@ -132,7 +133,9 @@ def broadcast_to_named(op: Any, x: NamedTensor, /, shape: Any) -> Any:
 
 @implements_each((ops.reshape, ops.view), NamedTensor)
 def reshape_named(op: Any, x: NamedTensor, /, shape: Any, **kwargs: Any) -> Any:
-    """Keep the axes of a shape that stays the same."""
+    """Keep the axes of a shape that stays the same, and those of elements that are read in another dtype."""
+    if dtype_meant(shape) is not None:
+        return with_names(op(x.data, shape), x.names)
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     known = math.prod(length for length in wanted if length != -1)
     if wanted.count(-1) == 1 and known:

@@ -288,7 +288,7 @@ def viewing(call: Call) -> Plan:
     """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
     (unit,) = call.units["x"]
     asked, dtype = dtype_meant(call.argument("shape")), call.args[0].dtype
-    if asked is not None and asked != dtype:
+    if unit.parts and asked is not None and asked != dtype:
         real, whole = sorted((asked, dtype), key=lambda each: each.itemsize)
         are_parts = real.kind == "f" and whole.kind == "c" and whole.itemsize == 2 * real.itemsize
         if not are_parts:
