@@ -305,8 +305,8 @@ def view_masked(x: MaskedTensor, /, shape: Any) -> Any:
     dtype = dtype_meant(shape)
     if dtype is None:
         return MaskedTensor(ops.view(x.data, shape), ops.view(x.valid, shape))
-    if dtype.itemsize != x.dtype.itemsize:
-        return decline("what is missing are whole elements, and not parts of them")
+    if isinstance(shape, str) or dtype != x.dtype:
+        return decline("what is missing are elements, and not bytes")
     return MaskedTensor(ops.view(x.data, shape), x.valid)
 
 

@@ -190,10 +190,17 @@ def combine_numbers_with(op: Any, x1: Any, x2: SparseTensor, /) -> Any:
     return _combined(op, x2, x1, swapped=True)
 
 
+def _is_complex(other: Any) -> bool:
+    """Return whether a number or the elements of a tensor are complex, which have no order."""
+    if isinstance(other, Tensor):
+        return bool(other.dtype.kind == "c")
+    return isinstance(other, complex)
+
+
 def _combined(op: Any, x: SparseTensor, other: Any, *, swapped: bool) -> Any:
     if not broadcasts(x, other):
         return decline("the result has another shape")
-    if op is ops.pow and (swapped or not holds(other > 0)):
+    if op is ops.pow and (swapped or _is_complex(other) or not holds(other > 0)):
         return decline(NOT_ZERO)
     zero = ops.zeros((), dtype=x.dtype, device=x.device)
     at_zero = op(other, zero) if swapped else op(zero, other)

@@ -179,8 +179,9 @@ def _by_vectors(x: SparseTensor, row: Any, column: Any) -> Any:
 
 @implements(ops.take)
 def take_sparse(x: SparseTensor, indices: Any, /, *, axis: Any = None) -> Any:
-    if axis is None or isinstance(indices, SparseTensor) or getattr(indices, "ndim", 0) > 1:
-        return decline("elements are taken by a vector along an axis")
+    is_vector = isinstance(indices, (Tensor, np.ndarray)) and indices.ndim <= 1 and indices.dtype.kind in "iu"
+    if axis is None or not (is_vector or isinstance(indices, int)):
+        return decline("elements are taken by a vector of integers along an axis")
     return getitem_sparse(x, (WHOLE,) * axis_of("take", x, axis) + (indices,))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.protocol.chain import decline
+from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import axes_of, axis_of, implements, implements_each
 from dispatchkit.types.sparse.elementwise import at_pattern
 from dispatchkit.types.sparse.matrix import SparseTensor, matmul_sparse_tensor
@@ -56,6 +57,13 @@ def mean_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False)
     return ops.sum(x, axis=axis, keepdims=keepdims) / count
 
 
+def _squared(z: Any) -> Any:
+    """Return the squares of magnitudes, by no root: their second derivatives are right at 0, too."""
+    if z.dtype.kind == "c":
+        return ops.real(z * ops.conj(z))
+    return ops.square(z)
+
+
 @implements(ops.var)
 def var_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     axes = axes_of("var", x, axis)
@@ -63,11 +71,11 @@ def var_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0,
     if not axes or count <= correction:
         return decline("a variance of too few elements is nan")
     center = ops.mean(x, axis=axis, keepdims=True)
-    parts = ops.square(ops.abs(x.values - at_pattern(center, x.pattern)))
+    parts = _squared(x.values - at_pattern(center, x.pattern))
     around = SparseTensor(parts, x.pattern)
     stored = SparseTensor(ops.ones(x.values.shape, dtype=parts.dtype, device=x.device), x.pattern)
     others = count - ops.sum(stored, axis=axis, keepdims=True)
-    total = ops.sum(around, axis=axis, keepdims=True) + others * ops.square(ops.abs(center))
+    total = ops.sum(around, axis=axis, keepdims=True) + others * _squared(center)
     result = total / (count - correction)
     return result if keepdims else ops.squeeze(result, axis=tuple(axes))
 
@@ -262,7 +270,7 @@ def tensordot_sparse(x1: SparseTensor, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @implements(ops.vecdot)
 def vecdot_sparse(x1: SparseTensor, x2: Any, /, *, axis: int = -1) -> Any:
-    if axis != -1 or x2.shape != x1.shape[1:]:
+    if not isinstance(x2, Tensor) or axis != -1 or x2.shape != x1.shape[1:]:
         return decline("only rows are multiplied with a vector")
     values = ops.conj(x1.values) if x1.dtype.kind == "c" else x1.values
     return ops.matmul(SparseTensor(values, x1.pattern), x2)
