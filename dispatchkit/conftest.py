@@ -12,6 +12,7 @@ from dispatchkit.protocol.functions import local_registrations
 
 # What needs a library that is not there cannot be imported.
 NEEDS = {
+    "interop/dask.py": "dask",
     "interop/einops.py": "einops",
     "interop/jax.py": "jax",
     "interop/torch": "torch",
