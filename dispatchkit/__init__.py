@@ -44,7 +44,6 @@ from dispatchkit.interop import bridges as _members  # noqa: F401
 from dispatchkit.interop.bridges import register_on_import as _register_on_import
 from dispatchkit.ops import *  # noqa: F403
 from dispatchkit.ops.info import __array_namespace_info__ as __array_namespace_info__
-from dispatchkit.protocol.chain import decline as decline
 from dispatchkit.protocol.densify import clear_densify_ledger as clear_densify_ledger
 from dispatchkit.protocol.densify import densify as densify
 from dispatchkit.protocol.densify import densify_ledger as densify_ledger
@@ -62,6 +61,7 @@ from dispatchkit.protocol.instance import disable_dispatch as disable_dispatch
 from dispatchkit.protocol.instance import tensor_protocol as tensor_protocol
 from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.protocol.modes import reset_modes as reset_modes
+from dispatchkit.protocol.steps import decline as decline
 from dispatchkit.protocol.types.declaration import field as field
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 from dispatchkit import catalogue  # noqa: F401  # every operation is listed
 from dispatchkit.declare.namespace import public_namespace
 from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.modes import ask_modes, is_any_asked, is_switched_off
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.operations import chosen_function
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.surface import Property
 from dispatchkit.signatures import read_signature
 from dispatchkit.tensor import Tensor
 

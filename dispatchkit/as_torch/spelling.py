@@ -22,8 +22,8 @@ from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
-from dispatchkit.protocol.callers import Property
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.surface import Property
 from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient, like_tensor

@@ -23,12 +23,12 @@ from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
-from dispatchkit.protocol.versions import new_version
+from dispatchkit.protocol.registration.versions import new_version
+from dispatchkit.protocol.steps import decline
 from dispatchkit.signatures import read_signature
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.

@@ -15,8 +15,8 @@ from mypy.types import AnyType, FunctionLike, Instance, Parameters, Type, TypeOf
 from dispatchkit.marks import override
 from dispatchkit.mypy_plugin.handlers import OPERATION, Handlers
 from dispatchkit.mypy_plugin.surface import SURFACE, TENSOR, give_surface
-from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.surface import REFLECTED
 
 BINARY = frozenset({*REFLECTED, *REFLECTED.values()})
 CREATION = "dispatchkit.declare.typing.Creation"

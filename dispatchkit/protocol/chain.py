@@ -1,4 +1,4 @@
-"""What answers calls with one combination of types: declining, rules ranked, and the chain that is tried in order."""
+"""The chain of answers to calls with one combination of types, asked in order, and the error where all decline."""
 
 from __future__ import annotations
 
@@ -7,357 +7,27 @@ import builtins
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
-from types import NotImplementedType
-from typing import Any, NamedTuple, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, TypeAlias
 
-from dispatchkit.errors import (
-    AmbiguousImplementationError,
-    AnswerError,
-    NoImplementationError,
-    UnsupportedArgumentError,
-)
-from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.handlers import ANY, LEFT_OUT, Rule, type_name
-from dispatchkit.protocol.kinds import Kind, kinds
-from dispatchkit.protocol.locks import SectionLock
-from dispatchkit.protocol.outcome import AMBIGUOUS, FOREIGN, KIND, METHOD, RULE, Outcome
+from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
+from dispatchkit.locks import SectionLock
+from dispatchkit.protocol.naming import type_name
+from dispatchkit.protocol.outcome import FOREIGN
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
+from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.steps import (
+    WRITTEN,
+    OnStep,
+    Skipped,
+    Step,
+    StepDecline,
+    declined_steps,
+    declined_text,
+    pop_decline_reason,
+    pop_mode_declines,
+)
 from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import Conversion
-from dispatchkit.protocol.versions import Version
-
-_pending_reason: ContextVar[str] = state_variable("reason of a decline", "")
-
-
-def decline(reason: str) -> NotImplementedType:
-    """Decline a call from inside a handler: the next candidate is asked.
-
-    Parameters
-    ----------
-    reason : why, shown by `explain` and by the error when all decline; where a handler gives a reason and then
-        answers after all, a later message may show it
-
-    Returns
-    -------
-    NotImplementedType
-        `NotImplemented`, for the handler to return.
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> class Even(dk.Tensor):
-    ...     pass
-    >>> @dk.implements(dk.sum)
-    ... def sum_even(x: Even, /):
-    ...     return dk.decline("its size is odd") if x.size % 2 else "an even sum"
-    >>> dk.sum(Even([1.0, 2.0])), dk.sum(Even([1.0]))
-    ('an even sum', Even(1.))
-    """
-    _pending_reason.set(reason)
-    return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it
-
-
-def pop_decline_reason() -> str:
-    """Return the reason of the last decline in this context, and forget it."""
-    reason = _pending_reason.get()
-    if reason:
-        _pending_reason.set("")
-    return reason
-
-
-# The operation whose next answer is asked for, and who declined before, with reasons.
-_declined: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declines of a call", (None, ()))
-
-
-def declined_of(operation: Any) -> str:
-    """Return who declined a call of an operation that is being answered, and why; "" where nobody did."""
-    noted, reasons = _declined.get()
-    return "; ".join(reasons) if noted is operation else ""
-
-
-def declined_text(reason: str) -> str:
-    """Return in words that something declined, and why where it gave a reason."""
-    if reason:
-        return f"declined: {reason}"
-    return "declined"
-
-
-class ModeDecline(NamedTuple):
-    """A mode that declined a call.
-
-    Attributes
-    ----------
-    mode : name of its class
-    reason : why, "" where it gave none
-    """
-
-    mode: str
-    reason: str
-
-
-_mode_declines: ContextVar[tuple[ModeDecline, ...]] = state_variable("declines of modes", ())
-
-
-def record_mode_decline(decline_of_mode: ModeDecline) -> None:
-    """Remember that a mode declined the current call."""
-    _mode_declines.set((*_mode_declines.get(), decline_of_mode))
-
-
-def pop_mode_declines() -> list[ModeDecline]:
-    """Return which modes declined the current call, and forget it."""
-    declines = _mode_declines.get()
-    if declines:
-        _mode_declines.set(())
-    return list(declines)
-
-
-WRITTEN = (METHOD, RULE, KIND, AMBIGUOUS)
-
-# Called with the operation, and with a step before it is asked to answer.
-OnStep: TypeAlias = "Callable[[Overridable, Step], None]"
-
-
-@dataclass(eq=False, slots=True)
-class Step:
-    """One answer of a chain.
-
-    Attributes
-    ----------
-    source : how it answers a call
-    cls : the type that gives it
-    call : takes the arguments as the caller wrote them
-    text : its description
-    rule : the rule that it calls, if any
-    error : makes the error of an ambiguity
-    rivals : the equally specific rules of an ambiguity
-    path : the conversions that it makes, in order
-    then : types of the call that it makes itself, with a plain array for the first field of a wrapper
-    follow : finds what comes of it without calling a function of a user; takes what follows its calls, and arguments
-        with stand-ins for arrays
-    """
-
-    source: Outcome
-    cls: type
-    call: Callable[..., Any]
-    text: str
-    rule: Rule | None = None
-    error: Callable[[], Exception] | None = None
-    rivals: tuple[Rule, ...] = ()
-    path: tuple[Conversion, ...] = ()
-    then: Key | None = None
-    follow: Callable[..., Any] | None = None
-
-
-class StepDecline(NamedTuple):
-    """A step that was asked and declined.
-
-    Attributes
-    ----------
-    step : which
-    reason : why, "" where it gave none
-    """
-
-    step: Step
-    reason: str
-
-    @property
-    def text(self) -> str:
-        """What declined, and why."""
-        return f"{self.step.text} {declined_text(self.reason)}"
-
-
-class Skipped:
-    """An answer that is known not to come before it is asked.
-
-    Attributes
-    ----------
-    cls : the type that would give it
-    text : why it does not
-    """
-
-    __slots__ = ("cls", "text")
-
-    def __init__(self, cls: type, text: str) -> None:
-        self.cls, self.text = cls, text
-
-
-# Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
-_complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
-
-
-def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
-    order, parameters = operation.types.counts_as, operation.parameters
-    counted = order(cls)
-    steps: list[Step] = []
-    for target in (operation, *operation.kind.lineage()):
-        fitting = [
-            (far, rule)
-            for rule in operation.protocol.handlers.of(target)
-            if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
-        ]
-        if fitting:
-            steps += _rank(operation, key, cls, fitting, RULE if target is operation else KIND)
-    return steps
-
-
-def _rank(
-    operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
-) -> list[Step]:
-    fitting.sort(key=lambda pair: (-_demands(pair[0]), pair[1].anywhere, sum(pair[0])))
-    # Of the members of a handler's union the nearest counts: the handler is asked once.
-    nearest: dict[Version, tuple[tuple[int, ...], Rule]] = {}
-    for far, rule in fitting:
-        nearest.setdefault(rule.registration, (far, rule))
-    fitting = list(nearest.values())
-    steps: list[Step] = []
-    for index, (far, rule) in enumerate(fitting):
-        rivals = [
-            other
-            for other_far, other in fitting[index + 1 :]
-            if _demands(other_far) == _demands(far) and not _dominates(far, other_far, rule, other)
-        ]
-        if rivals:
-            steps.append(_ambiguity(operation, cls, key, [rule, *rivals]))
-            return steps
-        steps.append(_rule_step(operation, key, cls, rule, source))
-    return steps
-
-
-def _demands(far: tuple[int, ...]) -> int:
-    """Return how many arguments of a call are of a type that the rule at these distances names."""
-    return sum(distance < LEFT_OUT for distance in far)
-
-
-def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
-    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
-    if rule.anywhere is not other.anywhere or len(near) != len(far):
-        return other.anywhere and not rule.anywhere
-    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
-
-
-def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
-    call = rule.handler
-    if isinstance(rule.target, Kind):
-        call = partial(call, operation.function)
-    change = _wrapped_positions(operation, key, rule)
-    if any(change):
-        call = _wrapping(operation, key, call, change)
-    known = _complete.setdefault(rule, WeakKeyDictionary())
-    if operation not in known:
-        known[operation] = rule.takes_everything(operation.parameters)
-    if not known[operation]:
-        call = _guard(rule, call, operation.parameters)
-    return Step(source, cls, call, str(rule), rule)
-
-
-def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
-    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
-
-    Arrays of the base type's library always do; scalars where the handler asks for the base type.
-    """
-    types = operation.types
-    base = types.base
-    if base is None:
-        return []
-    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
-    return [
-        wanted not in (bool, int, float, complex)
-        and any(
-            types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
-        )
-        for entry, wanted in zip(key, asked, strict=True)
-    ]
-
-
-def _wrapping(
-    operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
-) -> Callable[..., Any]:
-    types, parameters = operation.types, operation.parameters
-    if parameters.binary and parameters.least == 2:
-        return _wrapping_operands(types, key, handler, change)
-    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
-    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
-    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
-    weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
-
-    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
-        def wrap(name: str, value: Any) -> Any:
-            if name not in names or not types.is_raw(type(value)):
-                return value
-            if type(value) not in weak or name in indices:
-                return types.wrap(value)
-            return types.wrap(value, [array for p, array in parameters.values(args, kwargs) if p.name not in indices])
-
-        args, kwargs = parameters.replace(args, kwargs, wrap)
-        return handler(*args, **kwargs)
-
-    return with_wrapped_arrays
-
-
-def _wrapping_operands(
-    types: ArrayTypes, key: Key, handler: Callable[..., Any], change: Sequence[bool]
-) -> Callable[..., Any]:
-    """Wrap the operands of a function of two arrays, whose types are those of the key."""
-    wrap = types.wrap
-    left, right = (wanted and types.is_raw(cls) for cls, wanted in zip(key, change, strict=True))
-    weak_left, weak_right = (cls in (int, float, complex) for cls in key)
-
-    def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
-        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
-        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
-
-    return with_wrapped_operands
-
-
-def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
-    # The refusal depends on the number of arguments, the names of keywords, and which of them are lists, alone.
-    known: dict[tuple[Any, ...], list[str]] = {}
-    taken = frozenset(rule.takes.parameters)
-
-    def where_accepted(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and not taken.issuperset(kwargs):
-            kwargs = dict(rule.without_defaults(kwargs, parameters))
-        call = (len(args), *kwargs)
-        if rule.single:
-            call += tuple([type(arg) in (list, tuple) for arg in args])
-        refused = known.get(call)
-        if refused is None:
-            refused = known[call] = rule.refusal(args, kwargs)
-        if refused:
-            return decline(f"it cannot be called with {', '.join(refused)}")
-        return handler(*args, **kwargs)
-
-    return where_accepted
-
-
-def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
-    resolving = [
-        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
-        for i in range(min(len(rule.types) for rule in rules))
-    ]
-    if len(resolving) == len(key):
-        # Where nothing was passed, it takes a rule without a demand.
-        resolving = [ANY if entry == () else wanted for entry, wanted in zip(key, resolving, strict=True)]
-    error = partial(
-        AmbiguousImplementationError,
-        operation.qualified_name,
-        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
-        [str(rule) for rule in rules],
-        ", ".join(map(type_name, resolving)),
-    )
-
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise error()  # a new one each time
-
-    text = "ambiguous: " + "; ".join(map(str, rules))
-    return Step(AMBIGUOUS, cls, refuse, text, error=error, rivals=tuple(rules))
-
 
 # Makes a step, or says why it is skipped.
 Later: TypeAlias = "partial[Step | Skipped]"
@@ -450,12 +120,12 @@ class Chain:
         steps = self.steps
         if start and steps:
             declined.append(StepDecline(steps[0], pop_decline_reason()))
-        before = _declined.get()
+        before = declined_steps.get()
         try:
-            _declined.set((self.operation, ()))
+            declined_steps.set((self.operation, ()))
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
-                _declined.set((self.operation, tuple(entry.text for entry in declined)))
+                declined_steps.set((self.operation, tuple(entry.text for entry in declined)))
                 if on_step is not None:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)
@@ -463,7 +133,7 @@ class Chain:
                     return self.check_result(step, result)
                 declined.append(StepDecline(step, pop_decline_reason()))
         finally:
-            _declined.set(before)
+            declined_steps.set(before)
         return NotImplemented
 
     def check_result(self, step: Step, result: Any) -> Any:

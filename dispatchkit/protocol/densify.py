@@ -14,11 +14,11 @@ from types import FrameType, FunctionType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
+from dispatchkit.locks import SectionLock
 from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import Block, ContextState, Entered, Innermost, innermost_state, state_variable
 from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames, warn_at
-from dispatchkit.protocol.handlers import location_of, type_name, written
-from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.protocol.naming import location_of, type_name, written
 from dispatchkit.protocol.observers import UNSEEN, here, note_dense
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.types.array_types import DENSE

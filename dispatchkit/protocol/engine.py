@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from dispatchkit import protocol
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.callers import Surface
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.handlers import Handlers, Journal, Rule, RuleList, listed_rules, misfit
+from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.modes import call_of_method
+from dispatchkit.protocol.naming import misfit
 from dispatchkit.protocol.operations import Operations, overridable_function
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.registration import by_value, decorators
 from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, recall_chain
+from dispatchkit.protocol.rules import Handlers, Rule, RuleList, listed_rules
+from dispatchkit.protocol.surface import Surface
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
 

@@ -9,22 +9,15 @@ from importlib.resources import files
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import (
-    Chain,
-    Skipped,
-    Step,
-    StepDecline,
-    declined_text,
-    pop_mode_declines,
-    record_mode_decline,
-)
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import answer_by_modes
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPENDS, FOREIGN, METHOD, MODE, PLAIN, RAISES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
+from dispatchkit.protocol.steps import Skipped, Step, StepDecline, declined_text, pop_mode_declines, record_mode_decline
 from dispatchkit.wording import escape
 
 # How verdicts begin, with the class of their colour.

@@ -11,7 +11,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar, cast
 
 from dispatchkit.accelerator import core
-from dispatchkit.protocol.handlers import written
+from dispatchkit.protocol.naming import written
 
 F = TypeVar("F", bound=Callable[..., Any])
 

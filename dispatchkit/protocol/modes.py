@@ -12,9 +12,9 @@ from typing import Any
 
 from dispatchkit.errors import ModeError
 from dispatchkit.protocol.blocks import reset_states, state_variable
-from dispatchkit.protocol.chain import ModeDecline, pop_decline_reason, pop_mode_declines, record_mode_decline
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, live, note_asked, note_live, observe
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.steps import ModeDecline, pop_decline_reason, pop_mode_declines, record_mode_decline
 
 
 class Cell:

@@ -10,7 +10,7 @@ from typing import Any
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
 from dispatchkit.protocol.callers import make_function
-from dispatchkit.protocol.handlers import Journal
+from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters, signature_of

@@ -9,12 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol
 
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.handlers import Handlers, Journal, Rule, function_name
+from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.naming import function_name
 from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
+from dispatchkit.protocol.registration.versions import Version, is_newer, new_version
+from dispatchkit.protocol.rules import Handlers, Rule
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions
-from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 Handler = Callable[..., Any]
 

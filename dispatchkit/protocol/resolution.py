@@ -12,13 +12,15 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError
-from dispatchkit.protocol.chain import Chain, Later, Skipped, Step, StepDecline, decline, rule_steps
+from dispatchkit.protocol.chain import Chain, Later
 from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
+from dispatchkit.protocol.ranking import rule_steps
+from dispatchkit.protocol.steps import Skipped, Step, StepDecline, decline
 from dispatchkit.wording import class_name
 
 

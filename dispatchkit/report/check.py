@@ -15,14 +15,15 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from dispatchkit.errors import FieldWarning, ReplacementWarning, SignatureWarning
-from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.handlers import Rule, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction.tree import first_line, promise_of
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding

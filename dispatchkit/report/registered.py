@@ -11,12 +11,13 @@ from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import Explanation
-from dispatchkit.protocol.handlers import RuleList, location_of, misfit, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.naming import location_of, misfit, type_name
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line
+from dispatchkit.protocol.rules import RuleList
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, decide
 from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls

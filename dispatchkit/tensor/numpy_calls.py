@@ -15,8 +15,8 @@ import numpy as np
 from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
     numpy_assignment,

@@ -28,13 +28,13 @@ from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage, Vertex, share_memory, vertex_of
 from dispatchkit.ops.creation.conversion import to_raw
-from dispatchkit.protocol.callers import REFLECTED, method_docstring, method_signature
 from dispatchkit.protocol.densify import known_layout
-from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.parameters import LaterSignature
 from dispatchkit.protocol.resolution import answer_by_rules
+from dispatchkit.protocol.surface import REFLECTED, method_docstring, method_signature
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods

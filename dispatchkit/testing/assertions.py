@@ -9,8 +9,8 @@ import numpy as np
 
 from dispatchkit.backends.arrays import is_raw
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.testing.differences import elements_of, same, value_text

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dispatchkit.declare.samples import Draw, Sample, with_arrays
-from dispatchkit.protocol.chain import Step
-from dispatchkit.protocol.handlers import Rule, location_of, type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.steps import Step
 from dispatchkit.testing.calls import TypeCall, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.pasting import Writer, call_code

@@ -12,9 +12,9 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.operation import DeclaredOperation
-from dispatchkit.protocol.handlers import Rule
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.rules import Rule
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.calls import TypeCall, mistakes
 from dispatchkit.testing.differences import error_text, same, value_text

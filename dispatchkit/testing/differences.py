@@ -15,8 +15,8 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.func import vjp
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.graph.storage import vertex_of
-from dispatchkit.protocol.handlers import function_name, type_name
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.naming import function_name, type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import RELATIONS, Relation

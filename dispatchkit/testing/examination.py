@@ -17,8 +17,9 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
-from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.rules import Rule
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of

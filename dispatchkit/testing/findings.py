@@ -12,8 +12,8 @@ from dispatchkit.errors import NoImplementationError
 from dispatchkit.fields import with_fields
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import misfit, type_name
 from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
+from dispatchkit.protocol.naming import misfit, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text

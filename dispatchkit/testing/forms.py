@@ -17,9 +17,9 @@ from dispatchkit.declare.variables import is_floating
 from dispatchkit.errors import TransformError
 from dispatchkit.func import jvp, vjp, vmap
 from dispatchkit.func.containers import arrays_of, map_container, with_variables, zip_containers
-from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.surface import REFLECTED, Property
 from dispatchkit.testing.calls import TypeCall, arguments_text
 from dispatchkit.testing.companions import COMPANIONS
 from dispatchkit.testing.differences import (

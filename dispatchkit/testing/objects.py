@@ -13,10 +13,10 @@ import numpy as np
 
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import arrays_of
-from dispatchkit.protocol.callers import REFLECTED
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import error_text, same, value_text

@@ -20,10 +20,10 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.observers import observing, run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor

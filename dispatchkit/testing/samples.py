@@ -12,7 +12,7 @@ import numpy as np
 
 from dispatchkit.declare.samples import Draw, Sample
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.testing.calls import Call, Operand, Shape, content_of, fitted_samples, generic_samples, placements

@@ -19,9 +19,9 @@ from dispatchkit.backends.arrays import foreign, making_with, namespace_of
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TransformError
 from dispatchkit.graph.storage import Storage
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import Declaration
 from dispatchkit.tensor import Tensor
 

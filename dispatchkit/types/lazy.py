@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.levels import open_arguments
 from dispatchkit.types.rules import implements, is_plain

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import ops, random
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form

@@ -14,10 +14,10 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.ops.manipulation.shapes import dtype_meant
 from dispatchkit.ops.statistics.moments import fit_weights, scale_covariances
 from dispatchkit.ops.statistics.quantiles import between
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments

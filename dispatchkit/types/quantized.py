@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from dispatchkit import autograd, ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, in_either_order
 

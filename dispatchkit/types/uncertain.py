@@ -12,10 +12,10 @@ import numpy as np
 from dispatchkit import func, linalg, ops, random
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import TransformError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments

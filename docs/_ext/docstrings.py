@@ -11,7 +11,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.ext.autosummary import AutoLink
 
-from dispatchkit.protocol.callers import method_docstring
+from dispatchkit.protocol.surface import method_docstring
 
 SECTION = re.compile(r"^(Parameters|Attributes|Other Parameters|Returns|Yields|Raises|Warns)$")
 ENTRY = re.compile(r"^(\*{0,2}[A-Za-z_][\w.]*(?:, \*{0,2}[A-Za-z_][\w.]*)*) : (.+)$")

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.handlers import Handlers, Rule
+from dispatchkit.protocol.rules import Handlers, Rule
 
 from .injection import ERRORS, Injection
 from .running import faults, lines_of

@@ -13,7 +13,7 @@ from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import NEW_TYPES
+from dispatchkit.protocol.journal import NEW_TYPES
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable, operation_of
 from tests.protocol.support import Answer, binary, many, unary

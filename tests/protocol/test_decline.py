@@ -6,10 +6,10 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer, binary, unary
 
 

@@ -6,11 +6,11 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AnswerError, DensifyWarning
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import FunctionMode
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer, binary, line_of, unary
 
 

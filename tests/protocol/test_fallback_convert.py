@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer, binary, unary
 
 

@@ -8,10 +8,10 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import AnswerError, DensifyWarning, NoImplementationError, RegistrationError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer, binary, line_of, many, unary
 
 

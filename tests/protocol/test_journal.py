@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dispatchkit.protocol.handlers import Journal
+from dispatchkit.protocol.journal import Journal
 
 
 class Cache:

@@ -8,9 +8,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.locks import SectionLock
 from tests.faults.state import LOCKS, held_locks
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import ModeError, NoImplementationError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import FunctionMode
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import live
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import Answer, binary, unary
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.fallbacks.strategies import Dense
@@ -15,6 +14,7 @@ from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.resolution import build_chain
+from dispatchkit.protocol.steps import Step
 from tests.protocol.support import binary, declining_type, many
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.steps import decline
 from tests.protocol.support import binary, unary
 
 

@@ -18,7 +18,7 @@ from dispatchkit.errors import (
 )
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from dispatchkit.protocol.handlers import Rule
+from dispatchkit.protocol.rules import Rule
 from tests.protocol.support import Answer, line_of
 
 

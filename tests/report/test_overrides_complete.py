@@ -11,9 +11,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import overrides
-from dispatchkit.protocol.callers import REFLECTED, Property
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import ArrayParameter, Form
+from dispatchkit.protocol.surface import REFLECTED, Property
 
 LISTED: list[tuple[Any, Any]] = [
     (getattr(place, "__name__", place), function)

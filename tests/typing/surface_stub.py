@@ -21,8 +21,8 @@ from typing import Any
 import dispatchkit as dk
 from dispatchkit import ops
 from dispatchkit.protocol import engine, functions
-from dispatchkit.protocol.callers import REFLECTED, Member, Property, method_signature
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.surface import REFLECTED, Member, Property, method_signature
 from dispatchkit.tensor import tensor as inplace
 
 __all__ = ["CATALOGUE", "FUNCTIONS", "PATH", "make_catalogue", "make_functions", "make_stub"]

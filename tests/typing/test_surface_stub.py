@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.callers import method_signature
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.surface import method_signature
 from tests.typing.surface_stub import CATALOGUE, FUNCTIONS, PATH
 
 

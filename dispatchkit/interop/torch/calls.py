@@ -20,10 +20,10 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import TorchCallError
 from dispatchkit.interop.torch.tensors import closed, mapped, opened, to_torch
 from dispatchkit.nn import functional  # noqa: F401  # its operations are in the namespace once it is loaded
-from dispatchkit.protocol.callers import REFLECTED
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable, of
+from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.tensor import Tensor
 
 

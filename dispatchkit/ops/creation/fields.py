@@ -15,9 +15,9 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.creation.conversion import clone
 from dispatchkit.ops.creation.creation import zeros_like
 from dispatchkit.ops.creation.dtypes import astype
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.densify import known_layout
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 
 
 def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from dispatchkit.marks import override
 from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.outcome import ANSWERS, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.steps import Step
 
 
 class Followed(NamedTuple):

@@ -7,15 +7,17 @@ from typing import Any, TypeAlias
 
 from dispatchkit.errors import AnswerError, RegistrationError
 from dispatchkit.marks import override
-from dispatchkit.protocol.chain import Chain, Step, decline, declined_of, rule_steps
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks.base import RUNNING, FallbackStrategy, Followed, map_members, replace_types
-from dispatchkit.protocol.handlers import function_name, location_of, type_name
 from dispatchkit.protocol.modes import Mode, answer_by_modes
+from dispatchkit.protocol.naming import function_name, location_of, type_name
 from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.outcome import ANSWERS, DECLINES, RAISES, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, flatten
+from dispatchkit.protocol.ranking import rule_steps
+from dispatchkit.protocol.steps import Step, decline, declined_of
 from dispatchkit.protocol.types.array_types import undeclared_fields
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.tree import with_attributes

@@ -9,13 +9,13 @@ from itertools import islice, product
 from typing import Any
 
 from dispatchkit.errors import DispatchError
-from dispatchkit.protocol.chain import Chain, Skipped, Step, pop_decline_reason
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
 from dispatchkit.protocol.fallbacks.strategies import wrapped_field
 from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.handlers import location_of, type_name
 from dispatchkit.protocol.modes import Mode, current, without_modes
+from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.observers import watch_state
 from dispatchkit.protocol.outcome import (
     AMBIGUOUS,
@@ -57,6 +57,7 @@ from dispatchkit.protocol.prediction.tree import (
     promise_of,
     promise_of_rule,
 )
+from dispatchkit.protocol.steps import Skipped, Step, pop_decline_reason
 
 
 def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import MakingDense, known_layout
 from dispatchkit.protocol.fallbacks.base import map_members
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Layout
 from dispatchkit.protocol.prediction.tree import Prediction, mistake_in

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.handlers import ANY, Rule, type_name
+from dispatchkit.protocol.naming import ANY, type_name
 from dispatchkit.protocol.outcome import ANSWERS, AT_RUN_TIME, IF_DECLINED, MODE, OPEN, REFUSED, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.registration.annotations import classes_of, resolved_hints
+from dispatchkit.protocol.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 from weakref import WeakValueDictionary
 
-from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.locks import SectionLock
+from dispatchkit.protocol.registration.versions import Version, is_newer, new_version
 from dispatchkit.protocol.types.agreement import agree
-from dispatchkit.protocol.versions import Version, is_newer, new_version
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 

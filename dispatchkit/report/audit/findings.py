@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.explain import predicted_steps
-from dispatchkit.protocol.handlers import ANY, Rule, location_of, type_name
 from dispatchkit.protocol.kinds import Kind
+from dispatchkit.protocol.naming import ANY, location_of, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, DEFAULT, FOREIGN, KIND, METHOD, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.steps import Step
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, Decision, key_of

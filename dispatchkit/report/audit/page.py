@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 
-from dispatchkit.protocol.handlers import type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair, PairRow
 from dispatchkit.report.documents import (

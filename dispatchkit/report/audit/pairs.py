@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.protocol.chain import Chain, Step
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.explain import predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
 from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
+from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.survey import dry_calls
 from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
 from dispatchkit.testing.calls import Arguments, Operand

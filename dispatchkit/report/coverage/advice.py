@@ -11,8 +11,8 @@ from typing import TypeAlias
 from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.fallbacks.strategies import Dense
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DECLINES, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction

@@ -11,13 +11,14 @@ from typing import Any
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.func.containers import with_floats
-from dispatchkit.protocol.chain import Step, StepDecline
 from dispatchkit.protocol.densify import separate_ledger
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line, promise_of, promise_of_rule
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.steps import Step, StepDecline
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, rank, typical
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of
 from dispatchkit.report.outcomes import SHOWN

@@ -12,14 +12,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dispatchkit.declare.samples import Sample
-from dispatchkit.protocol.chain import Step
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.handlers import Rule, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import promise_of
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown

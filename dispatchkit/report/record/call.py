@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dispatchkit.errors import NoImplementationError
-from dispatchkit.protocol.chain import Chain, Step
+from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.densify import Derived, known_layout
 from dispatchkit.protocol.fallbacks import Undecomposable
 from dispatchkit.protocol.frames import frame_outside, line_of
-from dispatchkit.protocol.handlers import type_name
 from dispatchkit.protocol.modes import Mode
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed, observe
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
@@ -27,6 +27,7 @@ from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.parameters import Layout as StandInLayout
 from dispatchkit.protocol.prediction import make_stand_in
 from dispatchkit.protocol.prediction.tree import first_line
+from dispatchkit.protocol.steps import Step
 from dispatchkit.report.outcomes import DENSE, OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
 from dispatchkit.testing.calls import Arguments

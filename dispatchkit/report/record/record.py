@@ -11,7 +11,7 @@ from typing import Any, Literal
 from dispatchkit.errors import ModeError
 from dispatchkit.graph.node import Node, NodeWrapper, is_wrapped_by
 from dispatchkit.graph.storage import Vertex
-from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.locks import SectionLock
 from dispatchkit.protocol.observers import CallEvent, Observer, active_observer, observe, observers, watch_state
 from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named

@@ -6,9 +6,9 @@ import inspect
 from typing import Any
 
 from dispatchkit import fft, linalg, ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.types.levels import arguments, list_parts
 from dispatchkit.types.named.array import (
     NamedTensor,

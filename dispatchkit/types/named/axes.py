@@ -8,7 +8,7 @@ from typing import Any
 
 from dispatchkit import ops
 from dispatchkit.ops.manipulation.shapes import dtype_meant
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.types.named.alignment import NEW_AXIS, holds_text
 from dispatchkit.types.named.array import (
     NamedTensor,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import ops
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.types.named.array import NamedTensor, inside, joined_name, places, with_names
 from dispatchkit.types.rules import axis_of, implements
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.named.array import NamedTensor, inside, places, united_names, united_sizes, with_names
 from dispatchkit.types.rules import axis_of, implements, implements_each

@@ -8,7 +8,7 @@ import numpy as np
 
 from dispatchkit import ops, special
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import (
     ZERO_PRESERVING,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import all_finite, axes_of, axis_of, implements, implements_each
 from dispatchkit.types.sparse.matrix import SparseTensor, matrix_transpose_sparse

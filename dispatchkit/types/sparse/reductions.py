@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import axes_of, axis_of, implements, implements_each
 from dispatchkit.types.sparse.elementwise import at_pattern

@@ -10,9 +10,9 @@ import numpy as np
 
 from dispatchkit import autograd, linalg, ops, special
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.types.rules import (
     ZERO_PRESERVING,

@@ -11,9 +11,9 @@ import numpy as np
 
 from dispatchkit import fft, linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
 from dispatchkit.types.rules import Number, all_finite, implements, implements_each, promote

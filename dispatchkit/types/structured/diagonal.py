@@ -10,8 +10,8 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import axes_of, check_product, implements, implements_each
 from dispatchkit.types.structured.base import (

@@ -11,8 +11,8 @@ import numpy as np
 
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, implements, implements_each

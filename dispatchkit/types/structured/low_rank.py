@@ -10,8 +10,8 @@ import numpy as np
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.graph.recording import no_grad
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
 from dispatchkit.types.structured.banded import BandedTensor

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import axes_of, axis_of, check_product, implements, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian

@@ -10,8 +10,8 @@ import numpy as np
 from dispatchkit import autograd, func, linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.errors import AutogradError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import all_finite, bind_rule, implements, in_either_order
 from dispatchkit.types.structured.base import (

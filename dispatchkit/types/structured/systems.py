@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit import autograd, linalg, ops
 from dispatchkit.declare.wrapping import holds
-from dispatchkit.protocol.chain import decline
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import SINGULAR, wants_derivative
 

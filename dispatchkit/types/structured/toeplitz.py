@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import fft, linalg, ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.levels import arguments, open_arguments
 from dispatchkit.types.rules import bind_rule, enter, implements, in_either_order

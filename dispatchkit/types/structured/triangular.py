@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import linalg, ops
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.types.rules import all_finite, check_product, implements, in_either_order, promote
 from dispatchkit.types.structured.base import (

@@ -12,10 +12,10 @@ import numpy as np
 
 from dispatchkit import ops
 from dispatchkit.errors import UnitError
-from dispatchkit.protocol.chain import decline
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form

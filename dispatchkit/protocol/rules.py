@@ -1,199 +1,19 @@
-"""Rules: handlers registered for an operation or a kind; and how registrations are undone."""
+"""Rules: their handlers, the types that they are for, which calls they take; and the rules of a protocol."""
 
 from __future__ import annotations
 
 import inspect
-import types
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from dispatchkit.protocol.blocks import Block, Entered, innermost_state
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.locks import SectionLock
+from dispatchkit.protocol.naming import ANY, location_of, type_name
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
+from dispatchkit.protocol.registration.versions import Version, new_version
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
-from dispatchkit.protocol.versions import Version, new_version
-
-# So many types may meet operations for the first time before every decision is forgotten, which keeps types alive.
-NEW_TYPES = 100
-
-
-class Journal:
-    """The registrations of a protocol: they invalidate decisions, and those of a block can be undone.
-
-    Attributes
-    ----------
-    generation : grows with every registration; a decision made before one is not kept after it
-    lock : held while decisions are kept or forgotten
-    loaders : load what a library declares when it is first used
-    """
-
-    def __init__(self) -> None:
-        self.generation = 0
-        self.lock = SectionLock()
-        self.loaders: list[Callable[[], None]] = []
-        # The objects that hold decisions, which the next registration clears.
-        self._caches: weakref.WeakSet[Any] = weakref.WeakSet()
-        # The types that decisions were kept for, and how many of them since decisions were last forgotten.
-        self._types: weakref.WeakSet[type] = weakref.WeakSet()
-        self._new_types = 0
-        self._blocks = innermost_state("local registrations", None, self._undo_all)
-
-    def keep(self, cache: Any, generation: int, memory: dict[Any, Any], path: tuple[Any, ...], decision: Any) -> None:
-        """Store a decision, unless something was registered since it began.
-
-        A program that makes types and registers nothing has the decisions about them forgotten from time to time.
-
-        Parameters
-        ----------
-        cache : the object that holds the memory, whose `clear` the next registration calls
-        generation : when the decision began
-        memory, path : a dictionary, of dictionaries where the path has several keys
-        decision : what to store
-        """
-
-        def store() -> None:
-            if generation != self.generation:
-                return
-            self._count_new_types(path)
-            # First: after an interrupt the next registration must find whatever was stored.
-            self._caches.add(cache)
-            inner = memory
-            for key in path[:-1]:
-                inner = inner.setdefault(key, {})
-            inner[path[-1]] = decision
-
-        self.lock.run(store)
-
-    def invalidate(self) -> None:
-        """Forget every decision."""
-
-        def forget() -> None:
-            self._forget()
-            # Last: a thread that reads the new number finds the new registrations.
-            self.generation += 1
-
-        self.lock.run(forget)
-
-    def forget(self, cache: Any) -> None:
-        """Forget the decisions that one object holds, and do not keep those that are being made."""
-
-        def clear() -> None:
-            cache.clear()
-            self.generation += 1
-
-        self.lock.run(clear)
-
-    def _forget(self) -> None:
-        for cache in list(self._caches):
-            cache.clear()
-        self._caches.clear()
-        self._new_types = 0
-
-    def _count_new_types(self, path: tuple[Any, ...]) -> None:
-        """Forget every decision once enough types are new."""
-        new_types = {cls for cls in _types_in(path) if cls not in self._types}
-        self._types.update(new_types)
-        self._new_types += len(new_types)
-        if self._new_types > NEW_TYPES:
-            self._forget()
-
-    def make(self, *registrations: Callable[[], Undo]) -> None:
-        """Make registrations; after an error, such as an interrupt, none of them is made.
-
-        Parameters
-        ----------
-        *registrations : functions written in Python, after whose return no interrupt comes; each returns what undoes
-            it, which may be called twice, and is undone itself where it raises
-        """
-        undos: list[Undo] = []
-
-        def register_all() -> None:
-            for register in registrations:
-                undos.append(register())  # noqa: PERF401  # after an interrupt the list has what was made so far
-
-        try:
-            self.lock.run(register_all)
-            for undo in undos:
-                self.on_undo(undo)
-            self.invalidate()
-        except BaseException:
-            self._undo(undos)
-            raise
-
-    def on_undo(self, undo: Undo) -> None:
-        """Record what undoes a registration, if a block of local registrations is open."""
-        entered = self._blocks.entered_blocks()
-        if entered:
-            entered[-1][1].append(undo)
-
-    def load_all(self) -> None:
-        """Load what a library declares when it is first used."""
-        for load in self.loaders:
-            load()
-
-    def local_registrations(self) -> Block:
-        """Return a block; what is registered inside is undone when it is left."""
-        return _LocalRegistrations(self)
-
-    def enter(self, block: Block) -> None:
-        """Begin a block of local registrations."""
-        self.load_all()  # what a library declares when it loads is not undone
-        self._blocks.enter(block, [])
-
-    def leave(self, block: Block) -> None:
-        """Undo what was registered in a block; if others were entered since, the next of them does when it is left."""
-        entered = self._blocks.entered_blocks()
-        place = max((i for i, (other, _) in enumerate(entered) if other is block), default=None)
-        if place is None:
-            return
-        undos = entered[place][1]
-        if place + 1 < len(entered):
-            entered[place + 1][1][:0] = undos
-        else:
-            self._undo(undos)
-        self._blocks.leave(block)
-
-    def _undo(self, undos: list[Undo]) -> None:
-        def undo_all() -> None:
-            while undos:
-                undos[-1]()
-                undos.pop()
-
-        self.lock.run(undo_all)
-        self.invalidate()
-
-    def _undo_all(self, entered: Entered) -> None:
-        for _, undos in reversed(entered):
-            self._undo(undos)
-
-
-def _types_in(key: Any) -> Iterator[type]:
-    """Yield the types in a key of decisions, which may hold tuples of them."""
-    if isinstance(key, tuple):
-        for entry in key:
-            yield from _types_in(entry)
-    elif isinstance(key, type):
-        yield key
-
-
-class _LocalRegistrations(Block):
-    def __init__(self, journal: Journal) -> None:
-        super().__init__(None, None, "local_registrations")  # type: ignore[arg-type]
-        self._journal = journal
-
-    def __enter__(self) -> None:
-        self._journal.enter(self)
-
-    def __exit__(self, *exception: object) -> None:
-        self._journal.leave(self)
-
-
-ANY = object
 
 
 def _says_nothing(value: Any, default: Any) -> bool:
@@ -477,42 +297,6 @@ def star_place(takes: inspect.Signature) -> int | None:
     kinds_of = [p.kind for p in takes.parameters.values()]
     star = inspect.Parameter.VAR_POSITIONAL
     return kinds_of.index(star) if star in kinds_of else None
-
-
-def written(handler: Callable[..., Any]) -> Any:
-    """Return the function whose code runs when a handler is called: inside a partial, a wrapper, a class, an object."""
-    function: Any = inspect.unwrap(handler)
-    while isinstance(function, partial):
-        function = inspect.unwrap(function.func)
-    if isinstance(function, type):
-        return getattr(function, "__init__")  # noqa: B009  # of the class, not of an instance
-    return function if isinstance(function, (types.FunctionType, types.MethodType)) else type(function).__call__
-
-
-def location_of(function: Callable[..., Any]) -> str:
-    """Return file and line of a function, "built in" where it has none."""
-    code = getattr(written(function), "__code__", None)
-    return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
-
-
-def function_name(function: Any) -> str:
-    """Return the name of a function for messages, what prints of another object."""
-    return str(getattr(function, "__qualname__", repr(function)))
-
-
-def type_name(cls: type) -> str:
-    """Name a type as in a message: built-in ones by name, others with their module's last part."""
-    return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
-
-
-def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
-    """Return the error of a tool that takes types of a protocol and was given something else."""
-    if isinstance(value, type):
-        text = f"{type_name(value)} takes no part in {types.method}"
-        return TypeError(f"{tool}: {text}; decorate it with array_type, or define {types.method}")
-    cls = type(value)
-    advice = f"; give its type, {type_name(cls)}" if types.participates(cls) else ""
-    return TypeError(f"{tool}: takes a type, not an instance of {type_name(cls)}{advice}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,191 @@
+"""The rules by which a type answers a call, the most specific first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from dispatchkit.errors import AmbiguousImplementationError
+from dispatchkit.protocol.kinds import Kind, kinds
+from dispatchkit.protocol.naming import ANY, type_name
+from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
+from dispatchkit.protocol.registration.versions import Version
+from dispatchkit.protocol.rules import LEFT_OUT, Rule
+from dispatchkit.protocol.steps import Step, decline
+from dispatchkit.protocol.types.array_types import ArrayTypes
+
+# Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
+_complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
+
+
+def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
+    order, parameters = operation.types.counts_as, operation.parameters
+    counted = order(cls)
+    steps: list[Step] = []
+    for target in (operation, *operation.kind.lineage()):
+        fitting = [
+            (far, rule)
+            for rule in operation.protocol.handlers.of(target)
+            if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
+        ]
+        if fitting:
+            steps += _rank(operation, key, cls, fitting, RULE if target is operation else KIND)
+    return steps
+
+
+def _rank(
+    operation: Overridable, key: Key, cls: type, fitting: list[tuple[tuple[int, ...], Rule]], source: Outcome
+) -> list[Step]:
+    fitting.sort(key=lambda pair: (-_demands(pair[0]), pair[1].anywhere, sum(pair[0])))
+    # Of the members of a handler's union the nearest counts: the handler is asked once.
+    nearest: dict[Version, tuple[tuple[int, ...], Rule]] = {}
+    for far, rule in fitting:
+        nearest.setdefault(rule.registration, (far, rule))
+    fitting = list(nearest.values())
+    steps: list[Step] = []
+    for index, (far, rule) in enumerate(fitting):
+        rivals = [
+            other
+            for other_far, other in fitting[index + 1 :]
+            if _demands(other_far) == _demands(far) and not _dominates(far, other_far, rule, other)
+        ]
+        if rivals:
+            steps.append(_ambiguity(operation, cls, key, [rule, *rivals]))
+            return steps
+        steps.append(_rule_step(operation, key, cls, rule, source))
+    return steps
+
+
+def _demands(far: tuple[int, ...]) -> int:
+    """Return how many arguments of a call are of a type that the rule at these distances names."""
+    return sum(distance < LEFT_OUT for distance in far)
+
+
+def _dominates(near: tuple[int, ...], far: tuple[int, ...], rule: Rule, other: Rule) -> bool:
+    """Return whether `rule` is at least as specific everywhere, and more so somewhere."""
+    if rule.anywhere is not other.anywhere or len(near) != len(far):
+        return other.anywhere and not rule.anywhere
+    return all(a <= b for a, b in zip(near, far, strict=True)) and near != far
+
+
+def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: Outcome) -> Step:
+    call = rule.handler
+    if isinstance(rule.target, Kind):
+        call = partial(call, operation.function)
+    change = _wrapped_positions(operation, key, rule)
+    if any(change):
+        call = _wrapping(operation, key, call, change)
+    known = _complete.setdefault(rule, WeakKeyDictionary())
+    if operation not in known:
+        known[operation] = rule.takes_everything(operation.parameters)
+    if not known[operation]:
+        call = _guard(rule, call, operation.parameters)
+    return Step(source, cls, call, str(rule), rule)
+
+
+def _wrapped_positions(operation: Overridable, key: Key, rule: Rule) -> list[bool]:
+    """Return for each array parameter whether its arguments reach the handler as instances of the base type.
+
+    Arrays of the base type's library always do; scalars where the handler asks for the base type.
+    """
+    types = operation.types
+    base = types.base
+    if base is None:
+        return []
+    asked = rule.types if not rule.anywhere and len(rule.types) == len(key) else [ANY] * len(key)
+    return [
+        wanted not in (bool, int, float, complex)
+        and any(
+            types.wrapped_always(cls) or (issubclass(wanted, base) and types.is_raw(cls)) for cls in flatten((entry,))
+        )
+        for entry, wanted in zip(key, asked, strict=True)
+    ]
+
+
+def _wrapping(
+    operation: Overridable, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
+    types, parameters = operation.types, operation.parameters
+    if parameters.binary and parameters.least == 2:
+        return _wrapping_operands(types, key, handler, change)
+    names = {p.name for p, wanted in zip(parameters.arrays, change, strict=True) if wanted}
+    indices = {p.name for p in parameters.arrays if p.form is Form.INDEX}
+    # Python's numbers are weak. Where arrays are not promoted to one dtype, an int may be an index or a count.
+    weak = (int, float, complex) if operation.kind.family in (kinds.elementwise, kinds.searching) else (float, complex)
+
+    def with_wrapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        def wrap(name: str, value: Any) -> Any:
+            if name not in names or not types.is_raw(type(value)):
+                return value
+            if type(value) not in weak or name in indices:
+                return types.wrap(value)
+            return types.wrap(value, [array for p, array in parameters.values(args, kwargs) if p.name not in indices])
+
+        args, kwargs = parameters.replace(args, kwargs, wrap)
+        return handler(*args, **kwargs)
+
+    return with_wrapped_arrays
+
+
+def _wrapping_operands(
+    types: ArrayTypes, key: Key, handler: Callable[..., Any], change: Sequence[bool]
+) -> Callable[..., Any]:
+    """Wrap the operands of a function of two arrays, whose types are those of the key."""
+    wrap = types.wrap
+    left, right = (wanted and types.is_raw(cls) for cls, wanted in zip(key, change, strict=True))
+    weak_left, weak_right = (cls in (int, float, complex) for cls in key)
+
+    def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
+        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
+        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
+
+    return with_wrapped_operands
+
+
+def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:
+    # The refusal depends on the number of arguments, the names of keywords, and which of them are lists, alone.
+    known: dict[tuple[Any, ...], list[str]] = {}
+    taken = frozenset(rule.takes.parameters)
+
+    def where_accepted(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not taken.issuperset(kwargs):
+            kwargs = dict(rule.without_defaults(kwargs, parameters))
+        call = (len(args), *kwargs)
+        if rule.single:
+            call += tuple([type(arg) in (list, tuple) for arg in args])
+        refused = known.get(call)
+        if refused is None:
+            refused = known[call] = rule.refusal(args, kwargs)
+        if refused:
+            return decline(f"it cannot be called with {', '.join(refused)}")
+        return handler(*args, **kwargs)
+
+    return where_accepted
+
+
+def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+    resolving = [
+        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
+        for i in range(min(len(rule.types) for rule in rules))
+    ]
+    if len(resolving) == len(key):
+        # Where nothing was passed, it takes a rule without a demand.
+        resolving = [ANY if entry == () else wanted for entry, wanted in zip(key, resolving, strict=True)]
+    error = partial(
+        AmbiguousImplementationError,
+        operation.qualified_name,
+        [type_name(t) for entry in key for t in (entry if isinstance(entry, tuple) else (entry,))],
+        [str(rule) for rule in rules],
+        ", ".join(map(type_name, resolving)),
+    )
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise error()  # a new one each time
+
+    text = "ambiguous: " + "; ".join(map(str, rules))
+    return Step(AMBIGUOUS, cls, refuse, text, error=error, rivals=tuple(rules))

@@ -1,0 +1,169 @@
+"""The steps of a chain: what may answer a call, what is known not to, and who declined it and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import NotImplementedType
+from typing import Any, NamedTuple, TypeAlias
+
+from dispatchkit.protocol.blocks import state_variable
+from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, METHOD, RULE, Outcome
+from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.types.declaration import Conversion
+
+pending_reason: ContextVar[str] = state_variable("reason of a decline", "")
+
+
+def decline(reason: str) -> NotImplementedType:
+    """Decline a call from inside a handler: the next candidate is asked.
+
+    Parameters
+    ----------
+    reason : why, shown by `explain` and by the error when all decline; where a handler gives a reason and then
+        answers after all, a later message may show it
+
+    Returns
+    -------
+    NotImplementedType
+        `NotImplemented`, for the handler to return.
+
+    Examples
+    --------
+    >>> import dispatchkit as dk
+    >>> class Even(dk.Tensor):
+    ...     pass
+    >>> @dk.implements(dk.sum)
+    ... def sum_even(x: Even, /):
+    ...     return dk.decline("its size is odd") if x.size % 2 else "an even sum"
+    >>> dk.sum(Even([1.0, 2.0])), dk.sum(Even([1.0]))
+    ('an even sum', Even(1.))
+    """
+    pending_reason.set(reason)
+    return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it
+
+
+def pop_decline_reason() -> str:
+    """Return the reason of the last decline in this context, and forget it."""
+    reason = pending_reason.get()
+    if reason:
+        pending_reason.set("")
+    return reason
+
+
+# The operation whose next answer is asked for, and who declined before, with reasons.
+declined_steps: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declines of a call", (None, ()))
+
+
+def declined_of(operation: Any) -> str:
+    """Return who declined a call of an operation that is being answered, and why; "" where nobody did."""
+    noted, reasons = declined_steps.get()
+    return "; ".join(reasons) if noted is operation else ""
+
+
+def declined_text(reason: str) -> str:
+    """Return in words that something declined, and why where it gave a reason."""
+    if reason:
+        return f"declined: {reason}"
+    return "declined"
+
+
+class ModeDecline(NamedTuple):
+    """A mode that declined a call.
+
+    Attributes
+    ----------
+    mode : name of its class
+    reason : why, "" where it gave none
+    """
+
+    mode: str
+    reason: str
+
+
+mode_declines: ContextVar[tuple[ModeDecline, ...]] = state_variable("declines of modes", ())
+
+
+def record_mode_decline(decline_of_mode: ModeDecline) -> None:
+    """Remember that a mode declined the current call."""
+    mode_declines.set((*mode_declines.get(), decline_of_mode))
+
+
+def pop_mode_declines() -> list[ModeDecline]:
+    """Return which modes declined the current call, and forget it."""
+    declines = mode_declines.get()
+    if declines:
+        mode_declines.set(())
+    return list(declines)
+
+
+WRITTEN = (METHOD, RULE, KIND, AMBIGUOUS)
+# Called with the operation, and with a step before it is asked to answer.
+OnStep: TypeAlias = "Callable[[Overridable, Step], None]"
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One answer of a chain.
+
+    Attributes
+    ----------
+    source : how it answers a call
+    cls : the type that gives it
+    call : takes the arguments as the caller wrote them
+    text : its description
+    rule : the rule that it calls, if any
+    error : makes the error of an ambiguity
+    rivals : the equally specific rules of an ambiguity
+    path : the conversions that it makes, in order
+    then : types of the call that it makes itself, with a plain array for the first field of a wrapper
+    follow : finds what comes of it without calling a function of a user; takes what follows its calls, and arguments
+        with stand-ins for arrays
+    """
+
+    source: Outcome
+    cls: type
+    call: Callable[..., Any]
+    text: str
+    rule: Rule | None = None
+    error: Callable[[], Exception] | None = None
+    rivals: tuple[Rule, ...] = ()
+    path: tuple[Conversion, ...] = ()
+    then: Key | None = None
+    follow: Callable[..., Any] | None = None
+
+
+class StepDecline(NamedTuple):
+    """A step that was asked and declined.
+
+    Attributes
+    ----------
+    step : which
+    reason : why, "" where it gave none
+    """
+
+    step: Step
+    reason: str
+
+    @property
+    def text(self) -> str:
+        """What declined, and why."""
+        return f"{self.step.text} {declined_text(self.reason)}"
+
+
+class Skipped:
+    """An answer that is known not to come before it is asked.
+
+    Attributes
+    ----------
+    cls : the type that would give it
+    text : why it does not
+    """
+
+    __slots__ = ("cls", "text")
+
+    def __init__(self, cls: type, text: str) -> None:
+        self.cls, self.text = cls, text
