@@ -123,7 +123,10 @@ else:
             raise AttributeError(f"module 'dispatchkit' has no attribute {name!r}")
         place = _LATER[name]
         module = _import_module(f"dispatchkit.{place or name}")
-        value = globals()[name] = module if place is None else getattr(module, name)
+        if place is None:
+            value = globals()[name] = module
+        else:
+            value = globals()[name] = getattr(module, name)
         _make_home(__name__, without=vars(errors)["__all__"])
         return value
 

@@ -42,7 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = [command.name for command in COMMANDS]
     if not arguments[0].startswith("-") and arguments[0] not in names:
         close = get_close_matches(arguments[0], names, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(names)}"
+        if close:
+            hint = f"did you mean {close[0]}?"
+        else:
+            hint = f"the commands are {', '.join(names)}"
         parser.error(f"there is no command {arguments[0]!r}; {hint}")
     options = parser.parse_args(arguments)
     try:

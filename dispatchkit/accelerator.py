@@ -23,7 +23,9 @@ def _start(version: str) -> tuple[str, Any]:
     refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
     if refusal:
         warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
-    return (f"refused: {refusal}", None) if refusal else (version, accelerator)
+    if refusal:
+        return f"refused: {refusal}", None
+    return version, accelerator
 
 
 # The version that is in use, or why there is none; and the module that gives functions compiled entry points.

@@ -29,7 +29,9 @@ _is_defined_in: Any = vars(doctest.DocTestFinder)["_from_module"]
 def _from_module(finder: doctest.DocTestFinder, module: Any, value: Any) -> bool:
     """Return whether a module defines an object; public ones name their public home as `__module__`."""
     place = defining_module(value)
-    return bool(_is_defined_in(finder, module, value)) if place is None or module is None else place == module.__name__
+    if place is None or module is None:
+        return bool(_is_defined_in(finder, module, value))
+    return place == module.__name__
 
 
 doctest.DocTestFinder._from_module = _from_module  # type: ignore[attr-defined]

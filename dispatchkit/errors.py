@@ -180,9 +180,13 @@ class ForeignArgumentError(DispatchError, TypeError):
     member: bool = False
 
     def __str__(self) -> str:
-        verb = "holds" if self.member else "is"
+        verb = "is"
+        if self.member:
+            verb = "holds"
         text = f"{self.function}: argument '{self.parameter}' {verb} {with_article(self.found)}, not {self.wanted}"
-        return f"{text}; {self.advice}" if self.advice and self.found not in INCONVERTIBLE else text
+        if self.advice and self.found not in INCONVERTIBLE:
+            return f"{text}; {self.advice}"
+        return text
 
 
 @with_fields
@@ -224,9 +228,13 @@ class DensifyError(DispatchError, RuntimeError):
     inside: str = ""
 
     def __str__(self) -> str:
-        size = "" if self.nbytes is None else f" ({format_bytes(self.nbytes)})"
+        size = ""
+        if self.nbytes is not None:
+            size = f" ({format_bytes(self.nbytes)})"
         text = f"'{self.function}' would make {self.type} dense{size} {self.inside}".rstrip()
-        advice = f"; define {self.function}" if self.function.startswith(f"{self.type}.") else ""
+        advice = ""
+        if self.function.startswith(f"{self.type}."):
+            advice = f"; define {self.function}"
         if self.limit is None:
             return f'{text}, and densify(on="error") forbids it{advice}'
         return f"{text}, which is past the limit of {format_bytes(self.limit)} set by densify{advice}"
@@ -349,7 +357,10 @@ class LostDerivativeError(TransformError):
 
     def __str__(self) -> str:
         is_method = self.called in ("item", "tolist")
-        constant = f"x.detach().{self.called}()" if is_method else f"{self.called}(x.detach())"
+        if is_method:
+            constant = f"x.detach().{self.called}()"
+        else:
+            constant = f"{self.called}(x.detach())"
         return (
             f"{self.called}() on a tensor that {self.transformation} differentiates would lose the derivative; compute "
             f"with the tensor, or use {constant} where a constant is meant"

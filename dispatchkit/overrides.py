@@ -91,7 +91,9 @@ def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., int]]:
 
 
 def _dummy(function: Any) -> Callable[..., int]:
-    target = function.function if isinstance(function, Property) else function
+    target = function
+    if isinstance(function, Property):
+        target = function.function
     signature = read_signature(target)
 
     def dummy(*args: Any, **kwargs: Any) -> int:
@@ -164,7 +166,9 @@ def resolve_name(func: Any) -> str | None:
     if operation.function is func:
         return operation.qualified_name
     member = next((m for m in tensor_protocol.surface if m.value is func), None)
-    return operation.qualified_name if member is None else f"dispatchkit.Tensor.{member.name}"
+    if member is None:
+        return operation.qualified_name
+    return f"dispatchkit.Tensor.{member.name}"
 
 
 def is_tensor_like(x: Any) -> bool:

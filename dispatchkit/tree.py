@@ -18,14 +18,18 @@ Path = tuple[Any, ...]
 
 def sequence_items(value: Any) -> list[Item] | None:
     """Return the members of a list or tuple with their indices, None for any other value."""
-    return list(enumerate(value)) if isinstance(value, (list, tuple)) else None
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value))
+    return None
 
 
 def container_items(value: Any) -> list[Item] | None:
     """Return the parts of a list, a tuple or a mapping with their keys, None for any other value."""
     if isinstance(value, (list, tuple)):
         return list(enumerate(value))
-    return list(value.items()) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return None
 
 
 def leaves(items: Items, value: Any) -> Iterator[Any]:
@@ -57,13 +61,17 @@ def map_leaves(items: Items, change: Callable[[Any], Any], value: Any, *, share:
     if members is None:
         return change(value)
     parts = [(key, map_leaves(items, change, part, share=share)) for key, part in members]
-    return rebuilt_if_changed(value, members, parts) if share else rebuilt(value, parts)
+    if share:
+        return rebuilt_if_changed(value, members, parts)
+    return rebuilt(value, parts)
 
 
 def rebuilt_if_changed(value: Any, items: Sequence[Item], parts: list[Item]) -> Any:
     """Return a container with other parts, itself where all are the same."""
     same = all(new is part for (_, new), (_, part) in zip(parts, items, strict=True))
-    return value if same else rebuilt(value, parts)
+    if same:
+        return value
+    return rebuilt(value, parts)
 
 
 def rebuilt(value: Any, items: Sequence[Item]) -> Any:
@@ -78,7 +86,10 @@ def rebuilt(value: Any, items: Sequence[Item]) -> Any:
         return with_members(value, [part for _, part in items])
     if isinstance(value, Mapping):
         # A copy keeps what belongs to a class of dictionaries, such as a default.
-        changed = copy.copy(value) if isinstance(value, MutableMapping) else dict(value)
+        if isinstance(value, MutableMapping):
+            changed = copy.copy(value)
+        else:
+            changed = dict(value)
         changed.update(items)
         return changed
     return with_attributes(value, items)

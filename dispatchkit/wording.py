@@ -18,7 +18,9 @@ def class_name(cls: type) -> str:
     library, local = cls.__module__.partition(".")[0], "<locals>" in cls.__qualname__
     if library == "jaxlib":
         return "jax.Array"
-    return cls.__name__ if local or library in ("builtins", "__main__") else f"{library}.{cls.__name__}"
+    if local or library in ("builtins", "__main__"):
+        return cls.__name__
+    return f"{library}.{cls.__name__}"
 
 
 def format_bytes(nbytes: int) -> str:
@@ -30,7 +32,9 @@ def format_bytes(nbytes: int) -> str:
     size = float(nbytes)
     for unit in ("B", "kB", "MB", "GB"):
         if round(size, 1) < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+            if unit == "B":
+                return f"{size:.0f} {unit}"
+            return f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:.1f} TB"
 
@@ -46,7 +50,9 @@ def escape(text: str) -> str:
 
 def section(title: str, lines: Sequence[str]) -> list[str]:
     """Return the lines of a section under its title; none where it is empty."""
-    return [title, *(f"  {line}" for line in lines)] if lines else []
+    if lines:
+        return [title, *(f"  {line}" for line in lines)]
+    return []
 
 
 def with_article(name: str) -> str:
@@ -55,5 +61,9 @@ def with_article(name: str) -> str:
     >>> with_article("int"), with_article("str"), with_article("NoneType")
     ('an int', 'a str', 'None')
     """
-    article = "an" if name[:1] in set("aeiou") else "a"
-    return "None" if name == "NoneType" else f"{article} {name}"
+    article = "a"
+    if name[:1] in set("aeiou"):
+        article = "an"
+    if name == "NoneType":
+        return "None"
+    return f"{article} {name}"

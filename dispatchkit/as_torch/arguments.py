@@ -28,9 +28,14 @@ def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
     taken: dict[str, str] = {}
     for place, name in enumerate(ARGUMENTS_OF.get(path, ())):
         same = [each for each in (name, *table.KEYWORDS.get(name, ())) if each in parameters]
-        at_place = order[place] if place < len(order) else name
+        at_place = name
+        if place < len(order):
+            at_place = order[place]
         by_place = not same or parameters[at_place].kind is inspect.Parameter.POSITIONAL_ONLY
-        taken[name] = at_place if by_place else same[0]
+        if by_place:
+            taken[name] = at_place
+        else:
+            taken[name] = same[0]
     rest = [parameter for parameter in order if parameter not in (*taken.values(), "like")]
     return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
 

@@ -27,7 +27,10 @@ def linalg_lu_factor(A, *, pivot=True):
         column = below[..., k : k + 1] / xp.where(corner == 0, 1, corner)
         rest = below[..., k + 1 :] - column * A[..., k : k + 1, k + 1 :]
         A = xp.concat([A[..., : k + 1, :], xp.concat([below[..., :k], column, rest], axis=-1)], axis=-2)
-    counts = xp.stack(pivots, axis=-1) if pivots else xp.zeros((*A.shape[:-2], 0))
+    if pivots:
+        counts = xp.stack(pivots, axis=-1)
+    else:
+        counts = xp.zeros((*A.shape[:-2], 0))
     return A, xp.astype(counts, xp.int32)
 
 
@@ -38,8 +41,12 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
         P = _swap(P, k, LU_pivots[..., k] - 1)
     L = xp.tril(LU_data[..., :count], k=-1) + xp.eye(m, count, dtype=LU_data.dtype)
     nothing = xp.zeros((0,), dtype=LU_data.dtype)
-    L, U = (L, xp.triu(LU_data[..., :count, :])) if unpack_data else (nothing, nothing)
-    return xp.matrix_transpose(P) if unpack_pivots else nothing, L, U
+    U = xp.triu(LU_data[..., :count, :])
+    if not unpack_data:
+        L, U = nothing, nothing
+    if not unpack_pivots:
+        return nothing, L, U
+    return xp.matrix_transpose(P), L, U
 
 
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
@@ -51,13 +58,17 @@ def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
 def linalg_lstsq(A, B, rcond=None, *, driver=None):
     m, n = A.shape[-2:]
     s = xp.linalg.svdvals(A)
-    rcond = max(m, n) * xp.finfo(s.dtype).eps if rcond is None else rcond
+    if rcond is None:
+        rcond = max(m, n) * xp.finfo(s.dtype).eps
     x = xp.linalg.pinv(A, rtol=rcond) @ B
     nothing = xp.zeros((0,), dtype=s.dtype)
     rank = xp.count_nonzero(s > rcond * s[..., :1], axis=-1)
     full = m > n and bool(xp.all(rank == n)) and driver not in (None, "gelsy")
-    residuals = xp.sum(xp.abs(A @ x - B) ** 2, axis=-2) if full else nothing
-    rank = xp.zeros((0,), dtype=rank.dtype) if driver == "gels" else rank
+    residuals = nothing
+    if full:
+        residuals = xp.sum(xp.abs(A @ x - B) ** 2, axis=-2)
+    if driver == "gels":
+        rank = xp.zeros((0,), dtype=rank.dtype)
     return x, residuals, rank, s.detach() if driver in ("gelsd", "gelss") else nothing
 
 
@@ -67,7 +78,8 @@ def svd_lowrank(A, q=6, niter=2, M=None):
 
 
 def pca_lowrank(A, q=None, center=True, niter=2):
-    A = A - xp.mean(A, axis=-2, keepdims=True) if center else A
+    if center:
+        A = A - xp.mean(A, axis=-2, keepdims=True)
     return svd_lowrank(A, min(6, *A.shape[-2:]) if q is None else q)
 
 

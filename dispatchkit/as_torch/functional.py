@@ -14,7 +14,8 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 
 def _tuple_of(name, what, values):
-    values = values if isinstance(values, tuple) else (values,)
+    if not isinstance(values, tuple):
+        values = (values,)
     for index, x in enumerate(values):
         if not isinstance(x, Tensor):
             raise TypeError(f"{name}: {what} must be tensors, found a {class_name(type(x))} at index {index}")
@@ -34,10 +35,14 @@ def _vectors(name, v, like):
     """Return the vectors of a product, one for each array; a single element needs none."""
     if v is None and len(like) == 1 and like[0].numel() == 1:
         return (xp.ones_like(like[0]),)
-    shapes = [] if v is None else [x.shape for x in _tuple_of(name, "v", v)]
+    shapes = []
+    if v is not None:
+        shapes = [x.shape for x in _tuple_of(name, "v", v)]
     if shapes != [x.shape for x in like]:
         raise AutogradError(f"{name}: v must have the shapes {[x.shape for x in like]}, found {shapes or None}")
-    return v if isinstance(v, tuple) else (v,)
+    if isinstance(v, tuple):
+        return v
+    return (v,)
 
 
 def _pulled(name, ys, xs, vectors, strict, create_graph, shape=(), **options):
@@ -63,7 +68,9 @@ def _pulled(name, ys, xs, vectors, strict, create_graph, shape=(), **options):
 def _given(values, like, create_graph):
     """Return results as they are asked for: single or in a tuple, as something else, and in the graph or not."""
     values = tuple([value if create_graph else value.detach() for value in values])
-    return values if isinstance(like, tuple) else values[0]
+    if isinstance(like, tuple):
+        return values
+    return values[0]
 
 
 def vjp(func, inputs, v=None, create_graph=False, strict=False):
@@ -152,7 +159,9 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         units = xp.reshape(xp.eye(y.numel(), dtype=y.dtype), (y.numel(), *y.shape))
         parts = _pulled("jacobian", [y], xs, [units], strict, create_graph, y.shape, is_grads_batched=True)
         rows.append(_given(parts, inputs, create_graph))
-    return tuple(rows) if isinstance(output, tuple) else rows[0]
+    if isinstance(output, tuple):
+        return tuple(rows)
+    return rows[0]
 
 
 def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
@@ -165,4 +174,6 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     vectorize, outer_jacobian_strategy : as for `jacobian`
     """
     matrix = jacobian(_gradient_of("hessian", func, [], strict), inputs, create_graph, strict)
-    return matrix if isinstance(inputs, tuple) else matrix[0]
+    if isinstance(inputs, tuple):
+        return matrix
+    return matrix[0]

@@ -68,7 +68,10 @@ def _with_parameters(function: Function, parameters: dict[str, Any]) -> Function
 def _of_numpy(path: str, names: list[str]) -> Function:
     function: Any = reduce(getattr, path.split("."), np)
     signature = signature_in_numpy(function)
-    defaults = [NO_DEFAULT] * len(names) if signature is None else [p.default for p in signature.parameters.values()]
+    if signature is None:
+        defaults = [NO_DEFAULT] * len(names)
+    else:
+        defaults = [p.default for p in signature.parameters.values()]
     return _with_parameters(function, dict(zip(names, defaults, strict=False)))
 
 
@@ -96,7 +99,8 @@ divide = true_divide = div
 
 
 def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
-    other = dim if is_array(dim) else other
+    if is_array(dim):
+        other = dim
     if other is not None:
         return getattr(xp, of_two)(input, other)
     if dim is None:
@@ -112,10 +116,13 @@ TRANSLATIONS["min"] = partial(_extreme, "min", "minimum", "argmin")
 def _spread(name, with_mean, /, input, dim=None, unbiased=True, keepdim=False, *, correction=None):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    correction = int(unbiased) if correction is None else correction
+    if correction is None:
+        correction = int(unbiased)
     along = {"axis": (tuple(dim) or None) if isinstance(dim, Sequence) else dim, "keepdims": keepdim}
     y = getattr(xp, name)(input, correction=correction, **along)
-    return (y, xp.mean(input, **along)) if with_mean else y
+    if with_mean:
+        return y, xp.mean(input, **along)
+    return y
 
 
 for _name in ("std", "var"):
@@ -167,8 +174,12 @@ TRANSFORMS = {"fft": "fft", "ifft": "ifft", "rfft": "rfft", "irfft": "irfft", "h
 
 
 def _transform(name, conjugate, axes, /, input, s=None, dim=None, norm=None):
-    dim = axes if dim is None else (dim,) if isinstance(dim, int) else dim
-    dim = tuple(range(-len(s), 0)) if dim is None and s is not None else dim
+    if dim is None:
+        dim = axes
+    elif isinstance(dim, int):
+        dim = (dim,)
+    if dim is None and s is not None:
+        dim = tuple(range(-len(s), 0))
     transformed = partial(getattr(xp.fft, f"{name}n"), s=s, axes=dim)
     if conjugate:
         return xp.conj(transformed(xp.conj(input), norm=OPPOSITE.get(norm, norm)))
@@ -181,14 +192,20 @@ for _path, _name in TRANSFORMS.items():
 
 
 def where(condition, input=None, other=None):
-    return xp.nonzero(condition) if input is None else xp.where(condition, input, other)
+    if input is None:
+        return xp.nonzero(condition)
+    return xp.where(condition, input, other)
 
 
 def _softmax(name, /, input, dim=None, dtype=None, *, _stacklevel=3):
     if dim is None:
         raise NotTranslated
-    x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
-    return getattr(xp, name)(x, axis=dim) if input.size else x
+    x = input
+    if dtype is not None:
+        x = xp.astype(input, numpy_dtype(dtype))
+    if input.size:
+        return getattr(xp, name)(x, axis=dim)
+    return x
 
 
 for _name in ("softmax", "log_softmax"):
@@ -197,7 +214,10 @@ for _name in ("softmax", "log_softmax"):
 
 
 def narrow(input, dim, start, length):
-    start = int(start) % input.shape[dim] if start < 0 else int(start)
+    if start < 0:
+        start = int(start) % input.shape[dim]
+    else:
+        start = int(start)
     return input[index_along(input, dim, slice(start, start + length))]
 
 
@@ -226,16 +246,23 @@ def index_fill(input, dim, index, value):
 
 
 def scatter(input, dim, index, src=None, *, value=None):
-    src = src if value is None else value
-    elements = src[tuple(map(slice, index.shape))] if is_array(src) else xp.asarray(src, dtype=input.dtype)
+    if value is not None:
+        src = value
+    if is_array(src):
+        elements = src[tuple(map(slice, index.shape))]
+    else:
+        elements = xp.asarray(src, dtype=input.dtype)
     places = list(np.indices(index.shape, sparse=True))
     places[dim] = index
     return xp.index_put(input, tuple(places), elements)
 
 
 def squeeze(input, dim=None):
-    axes = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
-    return xp.squeeze(input, axis=tuple(axis for axis in axes if input.shape[axis] == 1))
+    if dim is None:
+        dim = range(input.ndim)
+    elif not isinstance(dim, (tuple, list)):
+        dim = (dim,)
+    return xp.squeeze(input, axis=tuple(axis for axis in dim if input.shape[axis] == 1))
 
 
 def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
@@ -243,7 +270,9 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
         raise NotTranslated
     if p == "nuc":
         return linalg_matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim)
-    axis = tuple(dim) if isinstance(dim, list) else dim
+    axis = dim
+    if isinstance(dim, list):
+        axis = tuple(dim)
     return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=axis, keepdims=keepdim)
 
 
@@ -262,7 +291,9 @@ def linalg_solve(A, B, *, left=True):
 
 def linalg_matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False):
     y = xp.linalg.matrix_norm(xp.moveaxis(A, tuple(dim), (-2, -1)), ord=ord)
-    return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim)) if keepdim else y
+    if keepdim:
+        return xp.expand_dims(y, axis=tuple(axis % A.ndim for axis in dim))
+    return y
 
 
 def take_along_dim(input, indices, dim=None):
@@ -279,14 +310,17 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
     places = xp.searchsorted(sorted_sequence, input, side=side or ("right" if right else "left"), sorter=sorter)
-    return xp.astype(places, xp.int32) if out_int32 else places
+    if out_int32:
+        return xp.astype(places, xp.int32)
+    return places
 
 
 def nn_functional_pad(input, pad, mode="constant", value=None):
     last = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
     # What is negative is cut off.
     cuts = [slice(max(0, -before), min(0, after) or None) for before, after in last]
-    input = input[(..., *cuts)] if min(pad, default=0) < 0 else input
+    if min(pad, default=0) < 0:
+        input = input[(..., *cuts)]
     widths = ((0, 0),) * (input.ndim - len(last)) + tuple((max(0, before), max(0, after)) for before, after in last)
     if mode == "constant":
         return xp.pad(input, widths, constant_values=value or 0)
@@ -301,9 +335,16 @@ def nan_to_num(input, nan=None, posinf=None, neginf=None):
 
 
 def gradient(input, *, spacing=None, dim=None, edge_order=1):
-    steps = spacing if isinstance(spacing, (list, tuple)) else () if spacing is None else (spacing,)
+    if isinstance(spacing, (list, tuple)):
+        steps = spacing
+    elif spacing is None:
+        steps = ()
+    else:
+        steps = (spacing,)
     slopes = np.gradient(input, *steps, axis=dim, edge_order=edge_order)
-    return slopes if isinstance(slopes, tuple) else (slopes,)
+    if isinstance(slopes, tuple):
+        return slopes
+    return (slopes,)
 
 
 # More of several operations.
@@ -351,7 +392,9 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
     if start is None:
         raise NotTranslated
-    base = input if include_self else scatter(input, dim, index, value=start)
+    base = input
+    if not include_self:
+        base = scatter(input, dim, index, value=start)
     if reduce == "sum":
         return xp.scatter_add(base, dim, index, src)
     if reduce == "mean":
@@ -377,13 +420,15 @@ def linalg_matrix_rank(A, *, atol=None, rtol=None):
     if atol is None:
         return xp.linalg.matrix_rank(A, rtol=rtol)
     s = xp.linalg.svdvals(A)
-    rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps) if rtol is None else rtol
+    if rtol is None:
+        rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
     return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
 
 
 def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     A = (xp.triu if upper else xp.tril)(A)
-    A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A) if unitriangular else A
+    if unitriangular:
+        A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
     return linalg_solve(A, B, left=left)
 
 
@@ -423,19 +468,26 @@ def block_diag(*tensors):
 def combinations(input, r=2, with_replacement=False):
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     places = xp.asarray([*choose(range(input.shape[0]), r)], dtype=xp.int64)
-    return xp.take(input, xp.reshape(places, (-1, r)), axis=0) if r else input[:0]
+    if r:
+        return xp.take(input, xp.reshape(places, (-1, r)), axis=0)
+    return input[:0]
 
 
 def cartesian_prod(*tensors):
     columns = [xp.ravel(x) for x in xp.meshgrid(*tensors, indexing="ij")]
-    return xp.stack(columns, axis=-1) if len(columns) > 1 else columns[0]
+    if len(columns) > 1:
+        return xp.stack(columns, axis=-1)
+    return columns[0]
 
 
 def sum_to_size(input, size):
-    size = (size,) if isinstance(size, int) else size
+    if isinstance(size, int):
+        size = (size,)
     first = input.ndim - len(size)
     axes = [axis for axis in range(input.ndim) if axis < first or (size[axis - first] == 1 < input.shape[axis])]
-    return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size)) if axes else input
+    if axes:
+        return xp.reshape(xp.sum(input, axis=tuple(axes)), tuple(size))
+    return input
 
 
 def _extreme_so_far(is_before, /, input, dim):
@@ -454,7 +506,13 @@ TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = partial(_extreme_so_far, xp.gre
 
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
     y = xp.moveaxis(y, dim, -1)
-    steps = (1 if dx is None else dx) if x is None else xp.diff(x if x.ndim == 1 else xp.moveaxis(x, dim, -1))
+    if x is None:
+        if dx is None:
+            steps = 1
+        else:
+            steps = dx
+    else:
+        steps = xp.diff(x if x.ndim == 1 else xp.moveaxis(x, dim, -1))
     return xp.moveaxis(xp.cumulative_sum((y[..., 1:] + y[..., :-1]) / 2 * steps, axis=-1), -1, dim)
 
 
@@ -493,17 +551,27 @@ def renorm(input, p, dim, maxnorm):
 
 
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
-    rows = xp.ravel(input) if dim is None else xp.moveaxis(input, dim, 0)
+    if dim is None:
+        rows = xp.ravel(input)
+    else:
+        rows = xp.moveaxis(input, dim, 0)
     differs = rows[1:] != rows[:-1]
-    differs = xp.any(differs, axis=tuple(range(1, rows.ndim))) if rows.ndim > 1 else differs
+    if rows.ndim > 1:
+        differs = xp.any(differs, axis=tuple(range(1, rows.ndim)))
     starts = xp.concat([xp.ones((min(rows.shape[0], 1),), dtype=xp.bool), differs])
     (places,) = xp.nonzero(starts)
-    values = rows[places] if dim is None else xp.moveaxis(rows[places], 0, dim)
+    if dim is None:
+        values = rows[places]
+    else:
+        values = xp.moveaxis(rows[places], 0, dim)
     inverse = xp.cumulative_sum(xp.astype(starts, xp.int64)) - 1
     counts = xp.diff(xp.concat([places, xp.asarray([rows.shape[0]])]))
-    inverse = xp.reshape(inverse, input.shape) if dim is None else inverse
+    if dim is None:
+        inverse = xp.reshape(inverse, input.shape)
     further = [x for x, wanted in ((inverse, return_inverse), (counts, return_counts)) if wanted]
-    return (values, *further) if further else values
+    if further:
+        return (values, *further)
+    return values
 
 
 def nonzero_static(input, *, size, fill_value=-1):
@@ -512,7 +580,9 @@ def nonzero_static(input, *, size, fill_value=-1):
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
-    matrix = A.mT if transpose else A
+    matrix = A
+    if transpose:
+        matrix = A.mT
     return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
 
 
@@ -524,7 +594,8 @@ def normal(mean, std=1.0, size=None, *, generator=None, **options):
 
 
 def randint_like(input, low, high=None, *, dtype=None, **options):
-    low, high = (0, low) if high is None else (low, high)
+    if high is None:
+        low, high = 0, low
     drawn = xp.random.randint(low, high, shape=input.shape, **options)
     return like_tensor(input, xp.astype(drawn, dtype or input.dtype))
 

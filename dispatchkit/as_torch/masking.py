@@ -29,14 +29,20 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """
 
     def visible(input, mask, neutral, dtype=None):
-        x = input if dtype is None else xp.astype(input, numpy_dtype(dtype))
-        return x if mask is None else xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
+        x = input
+        if dtype is not None:
+            x = xp.astype(input, numpy_dtype(dtype))
+        if mask is None:
+            return x
+        return xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
         x = visible(input, mask, NEUTRAL[name], dtype)
         y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
-        return y.values if name == "median" else xp.astype(y, x.dtype, copy=False)
+        if name == "median":
+            return y.values
+        return xp.astype(y, x.dtype, copy=False)
 
     def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         ones = visible(xp.ones_like(input), mask, 0, dtype)

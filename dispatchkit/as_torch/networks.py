@@ -45,7 +45,8 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0):
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6):
     var = xp.asarray(var, dtype=input.dtype)
-    var = var[..., None] if 0 < var.ndim < input.ndim else var
+    if 0 < var.ndim < input.ndim:
+        var = var[..., None]
     # PyTorch's gradient passes the least variance, too.
     var = var + _clipped(eps - var.detach())
     return 0.5 * (xp.log(var) + (input - target) ** 2 / var) + (STIRLING if full else 0.0)
@@ -63,7 +64,9 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None):
     apart = _clipped(margin - xp.take_along_axis(input, target[..., None], axis=-1) + input) ** p
     is_target = target[..., None] == xp.arange(input.shape[-1])
     loss = xp.sum(xp.where(is_target, 0.0, apart), axis=-1) / input.shape[-1]
-    return loss if weight is None else loss * weight[target]
+    if weight is None:
+        return loss
+    return loss * weight[target]
 
 
 def multilabel_margin_loss(input, target):
@@ -81,9 +84,14 @@ def multilabel_soft_margin_loss(input, target, weight=None):
 
 
 def poisson_nll_loss(input, target, log_input=True, full=False, *, eps=1e-8):
-    loss = xp.exp(input) - target * input if log_input else input - target * xp.log(input + eps)
+    if log_input:
+        loss = xp.exp(input) - target * input
+    else:
+        loss = input - target * xp.log(input + eps)
     many = xp.maximum(target, 1.0)
-    return loss + xp.where(target > 1, (many + 0.5) * xp.log(many) - many + STIRLING, 0.0) if full else loss
+    if full:
+        return loss + xp.where(target > 1, (many + 0.5) * xp.log(many) - many + STIRLING, 0.0)
+    return loss
 
 
 def soft_margin_loss(input, target):
@@ -93,7 +101,8 @@ def soft_margin_loss(input, target):
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False):
     distance = distance_function or pairwise_distance
     far = distance(anchor, negative)
-    far = xp.minimum(far, distance(positive, negative)) if swap else far
+    if swap:
+        far = xp.minimum(far, distance(positive, negative))
     return _clipped(margin + distance(anchor, positive) - far)
 
 
@@ -105,10 +114,15 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 def linear_cross_entropy(
     input, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=None, options=None, **others
 ):
-    bias = None if linear_bias is None else xp.reshape(linear_bias, (-1,))
+    bias = None
+    if linear_bias is not None:
+        bias = xp.reshape(linear_bias, (-1,))
     scores = functional.linear(input, xp.reshape(linear_weight, (-1, input.shape[-1])), bias)
     scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
-    others["ignore_index"] = -100 if ignore_index is None else ignore_index
+    if ignore_index is None:
+        others["ignore_index"] = -100
+    else:
+        others["ignore_index"] = ignore_index
     return functional.cross_entropy(scores, target, weight, **others)
 
 
@@ -166,14 +180,20 @@ def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     if not training or p in (0, 1):
         return input * (0.0 if training and p else 1.0)
-    shape = (*input.shape[:2], *(1,) * (input.ndim - 2)) if of_features else input.shape
+    if of_features:
+        shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
+    else:
+        shape = input.shape
     kept = xp.random.bernoulli(1 - p, shape=shape) == 1
     scale = ((1 - p) * (1 + p * DROPPED**2)) ** -0.5
     return scale * (xp.where(kept, input, DROPPED) - p * DROPPED)
 
 
 def rrelu(input, lower=1 / 8, upper=1 / 3, training=False, inplace=False):
-    slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype) if training else (lower + upper) / 2
+    if training:
+        slope = xp.random.uniform(lower, upper, shape=input.shape, dtype=input.dtype)
+    else:
+        slope = (lower + upper) / 2
     return xp.where(input >= 0, input, input * slope)
 
 
@@ -187,7 +207,9 @@ def pdist(input, p=2.0):
 
 def bilinear(input1, input2, weight, bias=None):
     y = np.einsum("...i,oij,...j->...o", input1, weight, input2)
-    return y if bias is None else y + bias
+    if bias is None:
+        return y
+    return y + bias
 
 
 def embedding_bag(
@@ -214,7 +236,8 @@ def embedding_bag(
     factors = xp.astype(counted, weight.dtype)
     if mode == "mean":
         factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
-    factors = factors if per_sample_weights is None else factors * xp.reshape(per_sample_weights, (-1,))
+    if per_sample_weights is not None:
+        factors = factors * xp.reshape(per_sample_weights, (-1,))
     vectors = xp.take(weight, numbers, axis=0) * factors[:, None]
     return xp.index_put(xp.zeros((count, weight.shape[1]), dtype=weight.dtype), bags, vectors, accumulate=True)
 
@@ -281,7 +304,9 @@ def _largest(input, tables, return_indices):
     elements = xp.take_along_axis(xp.reshape(input, (*lead, 1, -1)), places, axis=-1)
     best = xp.argmax(elements, axis=-1, keepdims=True)
     results = [xp.reshape(xp.take_along_axis(x, best, axis=-1), (*lead, *counts)) for x in (elements, places)]
-    return tuple(results) if return_indices else results[0]
+    if return_indices:
+        return tuple(results)
+    return results[0]
 
 
 def _of_windows(axes):
@@ -341,7 +366,10 @@ def _of_windows(axes):
 
 
 for _name, _function in written_functions(globals()).items():
-    TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function) if _name.endswith("_loss") else _function
+    if _name.endswith("_loss"):
+        TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function)
+    else:
+        TRANSLATIONS[f"nn.functional.{_name}"] = _function
 TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
 TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)
 for _axes in (1, 2, 3):

@@ -11,7 +11,9 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 
 def times(x: Any, alpha: Any) -> Any:
     """Return an array times a factor, itself where that is 1, which may be of another dtype."""
-    return x if alpha == 1 else x * alpha
+    if alpha == 1:
+        return x
+    return x * alpha
 
 
 def index_along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -21,7 +23,9 @@ def index_along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
 
 def several(tensors: Any) -> Any:
     """Return tensors, which may be given as one sequence."""
-    return tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        return tensors[0]
+    return tensors
 
 
 def with_info(A: Any, *results: Any) -> tuple[Any, ...]:

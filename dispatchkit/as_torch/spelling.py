@@ -46,12 +46,19 @@ def missing(place: str, name: str) -> NoReturn:
     AttributeError : saying what to write instead, if the table knows
     """
     is_method = place == "Tensor"
-    path = name if is_method else f"{place}.{name}".lstrip(".")
-    where = f"'{HOME}.Tensor' object" if is_method else f"module '{f'{HOME}.{place}'.rstrip('.')}'"
+    path = name
+    if not is_method:
+        path = f"{place}.{name}".lstrip(".")
+    if is_method:
+        where = f"'{HOME}.Tensor' object"
+    else:
+        where = f"module '{f'{HOME}.{place}'.rstrip('.')}'"
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
-        advice = f"write {table.INSTEAD[path]}" if path in table.INSTEAD else "dispatchkit has nothing of that name"
+        advice = "dispatchkit has nothing of that name"
+        if path in table.INSTEAD:
+            advice = f"write {table.INSTEAD[path]}"
         text += f": {advice}{f'; there is {near[0]}' if near and path not in table.INSTEAD else ''}"
     raise AttributeError(text)
 
@@ -63,7 +70,9 @@ class Size(int):
     shape: tuple[int, ...]
 
     def __call__(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
+        if dim is None:
+            return self.shape
+        return self.shape[dim]
 
 
 class device(str):  # noqa: N801  # PyTorch's name
@@ -131,7 +140,9 @@ class Tensor(PlainTensor):
     def device(self) -> Any:
         """Where the data is."""
         place = super().device
-        return device(place) if isinstance(place, str) else place
+        if isinstance(place, str):
+            return device(place)
+        return place
 
     def _gradient(self) -> Any:
         """Return the gradient that backward passes have accumulated, None before the first."""
@@ -249,12 +260,16 @@ def adopt(value: Any) -> Any:
         return adopted
     if cls in TRACED:
         return TRACED[cls](value.value, *((value.tangent,) if cls is Dual else ()), value.level)
-    return value.as_subclass(PARAMETER) if cls is nn.Parameter else value
+    if cls is nn.Parameter:
+        return value.as_subclass(PARAMETER)
+    return value
 
 
 def spell(value: Any) -> Any:
     """Return results with the plain tensors in them adopted."""
-    return adopt(value) if isinstance(value, PlainTensor) else map_leaves(container_items, adopt, value)
+    if isinstance(value, PlainTensor):
+        return adopt(value)
+    return map_leaves(container_items, adopt, value)
 
 
 PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
@@ -281,10 +296,14 @@ def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], ax
         return function(*args, **kwargs)
 
     def lift(value: Any) -> Any:
-        return value[None] if table.is_array(value) and not value.ndim else value
+        if table.is_array(value) and not value.ndim:
+            return value[None]
+        return value
 
     def lower(value: Any) -> Any:
-        return value[0] if table.is_array(value) and value.shape == (1,) else value
+        if table.is_array(value) and value.shape == (1,):
+            return value[0]
+        return value
 
     y = function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()})
     return map_leaves(sequence_items, lower, y)
@@ -295,7 +314,9 @@ def spelling_results(function: Call, *, arguments: bool = False) -> Call:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*map(spell, args), **kwargs) if arguments else spell(function(*args, **kwargs))
+        if arguments:
+            return function(*map(spell, args), **kwargs)
+        return spell(function(*args, **kwargs))
 
     return call
 
@@ -304,7 +325,9 @@ def spelling_calls(function: Call) -> Call:
     """Return a function whose results are adopted, and the arguments of the functions that it takes."""
 
     def spelled(argument: Any) -> Any:
-        return spelling_results(argument, arguments=True) if callable(argument) else argument
+        if callable(argument):
+            return spelling_results(argument, arguments=True)
+        return argument
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -326,7 +349,9 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     count : how many parameters of an operation are by position alone
     """
     first, axis = [targets[name] for name in names[:count]], axis_of(path, shown, targets)
-    same = len(names) if operation is None else count
+    same = count
+    if operation is None:
+        same = len(names)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if names and (kwargs or not 0 < len(args) <= same):
@@ -339,7 +364,9 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
                 y = function(*args, **kwargs)
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
-        return y if type(y) is Tensor else spell(y)
+        if type(y) is Tensor:
+            return y
+        return spell(y)
 
     return show(call, path, shown, operation)
 
@@ -381,7 +408,9 @@ def copying(path: str, function: Call) -> Call:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         y = function(*args, **kwargs)
-        return tuple(map(xp.clone, y)) if isinstance(y, tuple) else xp.clone(y)
+        if isinstance(y, tuple):
+            return tuple(map(xp.clone, y))
+        return xp.clone(y)
 
     return show(spelling_results(call), path, list(inspect.signature(function).parameters.values()), None)
 
@@ -541,7 +570,10 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     for name in vars(module)["__all__"]:
         value = getattr(module, name)
         if isinstance(value, FunctionType):
-            value = spelling_calls(value) if module in (autograd, func, functional) else spelling_results(value)
+            if module in (autograd, func, functional):
+                value = spelling_calls(value)
+            else:
+                value = spelling_results(value)
         elif value in SUBCLASSES:
             value = SUBCLASSES[value]
         elif isinstance(value, type) and issubclass(value, nn.Module):
@@ -568,7 +600,9 @@ def enter_modules() -> None:
     enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
     of_autograd = (autograd, autograd.forward_ad, autograd.function, autograd.graph)
     for module in (nn, nn.init, nn.utils, optim, optim.lr_scheduler, optim.swa_utils, *of_autograd, func):
-        more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext} if module is autograd else {}
+        more = {}
+        if module is autograd:
+            more = {"Variable": Tensor, "set_multithreading_enabled": nullcontext}
         enter_module(module.__name__.removeprefix("dispatchkit."), members_of(module) | more)
     enter_module("autograd.functional", members_of(functional))
     for path in ("backends", "signal", "utils"):

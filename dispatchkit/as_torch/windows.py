@@ -38,8 +38,12 @@ WINDOWS: dict[str, Function] = {
 
 
 def _window(formula, /, M, *, sym=True, dtype=None, device=None, requires_grad=False, **options):
-    values = formula(np.arange(M), M if sym else M + 1, **options) if M > 1 else np.ones(M)
-    dtype = xp.get_default_dtype() if dtype is None else dtype
+    if M > 1:
+        values = formula(np.arange(M), M if sym else M + 1, **options)
+    else:
+        values = np.ones(M)
+    if dtype is None:
+        dtype = xp.get_default_dtype()
     return xp.tensor(values, dtype=dtype, device=device, requires_grad=requires_grad)
 
 

@@ -174,7 +174,9 @@ def _tangent(x: Any, level: Level) -> Any:
 
     def part_tangent(part: Any) -> Any:
         t = _tangent(part, level)
-        return xp.zeros_like(value_at(part, level)) if t is None else t
+        if t is None:
+            return xp.zeros_like(value_at(part, level))
+        return t
 
     return x.map_values(part_tangent)
 

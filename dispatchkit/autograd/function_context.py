@@ -41,12 +41,16 @@ def _is_several(output: Any) -> bool:
 
 def members_of(output: Any) -> list[Any]:
     """Return the outputs that `forward` returned, one or several."""
-    return list(output) if _is_several(output) else [output]
+    if _is_several(output):
+        return list(output)
+    return [output]
 
 
 def with_members_of(output: Any, members: list[Any]) -> Any:
     """Return an output with others in the place of its members."""
-    return with_members(output, members) if _is_several(output) else members[0]
+    if _is_several(output):
+        return with_members(output, members)
+    return members[0]
 
 
 def paths_in(value: Any) -> tuple[Path, ...]:
@@ -83,7 +87,9 @@ def holes_in(value: Any) -> int:
 
 
 def _fields(value: Any) -> Sequence[Item] | None:
-    return None if isinstance(value, Storage) else tensor_protocol.types.items_of(value, strict=False)
+    if isinstance(value, Storage):
+        return None
+    return tensor_protocol.types.items_of(value, strict=False)
 
 
 class FunctionCtx:
@@ -216,12 +222,16 @@ class FunctionCtx:
         """
         if self._kept_for_backward is not None:
             return self._kept_for_backward.restore(self._function_name)
-        return self.to_save if self.saved_for_forward is None else self.saved_for_forward
+        if self.saved_for_forward is None:
+            return self.to_save
+        return self.saved_for_forward
 
     def _check(self, method: str, values: Sequence[Any], optional: bool = False) -> None:
         for index, value in enumerate(values):
             if not may_hold_tensors(value) and not (optional and value is None):
-                taken = "tensors and None" if optional else "tensors"
+                taken = "tensors"
+                if optional:
+                    taken = "tensors and None"
                 raise TypeError(
                     f"{self._function_name}: {method} can only take {taken}, but argument {index} is of type "
                     f"{type(value).__name__}; keep other things as attributes of ctx"
@@ -287,7 +297,9 @@ class Saved:
 
 def _output(node: Node, index: int, kept: Any) -> Any:
     """Return an output of a recorded call with its place in the graph."""
-    shared = None if node.extras is None else node.extras.shared.get(index)
+    shared = None
+    if node.extras is not None:
+        shared = node.extras.shared.get(index)
     if shared is not None:
         version, count = shared
         _check_count(node, kept, count, version.count)

@@ -85,7 +85,9 @@ class FunctionNode(CallNode):
 
     @override
     def track_memory(self, memory: Memory, index: int = 0) -> None:
-        saved = self.context._kept_for_backward if self.saved is not None else None
+        saved = None
+        if self.saved is not None:
+            saved = self.context._kept_for_backward
         if saved is not None and index in saved.outputs.values():
             super().track_memory(memory, index)
 
@@ -97,7 +99,9 @@ def input_of(value: Any) -> Input:
     """Return what a node keeps of an input."""
     if isinstance(value, Storage):
         return Storage, ((),)
-    return (type(value), paths_in(value)) if may_hold_tensors(value) else (None, ())
+    if may_hold_tensors(value):
+        return type(value), paths_in(value)
+    return None, ()
 
 
 def record_call(
@@ -205,7 +209,11 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     """
     ctx = node.context
     returned = backward(ctx, *_cotangents(node, g, ctx.materialize_grads, live))
-    grads: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
+    grads: Sequence[Any]
+    if isinstance(returned, (tuple, list)):
+        grads = returned
+    else:
+        grads = (returned,)
     count = len(node.inputs)
     if len(grads) < count or any(grad is not None for grad in grads[count:]):
         raise AutogradError(
@@ -238,7 +246,9 @@ def _cotangents(node: FunctionNode, g: Any, materialize: bool, live: bool) -> li
         return [g if live else wrap_array(Tensor, g)]
     assert node.outputs is not None
     arrived = next(part for part in g if part is not None)
-    xp = tensor_namespace if live else namespace_of(arrived)
+    xp = tensor_namespace
+    if not live:
+        xp = namespace_of(arrived)
     flat: list[Any] = []
     for part, (shape, dtype) in zip(g, node.outputs, strict=True):
         if part is None and materialize:
@@ -275,14 +285,20 @@ def _check_gradient(node: FunctionNode, index: int, grad: Any, edge: Vertex, liv
             f"function {node.name} returned a gradient at index {index} that is no tensor: expected a tensor, a NumPy "
             f"array or None (got {type(grad).__name__})"
         )
-    tensor: Any = grad if isinstance(grad, Storage) else np.asarray(grad)
+    tensor: Any
+    if isinstance(grad, Storage):
+        tensor = grad
+    else:
+        tensor = np.asarray(grad)
     shape = tuple(tensor.shape)
     if shape != edge.shape and not stretches_to(edge.shape, shape):
         raise AutogradError(
             f"Function {node.name} returned an invalid gradient at index {index} - got {list(shape)} but "
             f"expected shape compatible with {list(edge.shape)}"
         )
-    return tensor if live or not isinstance(grad, Storage) else tensor.array
+    if live or not isinstance(grad, Storage):
+        return tensor
+    return tensor.array
 
 
 def stretches_to(shape: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -316,8 +332,12 @@ class _Refusal:
 
 def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     """Return a gradient that raises when it is differentiated, by an input of the function or a cotangent of it."""
-    array = grad.array if isinstance(grad, Storage) else grad
-    cotangents = g if isinstance(g, list) else [g]
+    array = grad
+    if isinstance(grad, Storage):
+        array = grad.array
+    cotangents = g
+    if not isinstance(g, list):
+        cotangents = [g]
     edges = (*node.edges, *(vertex_of(cotangent) for cotangent in cotangents if cotangent is not None))
     refusal = make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)
     return wrap_array(Tensor, array, refusal)

@@ -63,7 +63,10 @@ def push_tangents(record: FunctionRecord, top: Dual, args: tuple[Any, ...]) -> A
     output, ctx = record.with_context(values)
     pushed_tangents = jvp(ctx, *[_tangent_of(arg, level, ctx.materialize_grads) for arg in args])
     outputs = members_of(output)
-    tangents = list(pushed_tangents) if isinstance(pushed_tangents, (tuple, list)) else [pushed_tangents]
+    if isinstance(pushed_tangents, (tuple, list)):
+        tangents = list(pushed_tangents)
+    else:
+        tangents = [pushed_tangents]
     if len(tangents) != len(outputs):
         raise AutogradError(
             f"{record.name}.jvp returned an incorrect number of tangents (expected {len(outputs)}, got {len(tangents)})"
@@ -83,10 +86,14 @@ def _tangent_of(arg: Any, level: int, materialize: bool) -> Any:
 
     def tangent(x: Any) -> Any:
         t = tangent_at(x, level)
-        return tensor_namespace.zeros_like(value_at(x, level)) if t is None and materialize and is_floating(x) else t
+        if t is None and materialize and is_floating(x):
+            return tensor_namespace.zeros_like(value_at(x, level))
+        return t
 
     tangents = list(map(tangent, tensors_in(arg)))
-    return None if all(t is None for t in tangents) else with_tensors(arg, tangents)
+    if all(t is None for t in tangents):
+        return None
+    return with_tensors(arg, tangents)
 
 
 def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any:
@@ -94,7 +101,10 @@ def _dual(record: FunctionRecord, index: int, y: Any, t: Any, level: int) -> Any
     if t is None or not isinstance(y, Tensor):
         return y
     if not isinstance(t, Tensor) or t.shape != y.shape:
-        description = f"a tensor of shape {t.shape}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
+        if isinstance(t, Tensor):
+            description = f"a tensor of shape {t.shape}"
+        else:
+            description = f"a {type(t).__name__}"
         raise AutogradError(
             f"{record.name}.jvp returned an invalid tangent at index {index}: the output has shape {tuple(y.shape)}, "
             f"found {description}"
@@ -134,7 +144,10 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
         raise AutogradError(f"{record.name}.vmap must return a pair (output, out_dims)")
     output, out_dims = result
     outputs = members_of(output)
-    axes = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outputs)
+    if isinstance(out_dims, (tuple, list)):
+        axes = list(out_dims)
+    else:
+        axes = [out_dims] * len(outputs)
     if len(axes) != len(outputs):
         raise AutogradError(f"{record.name}.vmap returned {len(outputs)} outputs and {len(axes)} out_dims")
     placed = [
@@ -228,7 +241,10 @@ def vmap_function(cls: Any, base: Any) -> Any:
         call = ctx.call
         with reopen_level(call.level):
             result = cls.__overridable__.backward()(_context_of(ctx), *call.wrap(cotangents, call.outputs))
-        grads = list(result) if isinstance(result, (tuple, list)) else [result]
+        if isinstance(result, (tuple, list)):
+            grads = list(result)
+        else:
+            grads = [result]
         places = zip(grads, call.inputs, call.shapes, strict=False)
         return None, *(_unbatched_gradient(call, g, batched, shapes) for g, batched, shapes in places)
 
@@ -250,7 +266,10 @@ def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Se
             # Summed here, without the batch: with it in front, another axis could be taken for it.
             x = project(tensor_namespace, x, shape, x.dtype)
         if _in_batch(x, call.level):
-            x = x.value if differs else tensor_namespace.sum(x.value, axis=0)
+            if differs:
+                x = x.value
+            else:
+                x = tensor_namespace.sum(x.value, axis=0)
         elif differs:
             x = tensor_namespace.broadcast_to(x, (call.size, *x.shape))
         grads.append(x)
@@ -315,7 +334,10 @@ class FunctionRecord(Overridable):
         signature = self._signature()
         parameters = Parameters(signature, whole=tensor_protocol.types.participates)
         super().__init__(tensor_protocol, cls.__name__, cls.__module__, kinds.function, parameters, None)
-        self._full = sum(p.kind in BY_PLACE for p in signature.parameters.values()) if self.separate else 0
+        if self.separate:
+            self._full = sum(p.kind in BY_PLACE for p in signature.parameters.values())
+        else:
+            self._full = 0
 
     def _signature(self) -> inspect.Signature:
         """Return the signature of `apply`: that of `forward` without its context."""
@@ -352,7 +374,9 @@ class FunctionRecord(Overridable):
             if live and (answer := ask_modes(self, args, kwargs)) is not NotImplemented:
                 return answer
             types = tuple(map(type, args))
-            first = None if kwargs else table.get(types)
+            first = None
+            if not kwargs:
+                first = table.get(types)
             if first is None:
                 # The members of lists and tuples are asked, too, so with these each call is decided anew.
                 whole = not kwargs and not any(issubclass(t, (list, tuple)) for t in types)
@@ -470,7 +494,9 @@ class FunctionRecord(Overridable):
     @override
     def call_transformed(self, top: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         inputs = self._inputs(args, kwargs)
-        return push_tangents(self, top, inputs) if isinstance(top, Dual) else in_batches(self, top, inputs)
+        if isinstance(top, Dual):
+            return push_tangents(self, top, inputs)
+        return in_batches(self, top, inputs)
 
     @functools.cached_property
     def vmapped(self) -> Any:

@@ -53,7 +53,9 @@ def backward(
     """
     outputs = as_list(tensors)
     gradients = _gradients("backward", outputs, grad_tensors)
-    targets = None if inputs is None else as_list(inputs)
+    targets = None
+    if inputs is not None:
+        targets = as_list(inputs)
     run_backward(outputs, gradients, retain_graph, create_graph, targets, accumulate=True)
 
 
@@ -114,9 +116,14 @@ def grad(
         gradients_found = run_backward(results, gradients, retain_graph, create_graph, targets, accumulate=False)
     for index, (g, target) in enumerate(zip(gradients_found, targets, strict=True)):
         if g is None and materialize_grads:
-            x: Any = place_of(target, "one of the inputs") if isinstance(target, GradientEdge) else target
+            x: Any = target
+            if isinstance(target, GradientEdge):
+                x = place_of(target, "one of the inputs")
             zeros = tensor_namespace.zeros(x.shape, dtype=x.dtype)
-            gradients_found[index] = zeros.requires_grad_() if create_graph else zeros
+            if create_graph:
+                gradients_found[index] = zeros.requires_grad_()
+            else:
+                gradients_found[index] = zeros
         elif g is None and not allow_unused:
             raise AutogradError(
                 f"grad: the outputs do not depend on input {index}; pass allow_unused=True to get None for it, or "
@@ -139,8 +146,12 @@ def _through(
             place_of(tensor._innermost() if isinstance(tensor, Tracer) else tensor, place)
     level, cts = new_level(), []
     for output, g in zip(outputs, gradients, strict=True):
-        ct = tensor_namespace.ones_like(output) if g is None and not (batched or output.shape) else g
-        shape = None if ct is None else tuple(ct.shape)
+        ct = g
+        if g is None and not (batched or output.shape):
+            ct = tensor_namespace.ones_like(output)
+        shape = None
+        if ct is not None:
+            shape = tuple(ct.shape)
         if shape is None or shape[int(batched) :] != tuple(output.shape):
             what, needed = "an output inside a transformation", str(output.shape)
             if batched:
@@ -149,7 +160,9 @@ def _through(
         cts.append(Batched(ct, level) if batched else ct)
     with set_grad_enabled(create_graph):
         grads = pull_through("grad", outputs, cts, inputs, bool(retain_graph or create_graph or batched))
-        return [None if g is None else in_front(g, level, len(gradients[0])) for g in grads] if batched else grads
+        if batched:
+            return [None if g is None else in_front(g, level, len(gradients[0])) for g in grads]
+        return grads
 
 
 def _gradients(name: str, outputs: Sequence[Any], given: Any) -> list[Any]:

@@ -43,7 +43,9 @@ class Check:
     def __init__(self, point: Point, options: SimpleNamespace) -> None:
         self.point = point
         self.options = options
-        rng = np.random.default_rng(0) if options.fast_mode else None
+        rng = None
+        if options.fast_mode:
+            rng = np.random.default_rng(0)
         self.inputs = {i: Directions(x, rng) for i, x in point.leaves.items()}
         self.outputs = {o: Directions(y, rng) for o, y in point.outputs.items()}
 
@@ -299,14 +301,18 @@ def gradgradcheck(
         rng = np.random.default_rng(seed)
         outputs = [y for y in point.outputs.values() if y.requires_grad]
         cotangents = [Tensor(array_like(y, random_like(rng, y)), requires_grad=True) for y in outputs]
+    elif isinstance(grad_outputs, Tensor):
+        cotangents = [grad_outputs]
     else:
-        cotangents = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs)
+        cotangents = list(grad_outputs)
     count = len(point.arguments)
 
     def first(*values: Any) -> Any:
         arguments, vs = values[:count], values[count:]
         result = func(*arguments)
-        outputs = result if isinstance(result, (list, tuple)) else [result]
+        outputs = result
+        if not isinstance(result, (list, tuple)):
+            outputs = [result]
         ys = [y for y in outputs if isinstance(y, Tensor) and y.requires_grad]
         grads = grad(ys, [arguments[i] for i in point.checked], vs, create_graph=True, allow_unused=True)
         return tuple(g for g in grads if g is not None)

@@ -172,7 +172,9 @@ class Packing(Observer):
         name = node.name
         saved = self.pack_saved(name, node.saved or ())
         keywords = self.pack_saved(name, getattr(node, "keywords", {}))
-        output = getattr(node, "output", None) if node.operation.keeps_output else None
+        output = None
+        if node.operation.keeps_output:
+            output = getattr(node, "output", None)
         if isinstance(output, tuple):
             output = tuple([Packed(self, name, outputs.get(i, leaf), None) for i, leaf in enumerate(output)])
         elif output is not None:
@@ -215,7 +217,11 @@ class Packed:
     def __init__(self, packing: Packing, name: str, value: Any, vertex: Vertex | None) -> None:
         self.raw = not isinstance(value, Storage)
         self.vertex = vertex
-        tensor: Any = Tensor(value) if self.raw else value.detach()
+        tensor: Any
+        if self.raw:
+            tensor = Tensor(value)
+        else:
+            tensor = value.detach()
         before = version_of(tensor)
         self.handle = _call_hook(packing.pack, tensor)
         if version_of(tensor) != before:
@@ -225,8 +231,14 @@ class Packed:
         self.name = name
         self.unpack = packing.unpack
         self.shape, self.dtype = tuple(tensor.shape), tensor.dtype
-        self.version = None if self.raw else tensor._memory.version
-        self.count = 0 if self.version is None else self.version.changes
+        if self.raw:
+            self.version = None
+        else:
+            self.version = tensor._memory.version
+        if self.version is None:
+            self.count = 0
+        else:
+            self.count = self.version.changes
 
     def restore(self) -> Any:
         """Return the value as it was.
@@ -251,7 +263,9 @@ class Packed:
         memory = tensor._memory
         if memory is not None and memory.version is self.version and memory.version.changes != self.count:
             raise InplaceError(self.name, self.shape, str(self.dtype), self.count, memory.version.changes)
-        return tensor.array if self.raw else twin(tensor, self.vertex)
+        if self.raw:
+            return tensor.array
+        return twin(tensor, self.vertex)
 
 
 class Unpacking(NodeWrapper):
@@ -285,8 +299,14 @@ def _unpacked_node(operation: Any, node: Node) -> StandIn:
     stand_in.operation, stand_in.edges, stand_in.extras = operation, node.edges, None
     stand_in.shape, stand_in.dtype = node.shape, node.dtype
     stand_in.saved = unpack_saved(node.saved)
-    stand_in.keywords = unpack_saved(node.keywords) if isinstance(node, CallNode) else {}
-    stand_in.outputs = node.outputs if isinstance(node, CallNode) else None
+    if isinstance(node, CallNode):
+        stand_in.keywords = unpack_saved(node.keywords)
+    else:
+        stand_in.keywords = {}
+    if isinstance(node, CallNode):
+        stand_in.outputs = node.outputs
+    else:
+        stand_in.outputs = None
     stand_in.output = _map_instances(Storage, lambda output: output.array, unpack_saved(getattr(node, "output", None)))
     return stand_in
 
@@ -300,7 +320,9 @@ def pack_for_backward(name: str, value: Any) -> Any:
     value : a tensor, or a container of them; anything else is kept as it is
     """
     packing = active_observer(Packing)
-    return value if packing is None else packing.pack_saved(name, value)
+    if packing is None:
+        return value
+    return packing.pack_saved(name, value)
 
 
 def unpack_saved(value: Any) -> Any:

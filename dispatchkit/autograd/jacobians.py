@@ -38,7 +38,10 @@ class Directions:
     def __init__(self, tensor: Any, rng: np.random.Generator | None = None) -> None:
         self.shape, self.dtype = tensor.shape, tensor.dtype
         self.units = (1.0, 1j) if tensor.dtype.kind == "c" else (1.0,)
-        self.count = tensor.size * len(self.units) if rng is None else 1
+        if rng is None:
+            self.count = tensor.size * len(self.units)
+        else:
+            self.count = 1
         self.drawn: Any = None
         if rng is not None:
             parts = [unit * rng.standard_normal(tensor.shape) for unit in self.units]
@@ -58,12 +61,16 @@ class Directions:
 
     def components(self, array: Any) -> Any:
         """Return how far an array goes in each direction."""
-        return reals(array) if self.drawn is None else np.array([reals(array) @ reals(self.drawn)])
+        if self.drawn is None:
+            return reals(array)
+        return np.array([reals(array) @ reals(self.drawn)])
 
     @property
     def spread(self) -> float:
         """How much an error of the same size in each element adds up to in one component."""
-        return 1.0 if self.drawn is None else float(np.abs(reals(self.drawn)).sum())
+        if self.drawn is None:
+            return 1.0
+        return float(np.abs(reals(self.drawn)).sum())
 
     def place_of(self, number: int) -> str:
         """Return where one of all directions is in the array, such as ``[1, 0].imag``."""
@@ -92,16 +99,24 @@ class Point:
         self.arguments = as_list(inputs)
         self.checked = [i for i, x in enumerate(self.arguments) if isinstance(x, Tensor) and x.requires_grad]
         self.leaves = {i: _leaf(self.arguments[i], values_of(self.arguments[i])) for i in self.checked}
-        self.outputs = self.at(self.leaves) if self.checked else {}
+        if self.checked:
+            self.outputs = self.at(self.leaves)
+        else:
+            self.outputs = {}
 
     def at(self, replaced: Mapping[int, Any]) -> dict[int, Any]:
         """Return the outputs with some arguments replaced; those not replaced that are checked are leaves anew."""
-        arguments = [
-            replaced[i] if i in replaced else _leaf(x, values_of(x)) if i in self.leaves else x
-            for i, x in enumerate(self.arguments)
-        ]
+        arguments = list(self.arguments)
+        for i, x in enumerate(self.arguments):
+            if i in replaced:
+                arguments[i] = replaced[i]
+            elif i in self.leaves:
+                arguments[i] = _leaf(x, values_of(x))
         result = self.func(*arguments)
-        several = list(result) if isinstance(result, (list, tuple)) else [result]
+        if isinstance(result, (list, tuple)):
+            several = list(result)
+        else:
+            several = [result]
         return {i: y for i, y in enumerate(several) if isinstance(y, Tensor) and is_inexact(y.dtype)}
 
     def move(self, position: int, step: Any) -> dict[int, Any]:
@@ -143,7 +158,9 @@ def _leaf(like: Any, values: Any) -> Any:
 def reals(array: Any) -> Any:
     """Return the real and imaginary parts of an array one after the other, elementwise."""
     flat = np.ravel(array)
-    return np.stack([flat.real, flat.imag], axis=1).ravel() if flat.dtype.kind == "c" else flat
+    if flat.dtype.kind == "c":
+        return np.stack([flat.real, flat.imag], axis=1).ravel()
+    return flat
 
 
 def gradients(point: Point, cotangents: Mapping[int, Any]) -> dict[int, Any]:
@@ -191,7 +208,9 @@ class Jacobians:
             t: Any = Tensor(array_like(point.leaves[i], tangent))
             values = {position: x.detach().clone() for position, x in point.leaves.items()}
             ys = point.at({**values, i: Dual(values[i], Batched(t, batch) if batched else t, level)})
-            count = len(tangent) if batched else 1
+            count = 1
+            if batched:
+                count = len(tangent)
             return {o: _members(tangent_at(ys[o], level), count, point.outputs[o]) for o in self.outputs}
 
         return self._by_inputs(push, batched)

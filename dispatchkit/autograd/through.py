@@ -11,7 +11,7 @@ from dispatchkit.graph.node import GradientEdge
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.graph.sweep import sweep
-from dispatchkit.tensor.gradients import in_class_of, plain
+from dispatchkit.tensor.gradients import gradient_for, plain
 from dispatchkit.transforms import Batched, Dual, Tracer
 from dispatchkit.transforms.batched import in_front
 from dispatchkit.transforms.dual import tangent_at, value_at
@@ -72,17 +72,18 @@ def _sweep(outputs: Sequence[Any], cts: Sequence[Any], inputs: Sequence[Any], re
     if not pairs:
         return [None] * len(inputs)
     live = is_grad_enabled() or any(ct.is_tracer for _, ct in pairs)
-    roots = pairs if live else [(vertex, ct.array) for vertex, ct in pairs]
+    roots = pairs
+    if not live:
+        roots = [(vertex, ct.array) for vertex, ct in pairs]
     # What is recorded here may be part of a graph outside, which is gone through again.
     keep = retain or is_grad_enabled()
     targets: list[Any] = [x.node if isinstance(x, GradientEdge) else vertex_of(x) for x in inputs]
     grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=live, accumulate=False)
-    return [
-        None if (g := grads.get(vertex)) is None else in_class_of(x, g if live else plain(g))
-        for x, vertex in zip(inputs, targets, strict=True)
-    ]
+    return [gradient_for(x, grads.get(vertex), raw=not live) for x, vertex in zip(inputs, targets, strict=True)]
 
 
 def filled(g: Any, x: Any) -> Any:
     """Return a gradient, zeros where none flows."""
-    return tensor_namespace.zeros_like(x) if g is None else g
+    if g is None:
+        return tensor_namespace.zeros_like(x)
+    return g

@@ -85,7 +85,9 @@ def _needs_compat(value: Any) -> str | None:
     module = type(value).__module__
     if module.partition(".")[0] == "torch" and hasattr(value, "detach"):
         return "PyTorch"
-    return "Dask" if module.startswith("dask.array") and hasattr(value, "compute") else None
+    if module.startswith("dask.array") and hasattr(value, "compute"):
+        return "Dask"
+    return None
 
 
 FOR_SPARSE = "give dispatchkit.types.SparseTensor.from_scipy(x), or x.toarray()"
@@ -100,12 +102,16 @@ def advice_for_subclass(cls: type) -> str:
     if cls is np.ndarray:
         return ""
     if not issubclass(cls, np.ndarray):
-        return FOR_SPARSE if cls.__module__.startswith("scipy.sparse") else ""
+        if cls.__module__.startswith("scipy.sparse"):
+            return FOR_SPARSE
+        return ""
     if hasattr(cls, "mask"):
         return "give x.filled(value), or x.data to leave the mask out; dispatchkit.types.MaskedTensor(x) keeps it"
     if hasattr(cls, "unit") or hasattr(cls, "units"):
         return "give x.value to leave the unit out"
-    return "give numpy.asarray(x)" if issubclass(cls, np.matrix) else ""
+    if issubclass(cls, np.matrix):
+        return "give numpy.asarray(x)"
+    return ""
 
 
 def raw_array(value: Any) -> Any:
@@ -158,13 +164,17 @@ def is_complex(dtype: Any) -> bool:
 def holds_complex(value: Any) -> bool:
     """Return whether an array or scalar is complex."""
     dtype = getattr(value, "dtype", None)
-    return isinstance(value, complex) if dtype is None else is_complex(dtype)
+    if dtype is None:
+        return isinstance(value, complex)
+    return is_complex(dtype)
 
 
 def is_inexact(dtype: Any) -> bool:
     """Return whether a dtype, of any library, is of real or complex floating-point numbers."""
     kind = getattr(dtype, "kind", None)
-    return kind in ("f", "c") if kind is not None else _is_named_inexact(dtype)
+    if kind is not None:
+        return kind in ("f", "c")
+    return _is_named_inexact(dtype)
 
 
 @cache
@@ -179,7 +189,9 @@ def numpy_dtype(value: Any) -> Any:
     ------
     TypeError : if NumPy has none
     """
-    dtype = value if isinstance(value, type) else getattr(value, "dtype", value)
+    dtype = value
+    if not isinstance(value, type):
+        dtype = getattr(value, "dtype", value)
     if isinstance(dtype, np.dtype):
         return dtype
     for read in (np.dtype, _by_name):
@@ -269,7 +281,9 @@ def _library_of(array: Any) -> Any:
 
 def kernels_of(xp: Any) -> Sequence[str]:
     """Return the names by which kernels for the arrays of a namespace are declared, the first to be asked first."""
-    return engines if xp is numpy_namespace else (xp.__name__.partition(".")[0],)
+    if xp is numpy_namespace:
+        return engines
+    return (xp.__name__.partition(".")[0],)
 
 
 def _adapter(library: Any, device: Any) -> ForeignNamespace:
@@ -364,7 +378,9 @@ def in_own_graph(array: Any) -> bool:
 
 def without_graph(array: Any) -> Any:
     """Return a raw array outside the graph that its own library records."""
-    return array.detach() if in_own_graph(array) else array
+    if in_own_graph(array):
+        return array.detach()
+    return array
 
 
 def as_numpy(name: str, array: Any) -> Any:

@@ -119,7 +119,10 @@ def parts_of(xp: Any, shape: Sequence[int], key: Any) -> list[Any]:
     if used > len(shape):
         raise IndexError(f"too many indices: the array has {len(shape)} axes, {used} were indexed")
     rest = [slice(None)] * (len(shape) - used)
-    place = dots[0] if dots else len(key_parts)
+    if dots:
+        place = dots[0]
+    else:
+        place = len(key_parts)
     key_parts = [*key_parts[:place], *rest, *key_parts[place + 1 :]]
     parts: list[Any] = []
     axis = 0
@@ -136,7 +139,9 @@ def _index_part(xp: Any, part: Any) -> Any:
     if isinstance(part, bool):
         return xp.asarray(part)
     if isinstance(part, (list, tuple)):
-        return xp.asarray(part) if part else xp.zeros((0,), dtype=xp.index_dtype)
+        if part:
+            return xp.asarray(part)
+        return xp.zeros((0,), dtype=xp.index_dtype)
     if part is None or part is Ellipsis or isinstance(part, slice) or hasattr(part, "shape"):
         return part
     try:
@@ -221,7 +226,9 @@ def flat_places(xp: Any, shape: Sequence[int], parts: list[Any]) -> Any:
     except ValueError:
         raise IndexError(f"index arrays of shapes {', '.join(map(str, shapes))} do not broadcast") from None
     together = not picking or picking[-1] - picking[0] + 1 == len(picking)
-    before = picking[0] if picking and together else 0
+    before = 0
+    if picking and together:
+        before = picking[0]
     kept = [place for place, part in enumerate(parts) if part is None or isinstance(part, slice)]
     lead = sum(place < before for place in kept)
     ndim = len(kept) + len(picked)
@@ -350,13 +357,17 @@ class ForeignNamespace:
             dtype = self.own_dtype(kwargs.get("dtype") or x.dtype)
             return x.to(kwargs.get("device") or x.device, dtype, copy=bool(kwargs.get("copy")))
 
-        return in_graph if self.__name__ == "torch" else make
+        if self.__name__ == "torch":
+            return in_graph
+        return make
 
     @cached_property
     def index_dtype(self) -> Any:
         """The dtype of indices."""
         info = getattr(self.library, "__array_namespace_info__", None)
-        return self.library.int64 if info is None else info().default_dtypes()["indexing"]
+        if info is None:
+            return self.library.int64
+        return info().default_dtypes()["indexing"]
 
     @cached_property
     def assignable(self) -> bool:
@@ -395,7 +406,9 @@ class ForeignNamespace:
         ------
         NotImplementedError : if their bounds could not be checked without computing lazy arrays
         """
-        members = key if isinstance(key, tuple) else (key,)
+        members = key
+        if not isinstance(key, tuple):
+            members = (key,)
         if self.lazy and not all(
             member is None or member is ... or isinstance(member, (int, np.integer, slice)) for member in members
         ):
@@ -413,7 +426,9 @@ class ForeignNamespace:
             except (IndexError, ValueError):
                 pass  # a step below 0, or an error that is said below
         elif type(key) is int and x.ndim and -x.shape[0] <= key < x.shape[0]:
-            return x[key] if x.ndim == 1 else x[key, ...]
+            if x.ndim == 1:
+                return x[key]
+            return x[key, ...]
         parts = self._parts(x.shape, key)
         if is_basic(parts):
             return x[tuple(parts)]
@@ -438,11 +453,16 @@ class ForeignNamespace:
             return self._put(x, parts, value, accumulate=accumulate)
         out = self.asarray(x, copy=True)
         value = self._of_dtype(value, x.dtype)
-        out[tuple(parts)] = out[tuple(parts)] + value if accumulate else value
+        if accumulate:
+            out[tuple(parts)] = out[tuple(parts)] + value
+        else:
+            out[tuple(parts)] = value
         return out
 
     def _of_dtype(self, value: Any, dtype: Any) -> Any:
-        return self.astype(value, dtype, copy=False) if hasattr(value, "dtype") else value
+        if hasattr(value, "dtype"):
+            return self.astype(value, dtype, copy=False)
+        return value
 
     def _put(self, x: Any, parts: list[Any], value: Any, *, accumulate: bool) -> Any:
         """Put elements without changing any array: of several values for one place the last stays, or all are added."""
@@ -503,13 +523,16 @@ class ForeignNamespace:
         y = self.library.astype(x, self.own_dtype(dtype), copy=copy)
         if device is None:
             return y
-        return y.to_device(device) if hasattr(y, "to_device") else self.asarray(y, device=device)
+        if hasattr(y, "to_device"):
+            return y.to_device(device)
+        return self.asarray(y, device=device)
 
     def take(self, x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
         """Take elements along an axis, of the flattened array without one; indices may be negative and have axes."""
         if axis is None:
             x, axis = self.reshape(x, (-1,)), 0
-        axis = axis + x.ndim if axis < 0 else axis
+        if axis < 0:
+            axis = axis + x.ndim
         indices = self.where(indices < 0, indices + x.shape[axis], indices)
         taken = self.library.take(x, self.reshape(indices, (-1,)), axis=axis)
         return self.reshape(taken, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
@@ -528,7 +551,9 @@ class ForeignNamespace:
             return reshape(x, tuple(shape), copy=copy)
 
         if self.__name__ != "torch":
-            return reshape if self.__name__ == "jax.numpy" else to_shape
+            if self.__name__ == "jax.numpy":
+                return reshape
+            return to_shape
         from torch import reshape as own  # noqa: PLC0415  # optional dependency
 
         return lambda x, shape, copy=None: own(x, shape) if copy is None else reshape(x, shape, copy=copy)
@@ -541,17 +566,23 @@ class ForeignNamespace:
         def from_the_end(x: Any, /, axes: Any) -> Any:
             return permute(x, tuple(axis + x.ndim if axis < 0 else axis for axis in axes))
 
-        return from_the_end if self.__name__ == "jax.numpy" else permute
+        if self.__name__ == "jax.numpy":
+            return from_the_end
+        return permute
 
     @cached_property
     def matrix_transpose(self) -> Callable[[Any], Any]:
         """Swap the last two axes; PyTorch's arrays have an attribute that does."""
         swap: Callable[[Any], Any] = self.library.matrix_transpose
-        return (lambda x: x.mT if x.ndim > 1 else swap(x)) if self.__name__ == "torch" else swap
+        if self.__name__ == "torch":
+            return lambda x: x.mT if x.ndim > 1 else swap(x)
+        return swap
 
     def _floating(self, x: Any) -> Any:
         """Return an array of integers or booleans in double precision, of which PyTorch takes no mean."""
-        return self.astype(x, np.float64) if self.isdtype(x.dtype, ("bool", "integral")) else x
+        if self.isdtype(x.dtype, ("bool", "integral")):
+            return self.astype(x, np.float64)
+        return x
 
     def mean(self, x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
         """Average the elements, also integers."""
@@ -578,7 +609,9 @@ class ForeignNamespace:
     def isin(self, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         """Tell whether elements are among others; array-api-strict does not look at `invert`."""
         among = self.library.isin(x1, x2)
-        return self.logical_not(among) if invert else among
+        if invert:
+            return self.logical_not(among)
+        return among
 
     def unique_all(self, x: Any, /) -> tuple[Any, Any, Any, Any]:
         """Find distinct elements, their first places, where each went and how often each occurs; PyTorch cannot."""
@@ -598,7 +631,9 @@ class ForeignNamespace:
 
     def imag(self, x: Any, /) -> Any:
         """Return the imaginary part, zeros for what is real."""
-        return self.library.imag(x) if self.isdtype(x.dtype, "complex floating") else self.zeros_like(x)
+        if self.isdtype(x.dtype, "complex floating"):
+            return self.library.imag(x)
+        return self.zeros_like(x)
 
 
 def _is_basic(key: Any) -> bool:

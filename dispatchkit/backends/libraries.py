@@ -60,7 +60,10 @@ def namespace_named(library: Any, device: Any = None) -> Any:
         module = import_module(MODULES[library])
     except ImportError as error:
         raise ImportError(f"arrays_of: {library!r} needs {library}: pip install {library}") from error
-    where = {} if device is None or library == "dask" else {"device": device}  # Dask's arrays have none
+    # Dask's arrays have none
+    where = {}
+    if device is not None and library != "dask":
+        where = {"device": device}
     return namespace_of(raw_array(module.zeros((), **where)))
 
 

@@ -42,15 +42,19 @@ def total(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: bool = Fa
         return _sum(x, axis, dtype, None, keepdims)
     if type(axis) is int and -x.ndim <= axis < x.ndim:
         axes: Sequence[int] = (axis % x.ndim,)
+    elif axis is None:
+        axes = range(x.ndim)
     else:
-        axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+        axes = normalize_axis_tuple(axis, x.ndim)
     if _rows(x, axes) <= 4 * ROWS:
         return _sum(x, axis, dtype, None, keepdims)
     y = x
     # The longest axis first: it leaves least to do.
     for i in sorted(axes, key=x.shape.__getitem__, reverse=True):
         y = _along(y, i, dtype)
-    return y if keepdims else y.squeeze(tuple(axes))
+    if keepdims:
+        return y
+    return y.squeeze(tuple(axes))
 
 
 def _rows(x: Any, axes: Sequence[int]) -> int:
@@ -74,7 +78,9 @@ def _along(x: Any, axis: int, dtype: Any) -> Any:
     whole = (slice(None),) * axis
     rows = x[(*whole, slice(end))].reshape(*before, blocks, ROWS, joined, *after)
     y = _along(_sum(rows, axis + 1, dtype).reshape(*before, blocks * joined, *after), axis, dtype)
-    return y if end == n else y + _along(x[(*whole, slice(end, None))], axis, dtype)
+    if end == n:
+        return y
+    return y + _along(x[(*whole, slice(end, None))], axis, dtype)
 
 
 def _is_innermost(x: Any, axis: int) -> bool:
@@ -98,7 +104,9 @@ def add_at(out: Any, key: Any, value: Any) -> None:
     Rows that one array of integers names are added by a product with SciPy's sparse matrix of ones and zeros, in the
     same order, where SciPy is installed: a hundred times faster for rows of 256 elements.
     """
-    index = key[0] if type(key) is tuple and len(key) == (2 if key[-1] is Ellipsis else 1) else key
+    index = key
+    if type(key) is tuple and len(key) == (2 if key[-1] is Ellipsis else 1):
+        index = key[0]
     if type(index) is np.ndarray and index.dtype.kind in "iu" and getattr(value, "size", 0) >= MANY_INDICES:
         rows = _non_negative(index.reshape(-1), out.shape[0])
         fits = value.shape == (*index.shape, *out.shape[1:]) and value.dtype is out.dtype and out.dtype.char in ADDED
@@ -123,7 +131,9 @@ def _non_negative(rows: Any, length: int) -> Any:
     least = rows.min()
     if rows.max() >= length or least < -length:
         return None
-    return rows if least >= 0 else np.where(rows < 0, rows + length, rows)
+    if least >= 0:
+        return rows
+    return np.where(rows < 0, rows + length, rows)
 
 
 @cache
@@ -211,7 +221,10 @@ def check_integers(parameter: str, value: Any, *, booleans: bool = False) -> Non
     ------
     TypeError : naming the parameter, and what was found
     """
-    kind = value.dtype.kind if hasattr(value, "dtype") else np.asarray(value).dtype.kind
+    if hasattr(value, "dtype"):
+        kind = value.dtype.kind
+    else:
+        kind = np.asarray(value).dtype.kind
     if kind in "iu" or (booleans and kind == "b"):
         return
     if isinstance(value, np.ndarray):
@@ -226,9 +239,14 @@ def integers_of(parameter: str, value: Any) -> tuple[int, ...]:
     ------
     TypeError : if there are others, naming the parameter
     """
-    several = bool(value.ndim) if hasattr(value, "ndim") else isinstance(value, Sequence)
+    if hasattr(value, "ndim"):
+        several = bool(value.ndim)
+    else:
+        several = isinstance(value, Sequence)
     try:
-        return tuple([operator.index(member) for member in value]) if several else (operator.index(value),)
+        if several:
+            return tuple([operator.index(member) for member in value])
+        return (operator.index(value),)
     except TypeError:
         raise TypeError(f"{parameter} must be an integer or several, found {value!r}") from None
 
@@ -274,20 +292,29 @@ class NumpyNamespace:
         half = x.dtype is HALF
         y = total(x, axis=axis, dtype=SINGLE if half else None, keepdims=keepdims)
         y = y / y.dtype.type(x.size // y.size)
-        return y.astype(HALF) if half else y
+        if half:
+            return y.astype(HALF)
+        return y
 
     @staticmethod
     def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
         """Average squared distances from the mean, with the sums of `sum`, which are exact in long columns, too."""
         if x.dtype.kind not in "fc" or x.size == 0:
             return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
-        wide = x.astype(SINGLE) if x.dtype is HALF else x
+        wide = x
+        if x.dtype is HALF:
+            wide = x.astype(SINGLE)
         mean = total(wide, axis=axis, keepdims=True)
         count = x.size // mean.size
         d = np.asarray(wide - mean / mean.dtype.type(count))
-        squares = d.real**2 + d.imag**2 if d.dtype.kind == "c" else np.multiply(d, d, out=d)
+        if d.dtype.kind == "c":
+            squares = d.real**2 + d.imag**2
+        else:
+            squares = np.multiply(d, d, out=d)
         y = total(squares, axis=axis, keepdims=keepdims) / max(count - correction, 0)
-        return y.astype(HALF) if x.dtype is HALF else y
+        if x.dtype is HALF:
+            return y.astype(HALF)
+        return y
 
     @staticmethod
     def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -297,7 +324,9 @@ class NumpyNamespace:
     @staticmethod
     def round(x: Any, /) -> Any:
         """Round; integers are copied, which NumPy before 2.4 gives back as they are."""
-        return x.copy() if isinstance(x, np.ndarray) and x.dtype.kind in "iu" else np.round(x)
+        if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
+            return x.copy()
+        return np.round(x)
 
     @staticmethod
     def floor_divide(x1: Any, x2: Any, /) -> Any:
@@ -360,7 +389,9 @@ class NumpyNamespace:
         shared = np.may_share_memory(x, y)
         if not copy and not shared and x.size:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
-        return y.copy() if copy and shared else y
+        if copy and shared:
+            return y.copy()
+        return y
 
     @staticmethod
     def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
@@ -388,7 +419,9 @@ class NumpyNamespace:
     def expand_dims(x: Any, /, axis: Any) -> Any:
         """Insert axes; a single one by the index of it."""
         if type(axis) is int and -1 <= axis <= x.ndim:
-            return x[..., None] if axis == -1 else x[(*(slice(None),) * axis, None)]
+            if axis == -1:
+                return x[..., None]
+            return x[(*(slice(None),) * axis, None)]
         return np.expand_dims(x, axis)
 
     @staticmethod
@@ -398,7 +431,9 @@ class NumpyNamespace:
         The result can be written to if no element of `x` stands in it more than once.
         """
         lengths = x.shape
-        extra = len(shape) - len(lengths) if type(shape) is tuple else -1
+        extra = -1
+        if type(shape) is tuple:
+            extra = len(shape) - len(lengths)
         if extra < 0 or (lengths and (min(shape) < 1 or not x.flags.c_contiguous)):
             return writable_view(np.broadcast_to(x, shape), x)
         strides = [0] * extra
@@ -462,7 +497,9 @@ class NumpyNamespace:
         """Join arrays along a new axis; along a new first or last one by the index of it."""
         if axis not in (0, -1) or {*map(type, arrays)} != ARRAY or len({x.shape for x in arrays}) != 1:
             return np.stack(arrays, axis)
-        return np.concatenate([x[..., None] for x in arrays], -1) if axis else np.concatenate([x[None] for x in arrays])
+        if axis:
+            return np.concatenate([x[..., None] for x in arrays], -1)
+        return np.concatenate([x[None] for x in arrays])
 
     # NumPy 2.0 lacks the next three.
 
@@ -504,7 +541,9 @@ class NumpyNamespace:
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Sort, also in descending order."""
         y = np.sort(x, axis, "stable" if stable else None)
-        return np.flip(y, axis) if descending else y
+        if descending:
+            return np.flip(y, axis)
+        return y
 
     @staticmethod
     def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -550,8 +589,14 @@ def _accumulate_from(
     if not include_initial:
         return accumulate(x, axis, dtype)
     if dtype is None:
-        dtype = x.dtype if x.dtype.kind in "fc" else np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
-    axis = 0 if axis is None else normalize_axis_index(axis, x.ndim)
+        if x.dtype.kind in "fc":
+            dtype = x.dtype
+        else:
+            dtype = np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
+    if axis is None:
+        axis = 0
+    else:
+        axis = normalize_axis_index(axis, x.ndim)
     before = (slice(None),) * axis
     y = np.empty((*x.shape[:axis], x.shape[axis] + 1, *x.shape[axis + 1 :]), dtype)
     y[(*before, 0)] = initial
@@ -564,7 +609,9 @@ ONCE = (int, slice, np.integer, type(None), type(...))
 
 def _selects_once(key: Any) -> bool:
     """Return whether an index selects no element twice: it holds no integer arrays."""
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = key
+    if not isinstance(key, tuple):
+        parts = (key,)
     return all(isinstance(part, ONCE) or (isinstance(part, np.ndarray) and part.dtype == bool) for part in parts)
 
 

@@ -74,11 +74,15 @@ def default_convert(item: Any) -> Any:
     >>> dk.data.default_convert({"x": np.ones(2), "name": "a"})
     {'x': tensor([1., 1.]), 'name': 'a'}
     """
-    return item if isinstance(item, (str, bytes)) else map_container(_convert, item)
+    if isinstance(item, (str, bytes)):
+        return item
+    return map_container(_convert, item)
 
 
 def _convert(array: Any) -> Any:
-    return array if getattr(array.dtype, "kind", "f") in "USO" else as_array(array)
+    if getattr(array.dtype, "kind", "f") in "USO":
+        return array
+    return as_array(array)
 
 
 def _is_number(value: Any) -> bool:
@@ -125,7 +129,9 @@ def _container(items: list[Any], place: str) -> Any:
     columns = _columns(items, place)
     if isinstance(first, (list, tuple, Mapping)):
         result = [(key, _collate(column, f"{place}[{key!r}]")) for key, column in columns]
-        return [part for _, part in result] if type(first) is tuple else rebuilt(first, result)
+        if type(first) is tuple:
+            return [part for _, part in result]
+        return rebuilt(first, result)
     result = rebuilt(first, [(name, _field(column, f"{place}.{name}")) for name, column in columns])
     shape = _shape_of(first)
     if shape is not None and _shape_of(result) != (len(items), *shape):
@@ -181,4 +187,6 @@ def _field(values: list[Any], place: str) -> Any:
 
 
 def _at(place: str) -> str:
-    return f", at item{place}" if place else ""
+    if place:
+        return f", at item{place}"
+    return ""

@@ -200,7 +200,9 @@ class ConcatDataset(Dataset[Any]):
         self.cumulative_sizes = list(itertools.accumulate(map(len, self.datasets)))
 
     def __getitem__(self, index: int) -> Any:
-        position = index + len(self) if index < 0 else index
+        position = index
+        if index < 0:
+            position = index + len(self)
         if not 0 <= position < len(self):
             raise IndexError(f"ConcatDataset: index {index} is out of range for {len(self)} items")
         number = bisect_right(self.cumulative_sizes, position)
@@ -242,7 +244,10 @@ def random_split(dataset: Any, lengths: Sequence[float], generator: Generator | 
             raise ValueError(
                 f"random_split: a length or fraction must not be negative, found {length} at index {index}"
             )
-    sizes = _sizes(total, lengths) if math.isclose(sum(lengths), 1) else list(lengths)
+    if math.isclose(sum(lengths), 1):
+        sizes = _sizes(total, lengths)
+    else:
+        sizes = list(lengths)
     if sum(sizes) != total or any(size != int(size) for size in sizes):
         raise ValueError(
             f"Sum of input lengths does not equal the length of the input dataset! random_split: found {list(lengths)} "
@@ -303,7 +308,10 @@ def to_tensor(image: Any, *, dtype: Any = None) -> Any:
         raise TypeError(f"to_tensor: an image is of uint8, from 0 to 255; found {array.dtype}")
     if array.ndim not in (2, 3):
         raise ValueError(f"to_tensor: an image has shape (H, W, C) or (H, W); found {array.shape}")
-    channels = array[np.newaxis] if array.ndim == 2 else array.transpose(2, 0, 1)
+    if array.ndim == 2:
+        channels = array[np.newaxis]
+    else:
+        channels = array.transpose(2, 0, 1)
     wanted = np.dtype(get_default_dtype() if dtype is None else dtype)
     if wanted.kind != "f":
         raise TypeError(f"to_tensor: dtype must be a floating one, found {wanted}")

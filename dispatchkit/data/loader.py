@@ -127,13 +127,20 @@ class DataLoader:
 
     def __len__(self) -> int:
         """Return the number of batches, where data set and sampler have a length."""
-        source: Any = self.batch_sampler if self.batch_sampler is not None else self.sampler
+        source: Any
+        if self.batch_sampler is not None:
+            source = self.batch_sampler
+        else:
+            source = self.sampler
         return len(self.dataset if source is None else source)
 
     def __iter__(self) -> Iterator[Any]:
         stream = isinstance(self.dataset, IterableDataset)
         source: Source = (Stream if stream else Items)(self)
-        indices = self.sampler if self.batch_sampler is None else self.batch_sampler
+        if self.batch_sampler is None:
+            indices = self.sampler
+        else:
+            indices = self.batch_sampler
         tasks = drawn_tasks(self, None if stream else indices)
         batches: Iterator[Any] = map(source.batch, tasks)
         if self.num_workers:

@@ -99,7 +99,9 @@ class RandomSampler(Sampler[int]):
     @property
     def num_samples(self) -> int:
         """How many indices there are; the length of the data set may change."""
-        return len(self.data_source) if self._num_samples is None else self._num_samples
+        if self._num_samples is None:
+            return len(self.data_source)
+        return self._num_samples
 
     def __iter__(self) -> Iterator[int]:
         n, count = len(self.data_source), self.num_samples

@@ -143,7 +143,10 @@ def drawn_tasks(loader: Any, indices: Any) -> Iterator[tuple[Any, Generator]]:
     """
     default = current_generator()
     [parent] = (loader.generator or default).spawn(1)
-    drawn = itertools.repeat(None) if indices is None else iter(indices)
+    if indices is None:
+        drawn = itertools.repeat(None)
+    else:
+        drawn = iter(indices)
     for number in itertools.count():
         with drawing_from(default):
             task = next(drawn, END)
@@ -211,7 +214,9 @@ def prefetched(
             try:
                 result = waiting[0].result(timeout)
             except TimeoutError as error:
-                grace = GRACE if waiting[0].done() else 0.0
+                grace = 0.0
+                if waiting[0].done():
+                    grace = GRACE
                 raise DataLoaderError(source.name, "a batch", f"timed out after {timeout} seconds") from error
             waiting.popleft()
             draw()

@@ -94,8 +94,12 @@ def _fault(operation: Declared, reason: str, arguments: Mapping[str, Any]) -> st
         return ""
     named = {p.name: arguments[p.name] for p in operation.parameters.arrays if p.name in arguments}
     arrays = {name: tuple(x.shape) for name, x in named.items() if hasattr(x, "shape")}
-    along = arguments.get("axis", -1) if "axis" in operation.parameters.signature.parameters else None
-    return _product_fault(arrays, along) if len(arrays) == 2 else ""
+    along = None
+    if "axis" in operation.parameters.signature.parameters:
+        along = arguments.get("axis", -1)
+    if len(arrays) == 2:
+        return _product_fault(arrays, along)
+    return ""
 
 
 def dtype_fault(dtype: Any) -> str:
@@ -103,9 +107,13 @@ def dtype_fault(dtype: Any) -> str:
     try:
         known = np.dtype(dtype)
     except TypeError:
-        near = get_close_matches(dtype, DTYPES, n=1) if isinstance(dtype, str) else []
+        near = []
+        if isinstance(dtype, str):
+            near = get_close_matches(dtype, DTYPES, n=1)
         return f"{dtype!r} is no dtype; " + (f"did you mean {near[0]!r}?" if near else "one is 'float64'")
-    return "" if known.kind in NUMBERS else f"dtype must be of numbers or booleans, found {known}"
+    if known.kind in NUMBERS:
+        return ""
+    return f"dtype must be of numbers or booleans, found {known}"
 
 
 def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> str:
@@ -120,7 +128,10 @@ def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> 
     for name, shape in arrays.items():
         if not shape:
             return f"{name} must have at least one axis, found shape (); multiply takes numbers"
-    axis1, axis2 = (-1, -min(2, len(shape2))) if along is None else (along, along)
+    if along is None:
+        axis1, axis2 = -1, -min(2, len(shape2))
+    else:
+        axis1, axis2 = along, along
     try:
         length1, length2 = shape1[axis1], shape2[axis2]
     except IndexError:
@@ -177,16 +188,22 @@ def restate(error: Exception, text: str) -> Exception:
 
 def describe_argument(value: Any) -> str:
     """Return a short description of an argument: dtype and shape of an array, anything else as it is."""
-    array = value.array if isinstance(value, Storage) else value
+    array = value
+    if isinstance(value, Storage):
+        array = value.array
     if hasattr(array, "dtype") and hasattr(array, "shape") and not isinstance(array, type):
         device = getattr(array, "device", "cpu")
-        place = "" if str(device) == "cpu" else f" on device {device}"
+        place = ""
+        if str(device) != "cpu":
+            place = f" on device {device}"
         return f"{array.dtype} array of shape {tuple(array.shape)}{place}"
     if isinstance(value, (list, tuple)):
         members = ", ".join([describe_argument(member) for member in value[:4]] + ["..."] * (len(value) > 4))
         if isinstance(value, list):
             return f"[{members}]"
-        return f"({members},)" if len(value) == 1 else f"({members})"
+        if len(value) == 1:
+            return f"({members},)"
+        return f"({members})"
     return reprlib.repr(value)
 
 
@@ -203,7 +220,10 @@ def check_numbers(operation: Declared, result: Any, asked: Any) -> None:
     ------
     TypeError : naming the operation and the dtype
     """
-    dtype = result.dtype if hasattr(result, "dtype") else np.dtype(asked)
+    if hasattr(result, "dtype"):
+        dtype = result.dtype
+    else:
+        dtype = np.dtype(asked)
     if getattr(dtype, "kind", "f") not in NUMBERS:
         raise TypeError(f"{operation.qualified_name}: dtype must be of numbers or booleans, found {dtype}")
 

@@ -147,12 +147,18 @@ class Implementation:
         Whoever calls the kernel of one or two arrays takes the result to be new, so that a change of it reaches no
         argument unseen. The bodies of this library are tested for it; what others return is copied.
         """
-        function = None if self._own is None else getattr(numpy_namespace, self._own, None)
+        function = None
+        if self._own is not None:
+            function = getattr(numpy_namespace, self._own, None)
         if not self.arrays_only:
             whole: Function | None = None if self._own is None else numpy_namespace.whole.get(self._own)
-            return self.on_numpy if whole is None else self._over(numpy_namespace, whole)
+            if whole is None:
+                return self.on_numpy
+            return self._over(numpy_namespace, whole)
         compute = self._over(numpy_namespace, function or partial(self.body, numpy_namespace))
-        return compute if self.trusted or isinstance(compute, np.ufunc) else partial(_copy_shared, compute)
+        if self.trusted or isinstance(compute, np.ufunc):
+            return compute
+        return partial(_copy_shared, compute)
 
     @following
     def by_library(self) -> dict[Any, Function]:
@@ -176,7 +182,10 @@ class Implementation:
                 forward, rules, _ = kernels[library]
                 # Those of this library for NumPy leave no call unless they have gradients.
                 whole = self.trusted and library == "numpy" and rules is None
-                compute = forward if whole else partial(_or_else, forward, compute)
+                if whole:
+                    compute = forward
+                else:
+                    compute = partial(_or_else, forward, compute)
         return compute
 
     def on(self, xp: Any) -> Function:
@@ -196,12 +205,16 @@ class Implementation:
         """Return another library's function that the body passes its arguments on to, if it takes them as they come."""
         function: Function | None = getattr(xp, self._own, None) if self._own is not None and self.trusted else None
         takes = function is not None and (self.arrays_only or _takes(function, self.parameters.signature))
-        return function if takes else None
+        if takes:
+            return function
+        return None
 
 
 def _or_else(forward: Function, otherwise: Function, /, *args: Any, **kwargs: Any) -> Any:
     r = forward(*args, **kwargs)
-    return otherwise(*args, **kwargs) if r is NotImplemented else r
+    if r is NotImplemented:
+        return otherwise(*args, **kwargs)
+    return r
 
 
 def _arguments_of(signature: inspect.Signature) -> tuple[list[Any], set[Any]]:
@@ -219,7 +232,9 @@ def _takes(function: Function, signature: inspect.Signature) -> bool:
         return False
     places = [p for p in theirs.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     for place, p in enumerate(signature.parameters.values()):
-        by_place = places[place] if place < len(places) else None
+        by_place = None
+        if place < len(places):
+            by_place = places[place]
         by_name = theirs.get(p.name)
         if p.kind is not p.KEYWORD_ONLY and by_place is None:
             return False
@@ -234,7 +249,9 @@ def _takes(function: Function, signature: inspect.Signature) -> bool:
 
 def _in_new_memory(xp: Any, compute: Function, a: Any) -> Any:
     r = compute(a)
-    return xp.asarray(r, copy=True) if may_share_memory(r, a) else r
+    if may_share_memory(r, a):
+        return xp.asarray(r, copy=True)
+    return r
 
 
 def _copy_shared(compute: Function, *args: Any) -> Any:
@@ -324,8 +341,12 @@ class Declared(Overridable):
         """The parameters that count axes, None where nothing is said of them."""
         known, axis = self.parameters.listed, self.its.axis
         if axis is None:
-            return Axes(("axis",)) if self.kind.family in ALONG_AXES and "axis" in known else None
-        axes = Axes((axis,)) if isinstance(axis, str) else axis
+            if self.kind.family in ALONG_AXES and "axis" in known:
+                return Axes(("axis",))
+            return None
+        axes = axis
+        if isinstance(axis, str):
+            axes = Axes((axis,))
         unknown = [name for name in axes.parameters if name not in known]
         if unknown:
             raise RegistrationError(
@@ -399,7 +420,9 @@ class Declared(Overridable):
 
     @override
     def decomposition(self) -> Callable[..., Any] | None:
-        return self.decompose if self.decomposes and not self.parameters.nullary else None
+        if self.decomposes and not self.parameters.nullary:
+            return self.decompose
+        return None
 
     def decompose(self, *args: Any, **kwargs: Any) -> Any:
         """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""

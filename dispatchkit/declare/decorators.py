@@ -79,16 +79,22 @@ def _hint(body: Callable[..., Any], name: str) -> Any:
 
 def _form_of_parameter(p: Parameter, hint: Any) -> Form | None:
     if hint is Any:
-        form = Form.ONE if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) else None
+        form = None
+        if p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL):
+            form = Form.ONE
     else:
         form = _form_of(hint)
-    return Form.STAR if form is not None and p.kind is p.VAR_POSITIONAL else form
+    if form is not None and p.kind is p.VAR_POSITIONAL:
+        return Form.STAR
+    return form
 
 
 def _form_of(hint: Any) -> Form | None:
     """Return which arrays a parameter of this annotation takes, None where it takes none."""
     forms = [_form_of_one(part) for part in alternatives(hint)]
-    return forms[0] if len(forms) == 1 else next((form for form in WIDEST if form in forms), None)
+    if len(forms) == 1:
+        return forms[0]
+    return next((form for form in WIDEST if form in forms), None)
 
 
 def _form_of_one(hint: Any) -> Form | None:
@@ -96,14 +102,20 @@ def _form_of_one(hint: Any) -> Form | None:
     if origin is typing.Annotated:
         return next((note for note in inner[1:] if isinstance(note, Form)), None) or _form_of(inner[0])
     if origin is not None and is_sequence(origin):
-        return Form.SEQUENCE if any(_form_of(part) is not None for part in inner) else None
-    cls = hint if origin is None else origin
+        if any(_form_of(part) is not None for part in inner):
+            return Form.SEQUENCE
+        return None
+    cls = origin
+    if origin is None:
+        cls = hint
     if not isinstance(cls, type):
         return None
     if cls.__module__.startswith("numpy._typing"):
         return Form.LOOSE  # a member of `numpy.typing.ArrayLike`
     takes_part = tensor_protocol.types.participates(cls) or tensor_protocol.types.wrapped_always(cls)
-    return Form.ONE if takes_part else None
+    if takes_part:
+        return Form.ONE
+    return None
 
 
 def gives_several(body: Callable[..., Any]) -> bool:
@@ -217,7 +229,9 @@ def operation(
     its = SimpleNamespace(**{name: value for name, value in locals().items() if name != "body"})
     its.fill = _fill
     make = partial(_enter, its)
-    return make if body is None else make(body)
+    if body is None:
+        return make
+    return make(body)
 
 
 def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
@@ -314,7 +328,9 @@ def _leaf_options(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any
     """
     if not isinstance(kind, CreationKind):
         return {}
-    like = {LIKE: ("Any", None)} if "device" in listed and listed[0] != "x" else {}
+    like = {}
+    if "device" in listed and listed[0] != "x":
+        like = {LIKE: ("Any", None)}
     return {**like, LEAF: ("bool", False)}
 
 
@@ -337,14 +353,17 @@ def _types(fn: Callable[..., Any], kind: Kind, parameters: Parameters) -> dict[s
     """Return what docstrings say of each parameter's type and default."""
     code, annotations = fn.__code__, fn.__annotations__
     places, added = code.co_varnames[: code.co_argcount], _leaf_options(kind, parameters.listed)
-    star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if parameters.spread else None
+    star = None
+    if parameters.spread:
+        star = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
     defaults = dict(zip(reversed(places), reversed(fn.__defaults__ or ()), strict=False)) | (fn.__kwdefaults__ or {})
     types = {}
     for name in parameters.listed:
         annotation, default = added.get(name) or (annotations[name], defaults.get(name, Parameter.empty))
-        types[f"*{name}" if name == star else name] = (
-            annotation if default is Parameter.empty else f"{annotation}, default {default!r}"
-        )
+        if default is Parameter.empty:
+            types[f"*{name}" if name == star else name] = annotation
+        else:
+            types[f"*{name}" if name == star else name] = f"{annotation}, default {default!r}"
     return types
 
 
@@ -362,7 +381,9 @@ def _describe(call: Any, fn: Callable[..., Any], entry: DeclaredOperation) -> No
     annotations = annotations_of(fn)
     call.__annotations__ = {k: v for k, v in annotations.items() if k in parameters.listed or k == "return"}
     # Methods are smaller than partials. Some picklers look a method up by its name, which a record does not have.
-    bind: Any = MethodType if entry.version is None else partial
+    bind: Any = partial
+    if entry.version is None:
+        bind = MethodType
     for kind, declare in DEFINING.items():
         setattr(call, f"def_{kind}", bind(declare, entry))
 
@@ -419,14 +440,20 @@ class _Declarer:
         self, body: Any = None, /, *, method: bool | None = None, methods: Sequence[str] = (), **options: Any
     ) -> Any:
         """Declare an operation of one kind."""
-        has_method = self.method if method is None else method
+        has_method = method
+        if method is None:
+            has_method = self.method
 
         def make(fn: Callable[..., Any]) -> Any:
-            names = (fn.__name__, *methods) if has_method else methods
+            names = methods
+            if has_method:
+                names = (fn.__name__, *methods)
             every: Any = self.defaults | options
             return operation(kind=self.kind, methods=names, **every)(fn)
 
-        return make if body is None else make(body)
+        if body is None:
+            return make
+        return make(body)
 
 
 arithmetic: _Declarer = _Declarer(kinds.arithmetic, method=True)

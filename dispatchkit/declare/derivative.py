@@ -109,8 +109,12 @@ class VjpPlan:
         xp = namespace_of(_first_of(g))
         if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(xp, node, g)
-        y = node.output if self.keeps_output else None
-        given_by_name = node.keywords if isinstance(node, CallNode) else {}
+        y = None
+        if self.keeps_output:
+            y = node.output
+        given_by_name = {}
+        if isinstance(node, CallNode):
+            given_by_name = node.keywords
         keywords = {name: raw_values(value) for name, value in given_by_name.items()}
         return self.pull_all(node, xp, g, y, raw_values(node.saved), keywords)
 
@@ -138,19 +142,26 @@ class VjpPlan:
             if p.form is Form.INDEX:
                 continue
             value = p.find(saved, kwargs)
-            count = 1 if p.form is Form.ONE else len(list(p.members(value)))
+            count = 1
+            if p.form is not Form.ONE:
+                count = len(list(p.members(value)))
             if all(edge is None for edge in node.edges[len(cotangents) : len(cotangents) + count]):
                 cotangents += [None] * count
                 continue
             grads = pull(xp, g, y, *saved, **kwargs)
             several = p.form is Form.STAR or (p.form is not Form.ONE and isinstance(value, (list, tuple)))
-            cotangents += grads if several else [grads]
+            if several:
+                cotangents += grads
+            else:
+                cotangents += [grads]
         return cotangents
 
 
 def _first_of(g: Any) -> Any:
     """Return the first cotangent that arrived, where there are several outputs."""
-    return next(cotangent for cotangent in g if cotangent is not None) if type(g) is list else g
+    if type(g) is list:
+        return next(cotangent for cotangent in g if cotangent is not None)
+    return g
 
 
 def _without_rule(operation: str, name: str) -> Pull:
@@ -165,7 +176,12 @@ def _sum(*, negated: bool) -> PullNode:
 
     def pull_raw(node: Node, g: Any) -> Sequence[Any]:
         first_edge, second_edge = node.edges
-        other = None if second_edge is None else -g if negated else g
+        if second_edge is None:
+            other = None
+        elif negated:
+            other = -g
+        else:
+            other = g
         return (None if first_edge is None else g, other)
 
     return pull_raw
@@ -176,7 +192,9 @@ def _unary(pull: Pull, keeps: bool, keeps_output: bool) -> PullNode:
         x = node.saved[0]  # type: ignore[index]  # a graph that was freed does not come here
         if node.extras is not None or (keeps and x._memory is not None):
             node.check_versions()
-        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(g)
         return (pull(xp, g, node.output if keeps_output else None, x.array if keeps else x),)
 
     return pull_raw
@@ -202,7 +220,9 @@ def _binary(pulls: Sequence[Pull], keeps: Sequence[bool], keeps_output: bool) ->
             y = node.output
             if node.extras is not None:
                 node.check_versions()
-        xp = numpy_namespace if type(g) is ndarray else namespace_of(g)
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(g)
         e1, e2 = node.edges
         if e1 is None:
             return (None, pull_2(xp, g, y, x1, x2))
@@ -220,7 +240,9 @@ def _leading(pull: Pull, keeps_output: bool) -> PullNode:
             x = x.array
         if node.extras is not None:
             node.check_versions()
-        xp = numpy_namespace if type(g) is ndarray else namespace_of(_first_of(g))
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(_first_of(g))
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
         return (pull(xp, g, node.output if keeps_output else None, x, *args, **node.keywords),)
@@ -244,10 +266,14 @@ def _arrays(parameters: Parameters, pulls: Sequence[Pull], keeps_output: bool) -
         keywords = node.keywords
         if not names.isdisjoint(keywords):
             keywords = {name: raw_values(value) for name, value in keywords.items()}
-        xp = numpy_namespace if type(g) is ndarray else namespace_of(_first_of(g))
+        xp = numpy_namespace
+        if type(g) is not ndarray:
+            xp = namespace_of(_first_of(g))
         if node.outputs is not None:
             g = all_cotangents(xp, node, g)
-        y = node.output if keeps_output else None
+        y = None
+        if keeps_output:
+            y = node.output
         return [
             None if edge is None else pull(xp, g, y, *args, **keywords)
             for edge, pull in zip(node.edges, pulls, strict=True)
@@ -277,7 +303,11 @@ def all_cotangents(xp: Any, node: CallNode, g: Sequence[Any]) -> list[Any]:
 
 
 def _add(before: Any, part: Any) -> Any:
-    return part if before is None else before if part is None else before + part
+    if before is None:
+        return part
+    if part is None:
+        return before
+    return before + part
 
 
 def _fit_to_output(xp: Any, t: Any, y: Any) -> Any:
@@ -287,7 +317,9 @@ def _fit_to_output(xp: Any, t: Any, y: Any) -> Any:
     t = xp.asarray(t)
     if t.dtype != y.dtype:
         t = xp.astype(t, y.dtype)
-    return xp.broadcast_to(t, y.shape) if t.shape != y.shape else t
+    if t.shape != y.shape:
+        return xp.broadcast_to(t, y.shape)
+    return t
 
 
 class Derivative:
@@ -322,7 +354,9 @@ class Derivative:
     @following
     def pull_raw(self) -> PullNode:
         """What computes the raw cotangents of a recorded call's inputs; compiled when a gradient first flows."""
-        return self._pull_by_kernel if self.kernels else self.plan.pull_raw
+        if self.kernels:
+            return self._pull_by_kernel
+        return self.plan.pull_raw
 
     @following
     def repeats(self) -> bool:
@@ -332,7 +366,9 @@ class Derivative:
     def _pull_by_kernel(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the raw cotangents by the rules of a kernel, by those of the operation where it leaves a call."""
         cotangents = self.kernel_cotangents(node, g)
-        return self.plan.pull_raw(node, g) if cotangents is None else cotangents
+        if cotangents is None:
+            return self.plan.pull_raw(node, g)
+        return cotangents
 
     def kernel_cotangents(self, node: Any, g: Any) -> Sequence[Any] | None:
         """Return the raw cotangents by the rules of a kernel, None where none is for this call."""
@@ -393,8 +429,12 @@ class Derivative:
 
     def _pull_live(self, node: Node, g: Any) -> list[Any]:
         node.check_versions()
-        y = self._outputs_of(node, node.output) if self.keeps_output else None
-        kwargs = node.keywords if isinstance(node, CallNode) else {}
+        y = None
+        if self.keeps_output:
+            y = self._outputs_of(node, node.output)
+        kwargs = {}
+        if isinstance(node, CallNode):
+            kwargs = node.keywords
         if isinstance(node, CallNode) and node.outputs is not None:
             g = all_cotangents(tensor_namespace, node, g)
         return self.plan.pull_all(node, tensor_namespace, g, y, node.saved or (), kwargs)
@@ -435,7 +475,9 @@ class Derivative:
         TransformError : where there is no rule for one of the arguments
         """
         several = isinstance(y, (tuple, list))
-        total: Any = [None] * len(y) if several else None
+        total: Any = None
+        if several:
+            total = [None] * len(y)
         for p, t in tangents:
             part = self._push_from(p, t, call, xp, y, args, kwargs)
             if several:
@@ -458,7 +500,13 @@ class Derivative:
             if isinstance(factor, Rule):
                 factor = factor.forward(xp, t, y, *args, **kwargs)
             if type(factor) in (int, float):
-                return t if factor == 1 else -t if factor == -1 else None if factor == 0 else t * factor
+                if factor == 1:
+                    return t
+                if factor == -1:
+                    return -t
+                if factor == 0:
+                    return None
+                return t * factor
             return t * factor
         if name not in rules.transposes:
             raise TransformError(
@@ -470,5 +518,7 @@ class Derivative:
             t = [xp.zeros_like(xp.asarray(x)) if tangent is None else tangent for x, tangent in pairs]
         if p.position is None or p.position >= len(args):
             return call(*args, **{**kwargs, name: t})
-        after = () if p.form is Form.STAR else args[p.position + 1 :]
+        after = ()
+        if p.form is not Form.STAR:
+            after = args[p.position + 1 :]
         return call(*args[: p.position], *(t if p.form is Form.STAR else (t,)), *after, **kwargs)

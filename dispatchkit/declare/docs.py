@@ -140,11 +140,15 @@ def _parameters(texts: dict[str, str], types: Mapping[str, str], kind: Kind, fac
 
 def _standard(name: str, kind: Kind, facts: Facts) -> str:
     """Return what is said of a parameter whose text the source leaves out."""
-    numbers = "real numbers" if facts.real else facts.takes
+    numbers = "real numbers"
+    if not facts.real:
+        numbers = facts.takes
     if name == "x":
         if kind.family is kinds.elementwise:
             return f"{numbers}, of any shape"
-        return "array of shape (...)" if numbers == "numbers" else f"array of shape (...), of {numbers}"
+        if numbers == "numbers":
+            return "array of shape (...)"
+        return f"array of shape (...), of {numbers}"
     if name in {"x1", "x2"}:
         return f"{numbers} that broadcast together; one may be a Python scalar"
     return STANDARD.get(name, "")
@@ -154,12 +158,17 @@ def _returns(text: str, result: str, kind: Kind, facts: Facts, *, of_two: bool) 
     """Return the section on results: what the source says, or what the dtype rule does."""
     if not text and facts.gives is not None:
         text = f"array {GIVES[facts.gives][of_two]}"
-        text += f"; {facts.special}" if facts.special else ""
+        if facts.special:
+            text += f"; {facts.special}"
+        else:
+            text += ""
     if not text and kind in (kinds.creation, kinds.random):
         text = "the array"
     if not text:
         return ""
-    named = entries(text) if result.endswith("Result") else {}
+    named = {}
+    if result.endswith("Result"):
+        named = entries(text)
     if named:
         return "\n".join(f"{name} : Array\n{_sentence(part)}" for name, part in named.items())
     return f"{result}\n{_sentence(text)}"
@@ -175,4 +184,6 @@ def _sentence(text: str, name: str = "") -> str:
     if name and text.startswith(LEADS):
         text = f"{NOUNS.get(name) or name.strip('*').replace('_', ' ')} {text}"
     lines = f"    {text[:1].upper()}{text[1:]}".replace("\n    ", "\n").replace("\n", "\n    ")
-    return lines if lines.endswith(".") else f"{lines}."
+    if lines.endswith("."):
+        return lines
+    return f"{lines}."

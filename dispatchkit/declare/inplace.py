@@ -144,7 +144,9 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
     root = memory.root
     if root is None:
         return _without_root(name, x, changed, memory)
-    whole = changed if root is x else _Source(name, x, changed).over(root)
+    whole = changed
+    if root is not x:
+        whole = _Source(name, x, changed).over(root)
     source = _Source(name, root, whole)
     views = [tensor for tensor in family if tensor is not root and 0 not in tensor.array.shape]
     behind = [Behind(source.layout_of(tensor)) for tensor in views]
@@ -207,7 +209,9 @@ class _Source:
                 before = None
             elif not (mine.decodable and mine.covers(theirs)) and not shared_elements(mine, theirs)[0].size:
                 return before
-        return None if before is None and self.vertex is None else _overlaid(other, before, self.vertex, saved)
+        if before is None and self.vertex is None:
+            return None
+        return _overlaid(other, before, self.vertex, saved)
 
     def layout_of(self, view: Storage) -> Layout | None:
         """Return the layout of a tensor all of whose elements are this one's; None if it has the very array."""
@@ -233,7 +237,9 @@ def _overlaid(tensor: Storage, before: Vertex | None, source: Vertex | None, sav
 def _layout_of(tensor: Storage) -> Layout:
     """Return the layout of a tensor's array."""
     known = _known_layouts(tensor._node, tensor.array)
-    return Layout(tensor.array) if known is None else known[0]
+    if known is None:
+        return Layout(tensor.array)
+    return known[0]
 
 
 def _known_layouts(vertex: Vertex | None, array: Any) -> tuple[Layout, Layout] | None:
@@ -318,7 +324,9 @@ def check_writeable(name: str, x: Storage) -> None:
     """Raise if a tensor cannot be changed: its memory is read-only, or cannot be changed and others look at it."""
     if isinstance(x.array, np.ndarray):
         if not x.array.flags.writeable:
-            text = READ_ONLY if Layout(x.array).decodable else REPEATED
+            text = REPEATED
+            if Layout(x.array).decodable:
+                text = READ_ONLY
             raise ValueError(text.format(name=name))
     elif not (xp := namespace_of(x.array)).mutable and _has_sharers(x):
         raise TypeError(SHARED.format(name=name, library=xp.__name__))
@@ -427,7 +435,9 @@ def move_vertices(
             if noted is not None:
                 noted[id(tensor)] = ref(tensor)
             extras = None if old is None else old.extras
-            kept = None if extras is None else (extras.grad, extras.retains)
+            kept = None
+            if extras is not None:
+                kept = (extras.grad, extras.retains)
             before.append((tensor, old, getattr(tensor, "_grad", None), kept))
             _move(tensor, old, new)
         if write is not None:
@@ -571,7 +581,9 @@ def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[
                 and not live
                 and type(self.array) is np.ndarray
             ):
-                b = other.array if cls is base else other
+                b = other
+                if cls is base:
+                    b = other.array
                 if (type(b) is np.ndarray or cls is not base) and not in_graph(self, other):
                     _compute_into(operation, self, b)
                     return self

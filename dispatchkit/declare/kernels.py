@@ -130,7 +130,9 @@ def by_torch(function: Function, arrays: Sequence[Any]) -> tuple[Any, Pull]:
 
 def _of_form(y: Any, members: list[Any]) -> Any:
     """Return a list or tuple of a class, which may have named fields, with other members."""
-    return tuple.__new__(type(y), members) if hasattr(y, "_fields") else type(y)(members)
+    if hasattr(y, "_fields"):
+        return tuple.__new__(type(y), members)
+    return type(y)(members)
 
 
 def _pull_through(ys: Sequence[Any], fresh: Sequence[Any], g: Sequence[Any]) -> Sequence[Any]:
@@ -150,7 +152,9 @@ def _pull_through(ys: Sequence[Any], fresh: Sequence[Any], g: Sequence[Any]) -> 
                 node = ahead[0][0]
                 others = [None] * (len(node._input_metadata) - len(reached))  # results that nobody sees
                 passed, ahead = node(*reached, *others), node.next_functions
-                reached = passed if isinstance(passed, tuple) else (passed,)
+                reached = passed
+                if not isinstance(passed, tuple):
+                    reached = (passed,)
         leaves = [(id(n.variable), part) for (n, _), part in zip(ahead, reached, strict=True) if n is not None]
         by_leaf = dict(leaves)
         if len(by_leaf) == len(leaves) and len(roots) == 1:
@@ -363,7 +367,9 @@ class ByKernel(NodeWrapper):
 
     def pull_live(self, node: Any, g: Any) -> Sequence[Any]:
         """Return the cotangents of a node's inputs as tensors, by the operation's rules or its body."""
-        return self.inner.pull_live(node, g) if self.inner.rules else self._through_body(node, g)
+        if self.inner.rules:
+            return self.inner.pull_live(node, g)
+        return self._through_body(node, g)
 
     def _through_body(self, node: Any, g: Any) -> list[Any]:
         """Return the cotangents of a call that is made again, by way of the operations that the body calls."""
@@ -379,7 +385,10 @@ class ByKernel(NodeWrapper):
         with enable_grad():
             args, kwargs = map_members(tuple(node.saved), twin), map_members(dict(node.keywords), twin)
             y = self.declared.decompose(*args, **kwargs)
-        ys, gs = (y, g) if isinstance(y, (tuple, list)) else ([y], [g])
+        if isinstance(y, (tuple, list)):
+            ys, gs = y, g
+        else:
+            ys, gs = [y], [g]
         pairs = [(vertex_of(part), cotangent) for part, cotangent in zip(ys, gs, strict=True)]
         roots = [(vertex, cotangent) for vertex, cotangent in pairs if vertex is not None and cotangent is not None]
         vertices = {key: vertex for key, tensor in twins.items() if (vertex := vertex_of(tensor)) is not None}

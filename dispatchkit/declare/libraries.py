@@ -41,7 +41,9 @@ def common_library(name: str, values: Iterable[Any]) -> Any:
     """
     common: Any = None
     for value in values:
-        array = value._innermost().array if issubclass(type(value), Storage) else value
+        array = value
+        if issubclass(type(value), Storage):
+            array = value._innermost().array
         if array is value and not isinstance(value, np.ndarray) and type(value) not in foreign:
             continue
         xp = namespace_of(array)
@@ -73,9 +75,17 @@ def _computing(first: Any, second: Any) -> Any:
     the other library takes NumPy's arrays.
     """
     if getattr(first, "library", None) is getattr(second, "library", None):
-        return second if second.device is None else first if first.device is None else None
-    other = second if first is numpy_namespace else first
-    return other if numpy_namespace in (first, second) and other.takes_numpy else None
+        if second.device is None:
+            return second
+        if first.device is None:
+            return first
+        return None
+    other = first
+    if first is numpy_namespace:
+        other = second
+    if numpy_namespace in (first, second) and other.takes_numpy:
+        return other
+    return None
 
 
 class Moving:
@@ -120,7 +130,9 @@ def in_library(x: Any, xp: Any) -> Any:
 
 
 def _describe(xp: Any) -> str:
-    return xp.__name__ if xp.device is None else f"{xp.__name__} on {xp.device}"
+    if xp.device is None:
+        return xp.__name__
+    return f"{xp.__name__} on {xp.device}"
 
 
 def library_like(name: str, like: Any) -> tuple[Any, Any]:
@@ -163,10 +175,14 @@ def library_of_call(
         def bring(name: str, value: Any) -> Any:
             if isinstance(value, Storage):
                 return value.to(like=array)  # type: ignore[attr-defined]  # of tensors
-            return brought_to(xp, value) if is_raw(value) and not isinstance(value, np.generic) else as_python(value)
+            if is_raw(value) and not isinstance(value, np.generic):
+                return brought_to(xp, value)
+            return as_python(value)
 
         return xp, *operation.parameters.replace(args, kwargs, bring)
-    arguments = (*args, *kwargs.values()) if kwargs else args
+    arguments = args
+    if kwargs:
+        arguments = (*args, *kwargs.values())
     arrays = [x._innermost().array for x in arguments if isinstance(x, Storage)]
     if arrays and PLAIN.issuperset([type(x) for x in arguments if not isinstance(x, Storage)]):
         xp = same_library(*arrays) or common_library(operation.qualified_name, arrays)
@@ -187,10 +203,14 @@ def library_of_call(
 def _argument_of(xp: Any, value: Any) -> Any:
     """Return an argument as functions of a library take it."""
     if isinstance(value, Storage):
-        return in_library(value, xp) if xp.takes_numpy else value
+        if xp.takes_numpy:
+            return in_library(value, xp)
+        return value
     array = own_index(xp, as_python(value))
     # A body that calls operations takes tensors alone.
-    return wrap_array(tensor_namespace.Tensor, array) if xp.takes_numpy and type(value) is np.ndarray else array
+    if xp.takes_numpy and type(value) is np.ndarray:
+        return wrap_array(tensor_namespace.Tensor, array)
+    return array
 
 
 def own_index(xp: Any, key: Any) -> Any:
@@ -198,12 +218,17 @@ def own_index(xp: Any, key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(own_index(xp, part) for part in key)
     foreign_index = type(key) is np.ndarray and xp is not numpy_namespace
-    return xp.asarray(np.ascontiguousarray(key)) if foreign_index else key  # PyTorch refuses negative strides
+    # PyTorch refuses negative strides
+    if foreign_index:
+        return xp.asarray(np.ascontiguousarray(key))
+    return key
 
 
 def as_python(value: Any) -> Any:
     """Return a NumPy scalar as Python's, which every library takes; anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.generic):
+        return value.item()
+    return value
 
 
 @contextmanager
@@ -225,8 +250,12 @@ def making_like(value: Any) -> AbstractContextManager[None] | None:
 
     None where that changes nothing: without such an array, and where all arrays are NumPy's.
     """
-    array = first_array(value) if foreign else None
-    return None if array is None else making_with(namespace_of(array))
+    array = None
+    if foreign:
+        array = first_array(value)
+    if array is None:
+        return None
+    return making_with(namespace_of(array))
 
 
 def first_array(value: Any) -> Any:
@@ -238,7 +267,9 @@ def first_array(value: Any) -> Any:
         members = value.values() if isinstance(value, dict) else value
         return next((array for array in map(first_array, members) if array is not None), None)
     if not tensor_protocol.types.participates(type(value)):
-        return value if is_raw(value) else None
+        if is_raw(value):
+            return value
+        return None
     try:
         names = tensor_protocol.types.field_names(type(value))
     except RegistrationError:

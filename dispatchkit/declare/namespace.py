@@ -102,4 +102,6 @@ def starred_names(name: str) -> list[str]:
 
 def defining_module(value: Any) -> str | None:
     """Return the name of the module whose file defines a public class or function, None for all else."""
-    return _defining_modules.get(value) if isinstance(value, (type, FunctionType)) else None
+    if isinstance(value, (type, FunctionType)):
+        return _defining_modules.get(value)
+    return None

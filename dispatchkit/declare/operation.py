@@ -66,10 +66,14 @@ def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, 
                 raise ValueError("an array of unknown shape")
             return wrap_array(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
         if isinstance(value, Storage):
-            return value if value.is_tracer else wrap_array(type(value), _shorten(value.array, short))
+            if value.is_tracer:
+                return value
+            return wrap_array(type(value), _shorten(value.array, short))
         if isinstance(value, np.ndarray):
             return _shorten(value, short)
-        return short.get(value, value) if type(value) is int else value
+        if type(value) is int:
+            return short.get(value, value)
+        return value
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -102,13 +106,17 @@ def _layout_of(value: Any, back: Mapping[int, int]) -> Any:
 
 def _shorten(array: Any, long: Mapping[int, int]) -> Any:
     """Return an array with its long axes cut."""
-    return array[tuple(slice(long.get(length)) for length in array.shape)] if long else array
+    if long:
+        return array[tuple(slice(long.get(length)) for length in array.shape)]
+    return array
 
 
 def _array(shape: list[int], dtype: Any) -> Any:
     """Return an array that most operations take: matrices are positive definite, integers are indices."""
     if dtype.kind in "biu":
-        return np.zeros(shape, dtype) if dtype.kind != "b" else np.ones(shape, dtype)
+        if dtype.kind != "b":
+            return np.zeros(shape, dtype)
+        return np.ones(shape, dtype)
     array = np.full(shape, 0.5, dtype)
     if len(shape) > 1:
         diagonal = np.arange(min(shape[-2:]))
@@ -130,7 +138,9 @@ class DeclaredOperation(Declared):
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
-        cls = result if result is not None else self.protocol.types.base
+        cls = result
+        if result is None:
+            cls = self.protocol.types.base
         assert cls is not None
         tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
         if tracer is None:
@@ -182,9 +192,13 @@ def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any, shapes: 
     trusted = entry.implementation.trusted
     if isinstance(rule, str):
         chosen = rule, *others
-        chosen = chosen if trusted else _check_names(entry, kind, chosen, shapes)
+        if not trusted:
+            chosen = _check_names(entry, kind, chosen, shapes)
         return partial(store, entry, kind, chosen, shapes=shapes)
-    names = list(entry.parameters.listed[: 1 + len(others)]) if trusted else entry.parameters.names
+    if trusted:
+        names = list(entry.parameters.listed[: 1 + len(others)])
+    else:
+        names = entry.parameters.names
     if not names:
         raise RegistrationError(
             f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,9 @@ def several_results(
             note_sharing(y, tensors, operation.gives_views)
     finalize_all(operation, cls, ys, tensors)
     form = type(result)
-    return tuple.__new__(form, ys) if hasattr(form, "_fields") else form(ys)
+    if hasattr(form, "_fields"):
+        return tuple.__new__(form, ys)
+    return form(ys)
 
 
 def finalize_all(operation: Declared, cls: Any, result: Any, sources: Sequence[Any]) -> None:
@@ -121,7 +123,11 @@ def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]
     tracked: list[bool] = []
     for p in operation.parameters.arrays:
         value = p.find(args, kwargs)
-        members = () if p.form is Form.INDEX else (value,) if p.form is Form.ONE else p.members(value)
+        members: Iterable[Any] = ()
+        if p.form is Form.ONE:
+            members = (value,)
+        elif p.form is not Form.INDEX:
+            members = p.members(value)
         vertices = [vertex_of(member) if isinstance(member, Storage) else None for member in members]
         edges += vertices
         tracked.append(vertices.count(None) < len(vertices))

@@ -31,6 +31,8 @@ def overseen(operation: Overridable, handler: Callable[..., Any]) -> Callable[..
 
     def draw(*args: Any, **kwargs: Any) -> Any:
         ask = drawer.get()
-        return handler(*args, **kwargs) if ask is None else ask(operation, draw, args, kwargs)
+        if ask is None:
+            return handler(*args, **kwargs)
+        return ask(operation, draw, args, kwargs)
 
     return draw

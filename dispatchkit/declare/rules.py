@@ -211,7 +211,12 @@ def _parameter_list(signature: inspect.Signature, leading: tuple[str, ...]) -> s
     for i, p in enumerate(parameters):
         if p.kind is NAMED and PLACES not in kinds and kinds.index(NAMED) == i:
             taken.append("*")
-        prefix = "*" if p.kind is PLACES else "**" if p.kind is KEYWORDS else ""
+        if p.kind is PLACES:
+            prefix = "*"
+        elif p.kind is KEYWORDS:
+            prefix = "**"
+        else:
+            prefix = ""
         taken.append(f"{prefix}{p.name}" if p.default is p.empty else f"{p.name}=__defaults[{p.name!r}]")
         if i == last:
             taken.append("/")
@@ -223,7 +228,9 @@ def _code(template: str, taken: str, passed: str) -> CodeType:
 
 
 def _conjugate(xp: Any, g: Any, partial: Any) -> Any:
-    return xp.conj(xp.asarray(partial)) if is_complex(g.dtype) else partial
+    if is_complex(g.dtype):
+        return xp.conj(xp.asarray(partial))
+    return partial
 
 
 @with_fields
@@ -249,7 +256,9 @@ class ArgumentRule:
         """Return ``pull(xp, g, y, *args, **kwargs)``, which computes the cotangent of the argument."""
         if self.rule is None:
             return _multiplying_by(self.factor)
-        return self.rule.pull if self.place is None else _one_of(self.rule.pull, self.place)
+        if self.place is None:
+            return self.rule.pull
+        return _one_of(self.rule.pull, self.place)
 
 
 class Rules:
@@ -288,7 +297,9 @@ class Rules:
     def of_all(self) -> Rule | None:
         """Return the rule that gives the cotangents of all arguments, None where each has its own."""
         rules = list(self.vjps.values())
-        return rules[0] if rules and rules.count(rules[0]) == len(rules[0].of) > 1 else None
+        if rules and rules.count(rules[0]) == len(rules[0].of) > 1:
+            return rules[0]
+        return None
 
     def __bool__(self) -> bool:
         return bool(self.partials or self.transposes or self.vjps)
@@ -303,8 +314,13 @@ class Rules:
             rule = partial
         if rule is None:
             return None
-        shapes = rule.shapes | {name} if rule.kind == "transpose" else rule.shapes
-        place = rule.of.index(name) if len(rule.of) > 1 else None
+        if rule.kind == "transpose":
+            shapes = rule.shapes | {name}
+        else:
+            shapes = rule.shapes
+        place = None
+        if len(rule.of) > 1:
+            place = rule.of.index(name)
         return ArgumentRule(rule.names - shapes, rule.names & shapes, rule, place)
 
 

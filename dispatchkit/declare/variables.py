@@ -30,7 +30,9 @@ def items_of(value: Any) -> Sequence[Item] | None:
     if value is None or is_array(value):
         return None
     items = container_items(value)
-    return tensor_protocol.types.items_of(value) if items is None else items
+    if items is None:
+        return tensor_protocol.types.items_of(value)
+    return items
 
 
 def constants_in(value: Any) -> frozenset[str]:

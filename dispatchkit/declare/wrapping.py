@@ -48,7 +48,9 @@ def spec_of(value: Any) -> Any:
         return Spec(tuple(array.shape), array.dtype, device=getattr(array, "device", None))
     if isinstance(value, (list, tuple)):
         return [spec_of(member) for member in value]
-    return Spec(tuple(value.shape), value.dtype) if hasattr(value, "dtype") else value
+    if hasattr(value, "dtype"):
+        return Spec(tuple(value.shape), value.dtype)
+    return value
 
 
 def holds(condition: Any, *, traced: bool = False) -> bool:
@@ -90,7 +92,8 @@ def values_of_batch(x: Any) -> Any:
     """Return the raw array of a tensor or of a dense form, under `vmap` of the whole batch; all else as it is."""
     if not isinstance(x, Storage) and tensor_protocol.types.participates(type(x)):
         dense = tensor_protocol.types.to_dense(type(x))
-        x = x if dense is None else dense(x)
+        if dense is not None:
+            x = dense(x)
     while isinstance(x, Storage):
         x = x.value if x.is_tracer else x.array  # type: ignore[attr-defined]
     return x

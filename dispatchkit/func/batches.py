@@ -126,7 +126,9 @@ def _to_front(x: Any, dim: Any, sizes: list[int]) -> Any:
     if not -x.ndim <= dim < x.ndim:
         raise ValueError(f"vmap: in_dims={dim} asks for an axis that an array of shape {tuple(x.shape)} has not")
     sizes.append(x.shape[dim])
-    return tensor_namespace.moveaxis(x, dim, 0) if dim % x.ndim else x
+    if dim % x.ndim:
+        return tensor_namespace.moveaxis(x, dim, 0)
+    return x
 
 
 def _size(sizes: list[int]) -> int:
@@ -149,7 +151,9 @@ def _compute(
     level, size = new_level(), part.stop - part.start
 
     def enter(x: Any, dim: Any) -> Any:
-        return x if dim is None else Batched(x if x.shape[0] == size else x[part], level)
+        if dim is None:
+            return x
+        return Batched(x if x.shape[0] == size else x[part], level)
 
     args, kwargs = _with_dims(enter, fronted, dims)
     outer = active.get()
@@ -182,7 +186,9 @@ def _join(parts: list[Any], out_dims: Any) -> Any:
 
     def join(y: Any, dim: Any) -> Any:
         members = [next(column) for column in columns]
-        return y if dim is None else tensor_namespace.concat(members)
+        if dim is None:
+            return y
+        return tensor_namespace.concat(members)
 
     return zip_containers(join, parts[0], out_dims, "vmap: out_dims")
 

@@ -24,7 +24,9 @@ def layers_of(value: Any) -> list[Any]:
     while not is_array(value) and types.derivative(type(value)) is not None:
         layers.append(value)
         value = _inside(value)
-    return layers if is_array(value) else []
+    if is_array(value):
+        return layers
+    return []
 
 
 def _inside(layer: Any) -> Any:
@@ -35,17 +37,23 @@ def _inside(layer: Any) -> Any:
 def array_in(value: Any) -> Any:
     """Return the array of a block; of an array itself."""
     layers = layers_of(value)
-    return _inside(layers[-1]) if layers else value
+    if layers:
+        return _inside(layers[-1])
+    return value
 
 
 def items_between_blocks(value: Any) -> Sequence[Item] | None:
     """Return the parts of a container with their keys; None for a leaf, which a block is."""
-    return None if layers_of(value) else items_of(value)
+    if layers_of(value):
+        return None
+    return items_of(value)
 
 
 def variables_between_blocks(value: Any) -> Sequence[Item] | None:
     """Return the parts that may be differentiated with their keys; None for a leaf, which a block is."""
-    return None if layers_of(value) else variables_of(value)
+    if layers_of(value):
+        return None
+    return variables_of(value)
 
 
 def blocks_of(value: Any) -> list[Any]:
@@ -86,7 +94,9 @@ def with_array(block: Any, array: Any) -> Any:
 
 
 def _zeros(leaf: Any) -> Any:
-    return tensor_namespace.zeros_like(leaf) if is_array(leaf) else leaf
+    if is_array(leaf):
+        return tensor_namespace.zeros_like(leaf)
+    return leaf
 
 
 def derivative_of(array: Any, output: Any, argument: Any = None, accepts: Callable[[type], bool] | None = None) -> Any:
@@ -130,7 +140,9 @@ def tangent_of(array: Any, output: Any, pushed: Any) -> Any:
     """
     wrapped = derivative_of(array, output)
     kept = len(layers_of(wrapped)) == len(layers_of(output))
-    return wrapped if kept or is_array(output) else pushed
+    if kept or is_array(output):
+        return wrapped
+    return pushed
 
 
 def fitted_tangents(primals: Any, tangents: Any) -> Any:

@@ -28,7 +28,9 @@ Leaf = Callable[[Any], Any]
 
 def as_array(value: Any) -> Any:
     """Return a leaf as a tensor, Python numbers too."""
-    return value if isinstance(value, Storage) else tensor_namespace.asarray(value)
+    if isinstance(value, Storage):
+        return value
+    return tensor_namespace.asarray(value)
 
 
 def as_array_like(value: Any, like: Any) -> Any:
@@ -38,7 +40,9 @@ def as_array_like(value: Any, like: Any) -> Any:
     ------
     TypeError : where NumPy, by which the numbers pass, cannot read the array
     """
-    array = value.array if isinstance(value, Storage) else value
+    array = value
+    if isinstance(value, Storage):
+        array = value.array
     xp = namespace_of(like.array)
     return as_array(value if namespace_of(array) is xp else brought_to(xp, array))
 
@@ -82,7 +86,9 @@ def fit(name: str, owner: str, kind: str, x: Any, given: Any) -> Any:
         raise ValueError(f"{name}: an {owner} has shape {tuple(x.shape)}, its {kind} has shape {tuple(array.shape)}")
     if is_complex(array.dtype) and not is_complex(x.dtype):
         raise ValueError(f"{name}: an {owner} is real, {x.dtype}, its {kind} is complex, {array.dtype}")
-    return array if array.dtype == x.dtype else tensor_namespace.astype(array, x.dtype)
+    if array.dtype == x.dtype:
+        return array
+    return tensor_namespace.astype(array, x.dtype)
 
 
 def with_gradient_fields(gradient: Any, output: Any, items_in: Items = items_of) -> Any:
@@ -97,7 +103,9 @@ def with_gradient_fields(gradient: Any, output: Any, items_in: Items = items_of)
     items = items_in(gradient)
     if items is None:
         return gradient
-    rules = {} if container_items(gradient) is not None else tensor_protocol.types.field_rules(type(gradient))
+    rules = {}
+    if container_items(gradient) is None:
+        rules = tensor_protocol.types.field_rules(type(gradient))
     parts = []
     for key, part in items:
         rule = rules.get(key)
@@ -111,7 +119,9 @@ def with_gradient_fields(gradient: Any, output: Any, items_in: Items = items_of)
 
 def _field_of(value: Any, name: str) -> Any:
     """Return a field of an instance, or of one in its fields; None where there is none."""
-    items = None if value is None or is_array(value) else tensor_protocol.types.items_of(value, strict=False)
+    items = None
+    if not (value is None or is_array(value)):
+        items = tensor_protocol.types.items_of(value, strict=False)
     fields = dict(items or ())
     if name in fields:
         return fields[name]
@@ -159,7 +169,10 @@ def result_and_aux(name: str, output: Any, has_aux: bool) -> tuple[Any, Any]:
     """
     if has_aux and not (isinstance(output, tuple) and len(output) == 2):
         raise TypeError(f"{name}: with has_aux the function must return a pair (output, aux)")
-    result, aux = output if has_aux else (output, None)
+    if has_aux:
+        result, aux = output
+    else:
+        result, aux = output, None
     result = _with_tensors(result, (int, float, complex))
     if not any(True for _ in arrays_of(result)):
         raise TypeError(f"{name}: the function must return tensors, found {describe(result)}")
@@ -179,7 +192,9 @@ def zip_containers(
     ValueError : if the two do not fit, naming the place
     """
     if is_array(value):
-        return change(value, other) if not variables or is_floating(value) else value
+        if not variables or is_floating(value):
+            return change(value, other)
+        return value
     items = items_of(value)
     if items is None:
         return value
@@ -217,7 +232,9 @@ def describe(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of length {len(items)}"
     keys = ", ".join(repr(key) for key, _ in items)
-    nothing = "nothing in it" if isinstance(value, Mapping) else "no fields"
+    nothing = "no fields"
+    if isinstance(value, Mapping):
+        nothing = "nothing in it"
     return f"a {type(value).__name__} with {keys or nothing}"
 
 

@@ -90,7 +90,9 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     @hides_frames
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, g = both(*args, **kwargs)
-        return (g, value[1]) if has_aux else g
+        if has_aux:
+            return g, value[1]
+        return g
 
     return gradient
 
@@ -143,7 +145,9 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
             )
         ones = with_blocks([with_array(block, xp.ones_like(array_in(block))) for block in blocks_of(y)], y)
         grads = _wrap_gradients(recording.gradients(ones, retain=False), arguments, y)
-        value = (y, recording.aux) if has_aux else y
+        value = y
+        if has_aux:
+            value = (y, recording.aux)
         return value, grads if isinstance(argnums, tuple) else grads[0]
 
     return both
@@ -194,7 +198,9 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     def vjp_fn(cotangents: Any) -> tuple[Any, ...]:
         return recording.pull(cotangents, retain=True)
 
-    return (recording.output, vjp_fn, recording.aux) if has_aux else (recording.output, vjp_fn)
+    if has_aux:
+        return recording.output, vjp_fn, recording.aux
+    return recording.output, vjp_fn
 
 
 @hides_frames
@@ -259,12 +265,16 @@ def _push(func: Callable[..., Any], duals: Any, level: int, has_aux: bool) -> tu
 
     def tangent(y: Any) -> Any:
         t = tangent_at(y, level)
-        return xp.zeros_like(value_at(y, level)) if t is None else t
+        if t is None:
+            return xp.zeros_like(value_at(y, level))
+        return t
 
     y, pushed = map_container(lambda x: value_at(x, level), result), map_container(tangent, result)
     pairs = zip(blocks_of(y), blocks_of(pushed), strict=True)
     t = with_blocks([tangent_of(array_in(part), block, part) for block, part in pairs], y)
-    return (y, t, map_container(lambda x: value_at(x, level), aux)) if has_aux else (y, t)
+    if has_aux:
+        return y, t, map_container(lambda x: value_at(x, level), aux)
+    return y, t
 
 
 @hides_frames
@@ -380,7 +390,9 @@ def jacrev(
         lengths = [y.size for y in outputs]
         parts = [_of_output(y, part, rows) for y, part in zip(outputs, _slices(lengths), strict=True)]
         matrix = _jacobian(output, arguments, parts, several=isinstance(argnums, tuple))
-        return (matrix, recording.aux) if has_aux else matrix
+        if has_aux:
+            return matrix, recording.aux
+        return matrix
 
     return jacobian
 
@@ -443,7 +455,9 @@ def jacfwd(
         slices = _slices([x.size for x in inputs])
         parts = [_by_inputs(t, inputs, slices) for t in columns]
         matrix = _jacobian(kept[0], primals, parts, several=isinstance(argnums, tuple))
-        return (matrix, kept[1]) if has_aux else matrix
+        if has_aux:
+            return matrix, kept[1]
+        return matrix
 
     return jacobian
 

@@ -72,7 +72,10 @@ class Recording:
         follower: str | None = None,
     ) -> None:
         self.name = name
-        self._follower = name if follower is None else follower
+        if follower is None:
+            self._follower = name
+        else:
+            self._follower = follower
         outer = is_grad_enabled()
         self._primals = with_variables(lambda x: _as_leaf(batched_everywhere(as_array(x))), with_floats(primals))
         # The function may change its arguments in place; the gradients are those of what they were.
@@ -101,8 +104,15 @@ class Recording:
         self._close()
         # What else requires gradients outside may want to differentiate the result again.
         self._alive = outer and _reaches_outside(self._outputs)
-        self.output = self._result if self._alive else map_container(_detach, self._result)
-        self.aux: Any = aux if outer and _reaches_outside(arrays_of(aux)) else map_container(_detach, aux)
+        if self._alive:
+            self.output = self._result
+        else:
+            self.output = map_container(_detach, self._result)
+        self.aux: Any
+        if outer and _reaches_outside(arrays_of(aux)):
+            self.aux = aux
+        else:
+            self.aux = map_container(_detach, aux)
 
     def _close(self) -> None:
         """Note that the function has returned."""
@@ -159,7 +169,9 @@ def _as_leaf(x: Any) -> Any:
 
 def _as_given(x: Any) -> Any:
     """Return another tensor with the same vertex, which stays whatever happens to the first."""
-    return x.map_values(_as_given) if isinstance(x, Tracer) else twin(x, vertex_of(x))
+    if isinstance(x, Tracer):
+        return x.map_values(_as_given)
+    return twin(x, vertex_of(x))
 
 
 def _left_behind(changed: Mapping[int, Callable[[], Any]]) -> list[Any]:
@@ -184,7 +196,9 @@ def _detach(y: Any) -> Any:
     """Return an output outside the graph of the recording."""
     if isinstance(y, Tracer):
         return y.map_values(_detach)
-    return y.detach() if hasattr(y, "detach") else y
+    if hasattr(y, "detach"):
+        return y.detach()
+    return y
 
 
 def _vertices(x: Any) -> Iterator[Vertex]:

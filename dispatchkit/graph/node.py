@@ -105,13 +105,18 @@ class Node(Vertex):
         for tensor in saved_tensors(self.saved or ()):
             memory = tensor._memory
             if memory is not None:
-                expected = 0 if extras is None else extras.versions.get(id(tensor), 0)
+                expected = 0
+                if extras is not None:
+                    expected = extras.versions.get(id(tensor), 0)
                 if memory.count != expected:
                     self._spoilt(tensor.array, expected, memory.count)
         if extras is not None and self.operation.keeps_output:
             for index, (version, count) in extras.shared.items():
                 if version.changes != count:
-                    output = self.output[index] if isinstance(self.output, tuple) else self.output
+                    if isinstance(self.output, tuple):
+                        output = self.output[index]
+                    else:
+                        output = self.output
                     self._spoilt(output, count, version.changes)
 
     def _spoilt(self, array: Any, expected: int, found: int) -> None:
@@ -322,7 +327,10 @@ class Hooked(NodeWrapper):
     def _around(self, pull: Callable[[Any, Any], Sequence[Any]], node: Any, g: Any, wrap: Any) -> Sequence[Any]:
         """Return cotangents; `wrap` makes tensors of raw ones for the hooks, None where they are tensors."""
         several, raw = isinstance(g, list), attrgetter("array") if wrap else None
-        outputs = node.outputs if several else [(node.shape, node.dtype)]
+        if several:
+            outputs = node.outputs
+        else:
+            outputs = [(node.shape, node.dtype)]
         inputs = [None if edge is None else (edge.shape, edge.dtype) for edge in node.edges]
         of_outputs = _each(wrap, g if several else [g])
         with no_grad() if wrap else nullcontext():
@@ -346,7 +354,9 @@ def _each(change: Any, values: Iterable[Any]) -> tuple[Any, ...]:
 
 def _like_input(g: Any, spec: Any) -> Any:
     """Return a cotangent with the shape and dtype of its input, None where there is no gradient."""
-    return None if g is None or spec is None else project(namespace_of(g), g, *spec)
+    if g is None or spec is None:
+        return None
+    return project(namespace_of(g), g, *spec)
 
 
 def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequence[Any]) -> tuple[Any, ...]:
@@ -398,7 +408,9 @@ def nodes_of_call(
 
 
 def _main(tensor: Storage) -> Any:
-    return tensor._node.main if isinstance(tensor._node, Output) else tensor._node
+    if isinstance(tensor._node, Output):
+        return tensor._node.main
+    return tensor._node
 
 
 def _tensors(records: Any, value: Any) -> Iterator[Storage]:

@@ -94,7 +94,9 @@ def no_grad(func: Any = None) -> Any:
     [False]
     """
     block = Block(_mode, False, "no_grad")
-    return block if func is None else block(func)
+    if func is None:
+        return block
+    return block(func)
 
 
 @overload
@@ -126,4 +128,6 @@ def enable_grad(func: Any = None) -> Any:
     True
     """
     block = Block(_mode, True, "enable_grad")
-    return block if func is None else block(func)
+    if func is None:
+        return block
+    return block(func)

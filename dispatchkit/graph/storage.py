@@ -49,7 +49,9 @@ class Memory:
     @property
     def version(self) -> Memory:
         """The memory that counts the changes: this one, or that of the family that `detach` left, which shares it."""
-        return self if self._version is None else self._version
+        if self._version is None:
+            return self
+        return self._version
 
     @property
     def count(self) -> int:
@@ -114,7 +116,9 @@ class Memory:
     def _member(self, view: ref[Storage]) -> Storage | None:
         """Return a tensor of the family; None if it is gone or was given other contents."""
         tensor = view()
-        return tensor if tensor is not None and tensor._memory is self else None
+        if tensor is not None and tensor._memory is self:
+            return tensor
+        return None
 
 
 class RemovableHandle:
@@ -311,12 +315,16 @@ def memory_of(tensor: Storage) -> Memory:
 def vertex_of(tensor: Storage) -> Vertex | None:
     """Return the present vertex of a tensor: a view whose memory was changed is taken from its base anew."""
     vertex = tensor._node
-    return vertex if vertex is None else vertex.current(tensor)
+    if vertex is None:
+        return vertex
+    return vertex.current(tensor)
 
 
 def version_of(tensor: Storage) -> int:
     """Return how often the memory of a tensor was changed in place."""
-    return 0 if tensor._memory is None else tensor._memory.count
+    if tensor._memory is None:
+        return 0
+    return tensor._memory.count
 
 
 def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
@@ -343,7 +351,9 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
     else:
         vertex_of(view)  # which its present family knows
         # Nodes that saved an earlier content of `view` see a count that they did not note.
-        before = -1 if view._memory is None and view._node is None else version_of(view)
+        before = -1
+        if view._memory is not None or view._node is not None:
+            before = version_of(view)
         view._memory = Memory(view, memory.version, max(0, before + 1 - memory.version.changes))
     if view._node is not None and not view._node.is_leaf:
         view._node.track_memory(view._memory)

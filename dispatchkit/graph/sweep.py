@@ -51,7 +51,9 @@ def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known:
     else:
         return copy_gradient(g)
     free = whole and key not in known and not (pending and _looked_at(key, pending))
-    return g if free else copy_gradient(g)
+    if free:
+        return g
+    return copy_gradient(g)
 
 
 def let_go(outside: list[Any], known: set[int]) -> None:
@@ -110,7 +112,9 @@ def _looked_at(key: int, pending: Mapping[Vertex, Any]) -> bool:
 
 def _keys(tensor: Storage) -> set[int]:
     """Return keys that two tensors share if they are the same or use the same memory."""
-    return {id(tensor)} if tensor._memory is None else {id(tensor), id(tensor._memory.version)}
+    if tensor._memory is None:
+        return {id(tensor)}
+    return {id(tensor), id(tensor._memory.version)}
 
 
 # Reentrant: adding gradients of array types calls handlers, which may go backwards themselves.
@@ -216,7 +220,10 @@ def _start(
 def reachable(roots: Iterable[Vertex]) -> dict[Vertex, int]:
     """Return every vertex that can be reached, with the number of edges that lead to it."""
     pending: dict[Vertex, int] = dict.fromkeys(roots, 0)
-    stack = list(pending) if core is None else core.reach(pending)
+    if core is None:
+        stack = list(pending)
+    else:
+        stack = core.reach(pending)
     while stack:
         for edge in stack.pop().edges:
             if edge is not None:
@@ -266,12 +273,18 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         assert vertex.outputs is not None
         index, g = g
         arrived = grads.setdefault(vertex, [None] * len(vertex.outputs))
-        arrived[index] = g if arrived[index] is None else arrived[index] + g
+        if arrived[index] is None:
+            arrived[index] = g
+        else:
+            arrived[index] = arrived[index] + g
         return
     if g.shape != vertex.shape or (g.dtype is not vertex.dtype and not same_dtype(g.dtype, vertex.dtype)):
         g = project(namespace_of(g), g, vertex.shape, vertex.dtype)
     before = grads.get(vertex)
-    grads[vertex] = g if before is None else before + g
+    if before is None:
+        grads[vertex] = g
+    else:
+        grads[vertex] = before + g
 
 
 # The vertices whose hooks the pass runs that calls a hook.
@@ -293,14 +306,19 @@ def _run_hooks(
                     replaced = hook(g if create_graph else wrap(raw_array(g)))
                     if replaced is not None:
                         _check_replacement(vertex, replaced)
-                        g = replaced if create_graph else replaced.array
+                        g = replaced
+                        if not create_graph:
+                            g = replaced.array
                         outside.append(g)
         finally:
             hooked_in_pass.reset(before)
     if extras.retains:
         # As in PyTorch, a retained gradient is not changed by further passes but replaced.
         if extras.grad is None:
-            extras.grad = g.clone() if create_graph else wrap(copy_gradient(g))
+            if create_graph:
+                extras.grad = g.clone()
+            else:
+                extras.grad = wrap(copy_gradient(g))
         else:
             _add_anew(extras, g, wrap, create_graph)
     return g
@@ -308,7 +326,9 @@ def _run_hooks(
 
 def _hook_mode(create_graph: bool) -> Any:
     """Return the context that hooks run in: it records only where the pass itself is recorded."""
-    return nullcontext() if create_graph else no_grad()
+    if create_graph:
+        return nullcontext()
+    return no_grad()
 
 
 def _check_replacement(vertex: Vertex, replaced: Any) -> None:
@@ -330,7 +350,10 @@ def _deliver(
     It is added in place, unless the sum is part of a graph or cannot be written there.
     """
     if found is not None:
-        found[leaf] = g if create_graph else own_memory(g, *ownership)
+        if create_graph:
+            found[leaf] = g
+        else:
+            found[leaf] = own_memory(g, *ownership)
         return
     extras = leaf.extras
     assert extras is not None
@@ -338,7 +361,10 @@ def _deliver(
         accumulating.acquire()  # threads may go backwards through graphs of the same leaves
         before = extras.grad
         if before is None:
-            extras.grad = g.clone() if create_graph else wrap(own_memory(g, *ownership))
+            if create_graph:
+                extras.grad = g.clone()
+            else:
+                extras.grad = wrap(own_memory(g, *ownership))
         elif create_graph or not _add_in_place(before, g):
             _add_anew(extras, g, wrap, create_graph)
     finally:
@@ -357,7 +383,10 @@ def _add_anew(extras: VertexExtras, g: Any, wrap: Any, create_graph: bool) -> No
     """Replace the gradient that a vertex has by the sum with another."""
     before = extras.grad
     raw = not (create_graph or before.is_tracer)
-    extras.grad = wrap(raw_array(before.array + g)) if raw else before + (g if create_graph else wrap(g))
+    if raw:
+        extras.grad = wrap(raw_array(before.array + g))
+    else:
+        extras.grad = before + (g if create_graph else wrap(g))
 
 
 def _add_in_place(before: Storage, g: Any) -> bool:
@@ -365,7 +394,10 @@ def _add_in_place(before: Storage, g: Any) -> bool:
     if before.is_tracer:
         return False
     array = before.array
-    read_only = not array.flags.writeable if type(array) is np.ndarray else is_fixed(array)
+    if type(array) is np.ndarray:
+        read_only = not array.flags.writeable
+    else:
+        read_only = is_fixed(array)
     if read_only or array.shape != g.shape or array.dtype != g.dtype:
         return False
     memory_of(before).version.changes += 1  # first: a graph must not miss a change

@@ -135,7 +135,9 @@ def dlpack(self: Any, **options: Any) -> Any:
 def dlpack_device(self: Any) -> Any:
     """Return where the dense form will be: where the first array in the fields is."""
     array = first_array(self)
-    return MAIN_MEMORY if array is None else array.__dlpack_device__()
+    if array is None:
+        return MAIN_MEMORY
+    return array.__dlpack_device__()
 
 
 tensor_protocol.surface.add_attribute("__array_ufunc__", array_ufunc)

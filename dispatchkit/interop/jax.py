@@ -160,12 +160,16 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
 
 def plain(value: Any) -> Any:
     """Return the array of a tensor that has nothing else, so that it fits a number in the same place."""
-    return value.array if type(value) is Tensor and value._node is None else value
+    if type(value) is Tensor and value._node is None:
+        return value.array
+    return value
 
 
 def fields(cls: type) -> tuple[str, ...]:
     """Return the declared fields of a type, the order of its arrays."""
-    return () if issubclass(cls, Tensor) else tensor_protocol.types.field_names(cls)
+    if issubclass(cls, Tensor):
+        return ()
+    return tensor_protocol.types.field_names(cls)
 
 
 def put_together(cls: type, kept: Kept, held: Any) -> Any:
@@ -205,7 +209,10 @@ def register(cls: type) -> None:
 
     def flatten_with_keys(value: Any) -> tuple[list[Any], Kept]:
         held, kept = taken_apart(value)
-        names = ("array", *kept.children) if issubclass(cls, Tensor) else kept.children
+        if issubclass(cls, Tensor):
+            names = ("array", *kept.children)
+        else:
+            names = kept.children
         return [(key(name), child) for name, child in zip(names, held, strict=True)], kept
 
     def unflatten(kept: Kept, held: Any) -> Any:
@@ -262,7 +269,9 @@ def to_jax(x: Any) -> Any:
     if tensor._node is not None and is_grad_enabled():
         raise AutogradError("to_jax of a tensor that requires grad would lose the graph; use to_jax(x.detach())")
     array = tensor.array
-    return array if namespace_of(array).__name__ == "jax.numpy" else jax.numpy.asarray(array)
+    if namespace_of(array).__name__ == "jax.numpy":
+        return array
+    return jax.numpy.asarray(array)
 
 
 # JAX's names of activation functions where the operations' are PyTorch's.
@@ -339,7 +348,10 @@ def answer_activation(path: str, theirs: Any, args: tuple[Any, ...], kwargs: Map
     if operation is None or arguments is None or name in OTHERS:
         return NotImplemented
     if name == "gelu":
-        arguments["approximate"] = "tanh" if arguments.get("approximate", True) else "none"
+        if arguments.get("approximate", True):
+            arguments["approximate"] = "tanh"
+        else:
+            arguments["approximate"] = "none"
     return call_operation(theirs, operation, path, arguments)
 
 

@@ -60,7 +60,9 @@ def convolve(x: Any, weight: Any, groups: int, *windows: Windows) -> Any:
         rhs_dilation=[along.dilation for along in windows],
         feature_group_count=groups,
     )
-    return y[0] if alone else y
+    if alone:
+        return y[0]
+    return y
 
 
 def beyond_xla(*windows: Windows) -> bool:
@@ -76,7 +78,9 @@ def convolution(x: Any, weight: Any, bias: Any, groups: int, *windows: Windows) 
     if pointwise or beyond_xla(*windows):  # the body of the first is one product of matrices
         return NotImplemented
     y = convolve(x, weight, groups, *windows)
-    return y if bias is None else y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
+    if bias is None:
+        return y
+    return y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
 
 
 def declare_convolution(op: Any) -> None:
@@ -110,7 +114,9 @@ def declare_transposed(op: Any) -> None:
         lengths = weight.shape[1] * product.groups, *(along.length for along in windows)
         images = jax.ShapeDtypeStruct((*x.shape[: -len(lengths)], *lengths), x.dtype)
         y = jax.linear_transpose(lambda images: convolve(images, weight, product.groups, *windows), images)(x)[0]
-        return y if bias is None else y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
+        if bias is None:
+            return y
+        return y + jnp.reshape(bias, (-1,) + (1,) * len(windows))
 
 
 _op: Any
@@ -129,23 +135,31 @@ def gelu_gradient(g, x, approximate):
     z = x * -(0.5**0.5)
     # The density beyond is 0, also times infinity.
     density = jnp.clip(x, -40, 40) * jnp.exp(-lax.square(z)) / (2 * pi) ** 0.5
-    return g * (0.5 * lax.erfc(z) + density) if approximate == "none" else NotImplemented
+    if approximate == "none":
+        return g * (0.5 * lax.erfc(z) + density)
+    return NotImplemented
 
 
 @kernel(ours.gelu, gelu_gradient)
 def gelu(x, /, *, approximate="none"):
-    return 0.5 * x * lax.erfc(x * -(0.5**0.5)) if approximate == "none" else NotImplemented
+    if approximate == "none":
+        return 0.5 * x * lax.erfc(x * -(0.5**0.5))
+    return NotImplemented
 
 
 @kernel(log_softmax)
 def log_softmax_along(x, /, *, axis=-1):
-    return jax.nn.log_softmax(x, axis) if x.ndim and isinstance(axis, int) else NotImplemented
+    if x.ndim and isinstance(axis, int):
+        return jax.nn.log_softmax(x, axis)
+    return NotImplemented
 
 
 @kernel(sort)
 def sort_along(x, /, *, axis=-1, descending=False, stable=True):
     # In descending order JAX reverses elements that tie.
-    return jnp.flip(jnp.sort(jnp.flip(x, axis), axis), axis) if descending else jnp.sort(x, axis)
+    if descending:
+        return jnp.flip(jnp.sort(jnp.flip(x, axis), axis), axis)
+    return jnp.sort(x, axis)
 
 
 @kernel(topk)
@@ -170,4 +184,6 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
 @kernel(einsum)
 def einsum_at_once(subscripts, /, *operands, optimize=True):
     plain = lengths_of(read_operands(subscripts, operands)) == tuple(map(jnp.shape, operands)) and optimize is True
-    return jnp.einsum(subscripts, *operands) if plain else NotImplemented
+    if plain:
+        return jnp.einsum(subscripts, *operands)
+    return NotImplemented

@@ -72,7 +72,9 @@ def declare_windowed(axes: int) -> None:
     conv, conv_transpose, max_pool, avg_pool = (getattr(theirs, f"{name}{axes}d") for name in names)
 
     def convolve(x, weight, /, *bias, padding=0, **options):
-        return NotImplemented if uneven(padding, weight) else conv(x, weight, *bias, padding=padding, **options)
+        if uneven(padding, weight):
+            return NotImplemented
+        return conv(x, weight, *bias, padding=padding, **options)
 
     def largest(x, /, *args, **options):
         if x.ndim - axes not in (1, 2):
@@ -81,7 +83,9 @@ def declare_windowed(axes: int) -> None:
         return torch.where(y.isnan(), y.detach(), y)  # no element receives the cotangent of NaN
 
     def average(x, /, *args, **options):
-        return avg_pool(x, *args, **options) if x.ndim - axes in (1, 2) else NotImplemented
+        if x.ndim - axes in (1, 2):
+            return avg_pool(x, *args, **options)
+        return NotImplemented
 
     for name, forward in zip(names, (convolve, conv_transpose, largest, average), strict=True):
         if hasattr(ours, f"{name}{axes}d"):
@@ -104,18 +108,23 @@ def scaled_dot_product_attention(
 
 @kernel(ours.layer_norm)
 def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
-    lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    lengths = normalized_shape
+    if isinstance(normalized_shape, int):
+        lengths = (normalized_shape,)
     return torch.layer_norm(x, lengths, weight, bias, eps)
 
 
 def rms_norm_gradients(g, x, normalized_shape, weight, eps):
     axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
-    eps = torch.finfo(x.dtype).eps if eps is None else eps
+    if eps is None:
+        eps = torch.finfo(x.dtype).eps
     if x.dtype is not torch.float64:
         g, x = g.float(), x.float()
     scale = (x * x).mean(axes, keepdim=True).add_(eps).rsqrt_()
     normal = x * scale
-    of_weight = None if weight is None else (g * normal).reshape(-1, *weight.shape).sum(0)
+    of_weight = None
+    if weight is not None:
+        of_weight = (g * normal).reshape(-1, *weight.shape).sum(0)
     if weight is not None:
         g = g * weight
     return g.addcmul(normal, (g * normal).mean(axes, keepdim=True), value=-1).mul_(scale), of_weight
@@ -123,7 +132,9 @@ def rms_norm_gradients(g, x, normalized_shape, weight, eps):
 
 @kernel(ours.rms_norm, rms_norm_gradients)
 def rms_norm(x, /, normalized_shape, weight=None, eps=None):
-    lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    lengths = normalized_shape
+    if isinstance(normalized_shape, int):
+        lengths = (normalized_shape,)
     return theirs.rms_norm(x, lengths, weight, eps)
 
 
@@ -146,7 +157,8 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
             return NotImplemented
         if target.dtype is torch.bool:
             return NotImplemented
-        target = target.long() if target.dtype is not torch.int64 else target
+        if target.dtype is not torch.int64:
+            target = target.long()
     return theirs.cross_entropy(
         x, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )
@@ -154,7 +166,9 @@ def cross_entropy(x, target, /, weight=None, *, ignore_index=-100, label_smoothi
 
 def embedding_gradients(g, x, weight, padding_idx):
     count = weight.shape[0]
-    padding = -1 if padding_idx is None else padding_idx % count
+    padding = -1
+    if padding_idx is not None:
+        padding = padding_idx % count
     return torch.ops.aten.embedding_dense_backward(g, x if x.dtype in INDICES else x.long(), count, padding, False)
 
 
@@ -166,21 +180,29 @@ def embedding(x, weight, /, *, padding_idx=None):
 
 
 def softmax_gradient(g, y, axis):
-    return torch._softmax_backward_data(g, y, axis, y.dtype) if isinstance(axis, int) else NotImplemented
+    if isinstance(axis, int):
+        return torch._softmax_backward_data(g, y, axis, y.dtype)
+    return NotImplemented
 
 
 def log_softmax_gradient(g, y, axis):
-    return torch._log_softmax_backward_data(g, y, axis, y.dtype) if isinstance(axis, int) else NotImplemented
+    if isinstance(axis, int):
+        return torch._log_softmax_backward_data(g, y, axis, y.dtype)
+    return NotImplemented
 
 
 @kernel(softmax, softmax_gradient)
 def softmax_along(x, /, *, axis=-1):
-    return torch.softmax(x, axis) if isinstance(axis, int) else NotImplemented
+    if isinstance(axis, int):
+        return torch.softmax(x, axis)
+    return NotImplemented
 
 
 @kernel(log_softmax, log_softmax_gradient)
 def log_softmax_along(x, /, *, axis=-1):
-    return torch.log_softmax(x, axis) if isinstance(axis, int) else NotImplemented
+    if isinstance(axis, int):
+        return torch.log_softmax(x, axis)
+    return NotImplemented
 
 
 def gelu_gradient(g, x, approximate):

@@ -86,7 +86,9 @@ class Handlers:
         """Return what is wrong with the handler that a call of `implements` registers, and where."""
         place = self.registered.get(id(call))
         function = _function_of(place.node if isinstance(place, RefExpr) else place)
-        target = self._target(call.args[0]) if isinstance(call, CallExpr) and call.args else None
+        target = None
+        if isinstance(call, CallExpr) and call.args:
+            target = self._target(call.args[0])
         if place is None or function is None or target is None or not isinstance(call, CallExpr):
             return []
         faults, remarks = departures(_signature_of(function), target.parameters)
@@ -94,20 +96,27 @@ class Handlers:
             return [(place, never_called(function.name, target.shown, target.parameters, faults))]
         types = [_class(arg) for name, arg in zip(call.arg_names, call.args, strict=True) if name is None][1:]
         fault = _fault_of_types(function, target, types)
-        texts = [fault] if fault else [f"{function.name} for {target.shown}: {remark}" for remark in remarks]
+        if fault:
+            texts = [fault]
+        else:
+            texts = [f"{function.name} for {target.shown}: {remark}" for remark in remarks]
         return [(place, text) for text in texts]
 
     def _target(self, expr: Expression) -> Target | None:
         """Return the overridable function that an expression is, None where it is not known."""
         if not isinstance(expr, RefExpr):
             return None
-        owner = expr.expr.node if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr) else None
+        owner = None
+        if isinstance(expr, MemberExpr) and isinstance(expr.expr, RefExpr):
+            owner = expr.expr.node
         module, _, name = expr.fullname.rpartition(".")
         if isinstance(owner, TypeInfo) and owner.has_base(METHODS) and isinstance(expr, MemberExpr):
             entry = tensor_protocol.surface.members.get(expr.name)
             operation = None if entry is None else entry.operation
         else:
-            operation = of(getattr(sys.modules.get(module), name, None)) if module.startswith("dispatchkit.") else None
+            operation = None
+            if module.startswith("dispatchkit."):
+                operation = of(getattr(sys.modules.get(module), name, None))
         if operation is not None:
             return Target(operation.qualified_name, operation.parameters)
         node = self.find(expr.fullname)
@@ -132,20 +141,29 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
 
 def _is_array_type(decorator: Expression) -> bool:
     """Return whether a decorator is the method of the library's protocol, which mypy has no name for."""
-    callee = decorator.callee if isinstance(decorator, CallExpr) else None
-    owner = callee.expr if isinstance(callee, MemberExpr) and callee.name == "array_type" else None
+    callee = None
+    if isinstance(decorator, CallExpr):
+        callee = decorator.callee
+    owner = None
+    if isinstance(callee, MemberExpr) and callee.name == "array_type":
+        owner = callee.expr
     return isinstance(owner, RefExpr) and owner.fullname == "dispatchkit.protocol.instance.tensor_protocol"
 
 
 def _signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
     """Return a function's signature as `inspect` would; a default that is not written out is ``...``."""
     typ = function.type
-    bare = typ.arg_names if isinstance(typ, CallableType) else function.arg_names
+    if isinstance(typ, CallableType):
+        bare = typ.arg_names
+    else:
+        bare = function.arg_names
     # Not there for a function that mypy has read from its cache.
     arguments: Sequence[nodes.Argument] = getattr(function, "arguments", ())
     parameters: list[inspect.Parameter] = []
     for index, (name, kind) in enumerate(zip(function.arg_names, function.arg_kinds, strict=True)):
-        argument = arguments[index] if arguments else None
+        argument = None
+        if arguments:
+            argument = arguments[index]
         absolute = kind.is_positional() and (bare[index] is None or (argument is not None and argument.pos_only))
         default: Any = inspect.Parameter.empty
         if kind.is_optional():
@@ -163,9 +181,15 @@ def _literal(written: Expression | None) -> Any:
         return None
     if isinstance(written, nodes.TupleExpr):
         items = tuple(map(_literal, written.items))
-        return ... if ... in items else items
-    value = None if written is None else constant_fold_expr(written, "")
-    return ... if value is None else value
+        if ... in items:
+            return ...
+        return items
+    value = None
+    if written is not None:
+        value = constant_fold_expr(written, "")
+    if value is None:
+        return ...
+    return value
 
 
 def _fault_of_types(function: FuncDef, target: Target, types: list[TypeInfo | None]) -> str | None:
@@ -196,7 +220,11 @@ def _is_plain(info: TypeInfo) -> bool:
 def _annotation_classes(function: FuncDef, parameters: Parameters) -> list[list[TypeInfo | None]]:
     """Return the classes that a handler's annotations name for each array parameter; None stands for any."""
     typ = function.type
-    hints: Sequence[Type | None] = typ.arg_types if isinstance(typ, CallableType) else [None] * len(function.arg_names)
+    hints: Sequence[Type | None]
+    if isinstance(typ, CallableType):
+        hints = typ.arg_types
+    else:
+        hints = [None] * len(function.arg_names)
     named = dict(zip(function.arg_names, hints, strict=True))
     placed: dict[int | None, Type | None] = dict(
         enumerate(hint for hint, kind in zip(hints, function.arg_kinds, strict=True) if not kind.is_named())
@@ -209,7 +237,9 @@ def _classes_of(typ: Type | None, form: Form) -> list[TypeInfo | None]:
 
     None stands for any class, and for what names none.
     """
-    hint = None if typ is None else get_proper_type(typ)
+    hint = None
+    if typ is not None:
+        hint = get_proper_type(typ)
     parts: Sequence[Type]
     match hint:
         case mypy_types.NoneType() | mypy_types.UninhabitedType():
@@ -233,14 +263,24 @@ def _classes_of(typ: Type | None, form: Form) -> list[TypeInfo | None]:
 
 def _class(expr: Expression) -> TypeInfo | None:
     """Return the class that an expression names, C of a variable annotated ``type[C]``; None where it is not known."""
-    node = expr.node if isinstance(expr, RefExpr) else None
-    declared = get_proper_type(node.type) if isinstance(node, nodes.Var) else None
+    node = None
+    if isinstance(expr, RefExpr):
+        node = expr.node
+    declared = None
+    if isinstance(node, nodes.Var):
+        declared = get_proper_type(node.type)
     if isinstance(declared, TypeType) and isinstance(declared.item, Instance):
         return declared.item.type
-    return node if isinstance(node, TypeInfo) else None
+    if isinstance(node, TypeInfo):
+        return node
+    return None
 
 
 def _function_of(node: object) -> FuncDef | None:
     """Return the function that a name stands for, without its decorators; None for a lambda and what is not known."""
-    function = node.func if isinstance(node, Decorator) else node
-    return function if isinstance(function, FuncDef) else None
+    function = node
+    if isinstance(node, Decorator):
+        function = node.func
+    if isinstance(function, FuncDef):
+        return function
+    return None

@@ -42,11 +42,15 @@ class DispatchPlugin(plugin.Plugin):
     def _find(self, fullname: str) -> SymbolNode | None:
         """Return the node of a full name, None if there is none."""
         symbol = lookup_fully_qualified(fullname, self._modules or {})
-        return None if symbol is None else symbol.node
+        if symbol is None:
+            return None
+        return symbol.node
 
     @override
     def get_class_decorator_hook_2(self, fullname: str) -> Callable[[plugin.ClassDefContext], bool] | None:
-        return self._array_type if fullname == ARRAY_TYPE else None
+        if fullname == ARRAY_TYPE:
+            return self._array_type
+        return None
 
     def _array_type(self, ctx: plugin.ClassDefContext) -> bool:
         give_surface(ctx.cls.info, self._find)
@@ -56,18 +60,24 @@ class DispatchPlugin(plugin.Plugin):
     def get_function_hook(self, fullname: str) -> Callable[[plugin.FunctionContext], Type] | None:
         if fullname.endswith(".implements"):
             return self._implements
-        return _parameter if fullname == PARAMETER else None
+        if fullname == PARAMETER:
+            return _parameter
+        return None
 
     @override
     def get_method_hook(self, fullname: str) -> Callable[[plugin.MethodContext], Type] | None:
         owner, _, name = fullname.rpartition(".")
         if name in ("implements", "array_type"):
             return self._implements
-        return _raw_operator if owner.startswith("numpy.") and name in BINARY else None
+        if owner.startswith("numpy.") and name in BINARY:
+            return _raw_operator
+        return None
 
     @override
     def get_method_signature_hook(self, fullname: str) -> Callable[[plugin.MethodSigContext], FunctionLike] | None:
-        return _call if fullname in (f"{OPERATION}.__call__", f"{CREATION}.__call__") else None
+        if fullname in (f"{OPERATION}.__call__", f"{CREATION}.__call__"):
+            return _call
+        return None
 
     def _implements(self, ctx: plugin.FunctionContext | plugin.MethodContext) -> Type:
         """Report what is wrong with a handler; the module's array types have their methods from here on."""
@@ -85,12 +95,18 @@ def _call(ctx: plugin.MethodSigContext) -> FunctionLike:
     A call that fits gives anything where it passes array types or NumPy's arrays: overloads know some of their places.
     """
     call, overload = ctx.context, ctx.default_signature
-    signature = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) else None
+    signature = None
+    if isinstance(ctx.type, Instance):
+        signature = get_proper_type(ctx.type.args[0])
     if not isinstance(call, CallExpr) or not isinstance(signature, Parameters) or signature.arg_kinds == ANYTHING:
         return overload
     free = AnyType(TypeOfAny.special_form)
-    name = call.callee if isinstance(call.callee, NameExpr | MemberExpr) else None
-    further = FURTHER if isinstance(ctx.type, Instance) and ctx.type.type.fullname == CREATION else []
+    name = None
+    if isinstance(call.callee, NameExpr | MemberExpr):
+        name = call.callee
+    further = []
+    if isinstance(ctx.type, Instance) and ctx.type.type.fullname == CREATION:
+        further = FURTHER
     expected = overload.copy_modified(
         arg_types=[free] * (len(signature.arg_types) + len(further)),
         arg_kinds=[*signature.arg_kinds, *(ARG_NAMED_OPT for _ in further)],
@@ -117,10 +133,14 @@ def _call(ctx: plugin.MethodSigContext) -> FunctionLike:
 def _array_of(typ: Type) -> Instance | None:
     """Return the type of a tensor or array type, None for any other."""
     typ = get_proper_type(typ)
-    owner = typ.type.get_containing_type_info(MEMBER) if isinstance(typ, Instance) else None
+    owner = None
+    if isinstance(typ, Instance):
+        owner = typ.type.get_containing_type_info(MEMBER)
     # It comes from the decorator, or is inherited.
     is_array = owner is not None and (owner.module_name == SURFACE or owner.names[MEMBER].plugin_generated)
-    return typ if isinstance(typ, Instance) and is_array else None
+    if isinstance(typ, Instance) and is_array:
+        return typ
+    return None
 
 
 def _is_other_array(typ: Type) -> bool:
@@ -133,7 +153,9 @@ def _is_other_array(typ: Type) -> bool:
 
 def _first_argument(ctx: plugin.FunctionContext | plugin.MethodContext) -> Instance | None:
     """Return the type of the first argument of a call if it is a tensor or array type."""
-    return _array_of(ctx.arg_types[0][0]) if ctx.arg_types and ctx.arg_types[0] else None
+    if ctx.arg_types and ctx.arg_types[0]:
+        return _array_of(ctx.arg_types[0][0])
+    return None
 
 
 def _raw_operator(ctx: plugin.MethodContext) -> Type:
@@ -141,10 +163,14 @@ def _raw_operator(ctx: plugin.MethodContext) -> Type:
     other = _first_argument(ctx)
     if other is None:
         return ctx.default_return_type
-    return other if other.type.has_base(TENSOR) else AnyType(TypeOfAny.special_form)
+    if other.type.has_base(TENSOR):
+        return other
+    return AnyType(TypeOfAny.special_form)
 
 
 def _parameter(ctx: plugin.FunctionContext) -> Type:
     """Return what `Parameter` makes: of an array type one of the same class."""
     data = _first_argument(ctx)
-    return ctx.default_return_type if data is None or data.type.fullname == TENSOR else data
+    if data is None or data.type.fullname == TENSOR:
+        return ctx.default_return_type
+    return data

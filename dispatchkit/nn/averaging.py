@@ -304,7 +304,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
             layer.momentum = None
         with no_grad():
             for batch in loader:
-                x = batch[0] if isinstance(batch, (list, tuple)) else batch
+                x = batch
+                if isinstance(batch, (list, tuple)):
+                    x = batch[0]
                 model(x if device is None else x.to(device))
     finally:
         for layer, momentum in zip(layers, momentums, strict=True):

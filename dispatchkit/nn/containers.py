@@ -66,7 +66,10 @@ class Listing(Holder):
 
     def __delitem__(self, index: int | slice) -> None:
         names = list(self._names)
-        gone = names[index] if isinstance(index, slice) else [self._name(index)]
+        if isinstance(index, slice):
+            gone = names[index]
+        else:
+            gone = [self._name(index)]
         self._renumber([(name, self.__dict__[name]) for name in names if name not in gone])
 
     def __iter__(self) -> Iterator[Any]:
@@ -194,7 +197,9 @@ class Dictionary(Holder):
             raise TypeError(
                 f"{name}.update should be called with an iterable of key/value pairs, but got {type(values).__name__}"
             )
-        pairs: Any = values.items() if isinstance(values, (Mapping, Dictionary)) else values
+        pairs: Any = values
+        if isinstance(values, (Mapping, Dictionary)):
+            pairs = values.items()
         for number, pair in enumerate(pairs):
             if not isinstance(pair, (tuple, list)):
                 raise TypeError(f"{name} update sequence element #{number} should be a pair; is {type(pair).__name__}")

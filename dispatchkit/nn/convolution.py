@@ -62,7 +62,10 @@ class _Convolution(Module, Generic[Sizes]):
             )
         self.kernel_size = self._sizes("kernel_size", kernel_size)
         self.stride, self.dilation = self._sizes("stride", stride), self._sizes("dilation", dilation)
-        self.padding = padding if isinstance(padding, str) else self._sizes("padding", padding, least=0)
+        if isinstance(padding, str):
+            self.padding = padding
+        else:
+            self.padding = self._sizes("padding", padding, least=0)
         self.padding_mode = padding_mode
         self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
         shape = *self._channels(), *self.kernel_size

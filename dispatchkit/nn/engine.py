@@ -24,7 +24,9 @@ def get_engine() -> Engine:
     >>> dk.nn.get_engine()
     'numpy'
     """
-    return "numba" if engines[0] == "numba" else "numpy"
+    if engines[0] == "numba":
+        return "numba"
+    return "numpy"
 
 
 def set_engine(engine: Engine, /) -> None:

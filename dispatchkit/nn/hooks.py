@@ -55,9 +55,13 @@ class Boundary:
                 stacklevel=4,
             )
         several = isinstance(output, tuple)
-        values = output if several else (output,)
+        values = output
+        if not several:
+            values = (output,)
         results, _ = self._pass_through(values, self._at_outputs, [None] * len(values))
-        return results if several else results[0]
+        if several:
+            return results
+        return results[0]
 
     def _pass_through(
         self, values: tuple[Any, ...], act: Callable[[Gradients], Gradients], missing: Sequence[Any]
@@ -126,9 +130,13 @@ class Boundary:
         """
         if answer is None:
             return grads
-        gives = answer if isinstance(answer, (tuple, list)) else (answer,)
+        gives = answer
+        if not isinstance(answer, (tuple, list)):
+            gives = (answer,)
         if len(gives) != len(grads):
-            kind = "full backward hook" if what == "grad_input" else "full backward pre-hook"
+            kind = "full backward pre-hook"
+            if what == "grad_input":
+                kind = "full backward hook"
             raise RuntimeError(
                 f"{type(self.module).__name__}: a {kind} returned an invalid number of {what}, got {len(gives)}, but "
                 f"expected {len(grads)}"
@@ -372,14 +380,18 @@ def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     try:
         args, kwargs = _before(module, args, kwargs)
         pre_hooks, backward_hooks = _hooks_around(module, BACKWARD_BEFORE), _hooks_around(module, BACKWARD_AFTER)
-        boundary = Boundary(module, pre_hooks, backward_hooks) if pre_hooks or backward_hooks else None
+        boundary = None
+        if pre_hooks or backward_hooks:
+            boundary = Boundary(module, pre_hooks, backward_hooks)
         if boundary is not None:
             args = boundary.enter(args)
         output = module.forward(*args, **kwargs)
         for hook in after:
             asked.append(hook)
             output = _after(hook, module, args, kwargs, output)
-        return output if boundary is None else boundary.leave(output)
+        if boundary is None:
+            return output
+        return boundary.leave(output)
     except Exception:
         for hook in after:
             if hook.always_call and not any(hook is other for other in asked):
@@ -408,7 +420,9 @@ def _before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple
         else:
             replaced = hook.function(module, args)
             if replaced is not None:
-                args = replaced if isinstance(replaced, tuple) else (replaced,)
+                args = replaced
+                if not isinstance(replaced, tuple):
+                    args = (replaced,)
     return args, kwargs
 
 
@@ -418,7 +432,9 @@ def _after(hook: ForwardHook, module: Any, args: tuple[Any, ...], kwargs: dict[s
         replaced = hook.function(module, args, kwargs, output)
     else:
         replaced = hook.function(module, args, output)
-    return output if replaced is None else replaced
+    if replaced is None:
+        return output
+    return replaced
 
 
 def _after_error(hook: ForwardHook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> Any:

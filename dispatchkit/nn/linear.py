@@ -145,7 +145,9 @@ class Linear(Module):
 def register_zeros(module: Module, device: Any, dtype: Any, **shapes: tuple[int, ...] | None) -> None:
     """Give a module parameters of zeros by name, or None in the place of one that has no shape."""
     for name, shape in shapes.items():
-        zeros = None if shape is None else Parameter(tensor_namespace.zeros(shape, device=device, dtype=dtype))
+        zeros = None
+        if shape is not None:
+            zeros = Parameter(tensor_namespace.zeros(shape, device=device, dtype=dtype))
         module.register_parameter(name, zeros)
 
 
@@ -232,7 +234,9 @@ class Embedding(Module):
 
     @override
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        padding = ""
+        if self.padding_idx is not None:
+            padding = f", padding_idx={self.padding_idx}"
         return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
 
 

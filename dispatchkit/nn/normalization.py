@@ -77,7 +77,9 @@ class BatchNorm(Affine):
         register_zeros(self, **place, weight=shape if affine else None, bias=shape if affine else None)
         for name in ("running_mean", "running_var"):
             self.register_buffer(name, tensor_namespace.zeros(shape, **place) if track_running_stats else None)
-        count = tensor_namespace.zeros((), dtype="int64", device=device) if track_running_stats else None
+        count = None
+        if track_running_stats:
+            count = tensor_namespace.zeros((), dtype="int64", device=device)
         self.register_buffer("num_batches_tracked", count)
         self.reset_parameters()
 
@@ -409,7 +411,9 @@ class LayerNorm(LastAxes):
         dtype: Any = None,
     ) -> None:
         super().__init__(normalized_shape, eps, elementwise_affine)
-        shape = self.normalized_shape if elementwise_affine else None
+        shape = None
+        if elementwise_affine:
+            shape = self.normalized_shape
         register_zeros(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
@@ -528,7 +532,9 @@ class GroupNorm(Affine):
                 f"{type(self).__name__}: num_channels={num_channels} must be divisible by num_groups={num_groups}"
             )
         self.eps, self.affine = eps, affine
-        shape = (self.num_channels,) if affine else None
+        shape = None
+        if affine:
+            shape = (self.num_channels,)
         register_zeros(self, device, dtype, weight=shape, bias=shape)
         self.reset_parameters()
 

@@ -142,7 +142,9 @@ def summary(value: Any) -> str:
     def shown(part: Any) -> str:
         if is_declared(part):
             return summary(part)
-        return f"{tuple(part.shape)}" if hasattr(part, "shape") else repr(part)
+        if hasattr(part, "shape"):
+            return f"{tuple(part.shape)}"
+        return repr(part)
 
     return f"{type(value).__name__}({', '.join(f'{name}={shown(part)}' for name, part in items_of(value) or ())})"
 
@@ -157,7 +159,10 @@ def tensors_of(name: str, parameters: Any) -> list[Any]:
     single = isinstance(parameters, Storage) or is_declared(parameters)
     tensors: list[Any] = []
     for value in [parameters] if single else parameters:
-        inside = [value] if isinstance(value, Storage) else [x for x in variables_in(value) if isinstance(x, Storage)]
+        if isinstance(value, Storage):
+            inside = [value]
+        else:
+            inside = [x for x in variables_in(value) if isinstance(x, Storage)]
         if not inside:
             raise TypeError(f"{name}: a {type(value).__name__} is neither a tensor nor an array type that holds some")
         tensors += inside
@@ -182,7 +187,9 @@ def _with_parameters(data: Any, requires_grad: bool = True) -> Any:
         return Parameter(x, requires_grad and not frozen)
 
     def as_constant(x: Any) -> Any:
-        return x.detach() if isinstance(x, Tensor) and x.requires_grad else x
+        if isinstance(x, Tensor) and x.requires_grad:
+            return x.detach()
+        return x
 
     result = with_constants(as_constant, with_variables(as_parameter, with_floats(data)))
     if not _holds_parameters(result):
@@ -221,13 +228,17 @@ def _parameter_class(cls: Any) -> Any:
 def made_for(cls: Any) -> Any:
     """Return the `Tensor` subclass for which a class of parameters was made; None for any other class."""
     held = cls.__dispatch_results__
-    return held if held is not None and held.__dict__.get("__parameter_class__") is cls else None
+    if held is not None and held.__dict__.get("__parameter_class__") is cls:
+        return held
+    return None
 
 
 def _reduce_class(cls: Any) -> Any:
     """Return what pickle makes a class of parameters from: its name, or the class they are made for."""
     held = made_for(cls)
-    return cls.__qualname__ if held is None else (_parameter_class, (held,))
+    if held is None:
+        return cls.__qualname__
+    return _parameter_class, (held,)
 
 
 copyreg.pickle(ParameterType, _reduce_class)
@@ -442,7 +453,8 @@ class Members(Generic[M]):
         prefix : put before the paths
         remove_duplicate : whether what is there several times comes once
         """
-        memo = set() if memo is None else memo
+        if memo is None:
+            memo = set()
         if self in memo:
             return
         if remove_duplicate:
@@ -525,7 +537,9 @@ class Members(Generic[M]):
             attributes = module.__dict__
             for name in attributes[table]:
                 value = attributes[name]
-                key = f"{path}.{name}" if path else name
+                key = name
+                if path:
+                    key = f"{path}.{name}"
                 if value is None:
                     continue
                 named = [(key, value)] if isinstance(value, Storage) else tensors(key, value)

@@ -45,14 +45,17 @@ def interpolate(
     if mode not in MODES:
         raise ValueError(f"{op.__name__}: mode must be one of {', '.join(map(repr, MODES))}, found {mode!r}")
     axes = MODES[mode]
-    wanted = "(N, C, ...) with 1 to 3 axes more" if axes is None else f"(N, C, {', '.join('DHW'[-axes:])})"
+    wanted = "(N, C, ...) with 1 to 3 axes more"
+    if axes is not None:
+        wanted = f"(N, C, {', '.join('DHW'[-axes:])})"
     expect(op, "x", shape, len(shape) in ((3, 4, 5) if axes is None else (2 + axes,)), f"{wanted} for mode={mode!r}")
     if align_corners is not None and axes is None:
         raise ValueError(f"{op.__name__}: align_corners is for modes of weighted means, found mode={mode!r}")
     lengths, steps = _lengths(shape[2:], size, scale_factor, recompute_scale_factor)
     if mode == "area":
         return getattr(functional, f"adaptive_avg_pool{len(lengths)}d")(x, tuple(lengths))
-    x = x if axes is None else floating(xp, x)
+    if axes is not None:
+        x = floating(xp, x)
     for axis, (length, step) in enumerate(zip(lengths, steps, strict=True), 2):
         if axes is None:
             x = xp.take(x, _beside(x, _nearest(shape[axis], length, step, mode)), axis=axis)
@@ -65,10 +68,17 @@ def _lengths(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) ->
     """Return the new lengths of axes, and how far apart their elements are, where those before are 1 apart."""
     if (size is None) == (factor is None):
         raise ValueError(f"{interpolate.__name__}: give one of size and scale_factor, found {size!r} and {factor!r}")
-    several = size if factor is None else factor
-    several = list(several) if isinstance(several, Sequence) else [several] * len(before)
+    several = factor
+    if factor is None:
+        several = size
+    if isinstance(several, Sequence):
+        several = list(several)
+    else:
+        several = [several] * len(before)
     if len(several) != len(before):
-        name = "size" if factor is None else "scale_factor"
+        name = "scale_factor"
+        if factor is None:
+            name = "size"
         raise ValueError(f"{interpolate.__name__}: expected {len(before)} numbers for {name}, found {several}")
     if factor is None:
         lengths = [integer(interpolate, "size", n, least=1) for n in several]
@@ -96,12 +106,16 @@ def _places(before: int, length: int, step: float, align_corners: bool) -> Any:
 
 def _between(x: Any, axis: int, places: Any, *, cubic: bool) -> Any:
     """Return an array with weighted means of two neighbours along an axis, or of four."""
-    places = places if cubic else np.maximum(places, 0.0)
+    if not cubic:
+        places = np.maximum(places, 0.0)
     first, parts = np.floor(places).astype(np.int64), []
     for number in range(-1, 3) if cubic else range(2):
         apart = np.abs(places - first - number)
         inner, outer = (1.25 * apart - 2.25) * apart**2 + 1, ((3.75 - 0.75 * apart) * apart - 6) * apart + 3
-        weight = np.where(apart <= 1, inner, outer) if cubic else 1 - apart
+        if cubic:
+            weight = np.where(apart <= 1, inner, outer)
+        else:
+            weight = 1 - apart
         neighbours = xp.take(x, _beside(x, np.clip(first + number, 0, x.shape[axis] - 1)), axis=axis)
         parts.append(neighbours * _beside(x, weight.reshape(-1, *(1,) * (len(x.shape) - 1 - axis)), x.dtype))
     return reduce(operator.add, parts)
@@ -154,5 +168,8 @@ class Upsample(Declared):
     @override
     def extra_repr(self) -> str:
         """Return the size and the mode, as PyTorch shows them."""
-        size = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        if self.scale_factor is None:
+            size = f"size={self.size!r}"
+        else:
+            size = f"scale_factor={self.scale_factor!r}"
         return f"{size}, mode={self.mode!r}"

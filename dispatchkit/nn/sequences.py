@@ -41,7 +41,10 @@ class Gated(Module):
         """Give the module parameters whose names end so, for inputs of a length."""
         outputs = self.gates * self.hidden_size
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (outputs, inputs), "weight_hh": (outputs, self.hidden_size)}
-        shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)} if self.bias else {}
+        if self.bias:
+            shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)}
+        else:
+            shapes |= {}
         register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
 
     def reset_parameters(self) -> None:
@@ -100,7 +103,10 @@ class Recurrent(Gated):
         self.batch_first, self.dropout, self.bidirectional = batch_first, dropout, bidirectional
         for layer in range(self.num_layers):
             for ending in self._endings(layer):
-                inputs = self.input_size if layer == 0 else self.hidden_size * (1 + bidirectional)
+                if layer == 0:
+                    inputs = self.input_size
+                else:
+                    inputs = self.hidden_size * (1 + bidirectional)
                 self._register(inputs, ending, device, dtype)
         self.reset_parameters()
 
@@ -114,11 +120,16 @@ class Recurrent(Gated):
         for layer in range(self.num_layers):
             outputs = []
             for direction, ending in enumerate(self._endings(layer)):
-                state = None if initial is None else tuple(part[len(finals)] for part in initial)
+                state = None
+                if initial is not None:
+                    state = tuple(part[len(finals)] for part in initial)
                 hidden, kept = self._walk(xp.flip(x, axis=0) if direction else x, state, ending)
                 outputs.append(xp.flip(hidden, axis=0) if direction else hidden)
                 finals.append((hidden[-1], *kept))
-            x = outputs[0] if len(outputs) == 1 else xp.concat(outputs, axis=-1)
+            if len(outputs) == 1:
+                x = outputs[0]
+            else:
+                x = xp.concat(outputs, axis=-1)
             if self.dropout and layer < self.num_layers - 1:
                 x = dropout(x, self.dropout, self.training)
         return x, tuple(xp.stack(list(parts)) for parts in zip(*finals, strict=True))
@@ -147,8 +158,13 @@ class Recurrent(Gated):
                 f"{name}: x must have shape (L, N, {self.input_size}) or (L, {self.input_size}), found {shape}"
             )
         single, swapped = len(shape) == 2, self.batch_first and len(shape) == 3
-        x = xp.expand_dims(x, axis=1) if single else xp.moveaxis(x, 0, 1) if swapped else x
-        initial = hx if hx is None or self.states > 1 else (hx,)
+        if single:
+            x = xp.expand_dims(x, axis=1)
+        elif swapped:
+            x = xp.moveaxis(x, 0, 1)
+        initial = hx
+        if hx is not None and self.states == 1:
+            initial = (hx,)
         if initial is not None:
             wanted = (self.num_layers * (1 + self.bidirectional), *(() if single else (x.shape[1],)), self.hidden_size)
             if len(initial) != self.states or any(tuple(state.shape) != wanted for state in initial):
@@ -157,7 +173,8 @@ class Recurrent(Gated):
         y, states = self._run(x, initial)
         if single:
             y, states = xp.squeeze(y, axis=1), tuple(xp.squeeze(state, axis=1) for state in states)
-        y = xp.moveaxis(y, 0, 1) if swapped else y
+        if swapped:
+            y = xp.moveaxis(y, 0, 1)
         return y, states if self.states > 1 else states[0]
 
     @override
@@ -352,14 +369,20 @@ class Cell(Gated):
         name, shape, n = type(self).__name__, tuple(x.shape), self.input_size
         if len(shape) not in (1, 2) or shape[-1] != n:
             raise ValueError(f"{name}: x must have shape (N, {n}) or ({n},), found {shape}")
-        state = hx if hx is None or self.states > 1 else (hx,)
+        state = hx
+        if not (hx is None or self.states > 1):
+            state = (hx,)
         wanted = *shape[:-1], self.hidden_size
         if state is not None and (len(state) != self.states or any(tuple(part.shape) != wanted for part in state)):
             raise ValueError(f"{name}: hx must have {self.states} of shape {wanted} for x of shape {shape}")
-        before = None if state is None else tuple(xp.reshape(part, (-1, self.hidden_size)) for part in state)
+        before = None
+        if state is not None:
+            before = tuple(xp.reshape(part, (-1, self.hidden_size)) for part in state)
         outputs, kept = self._walk(xp.reshape(x, (1, -1, self.input_size)), before)
         after = tuple(xp.reshape(part, wanted) for part in (outputs[0], *kept))
-        return after if self.states > 1 else after[0]
+        if self.states > 1:
+            return after
+        return after[0]
 
     @override
     def extra_repr(self) -> str:
@@ -570,12 +593,17 @@ class MultiheadAttention(Module):
         single = len(query.shape) == 2
         if single:
             query, key, value = (xp.expand_dims(x, axis=0) for x in (query, key, value))
-            key_padding_mask = None if key_padding_mask is None else xp.expand_dims(key_padding_mask, axis=0)
+            if key_padding_mask is None:
+                key_padding_mask = None
+            else:
+                key_padding_mask = xp.expand_dims(key_padding_mask, axis=0)
         elif not self.batch_first:
             query, key, value = (xp.moveaxis(x, 0, 1) for x in (query, key, value))
         q, k, v = (self._heads(x, place) for place, x in enumerate((query, key, value)))
         mask = self._mask(key_padding_mask, attn_mask, q, k)
-        p = self.dropout if self.training else 0.0
+        p = 0.0
+        if self.training:
+            p = self.dropout
         if is_causal and mask is None and need_weights:
             mask = _as_addend(xp.triu(xp.ones((q.shape[-2], k.shape[-2]), dtype=xp.bool), k=1), q)
         weights = None
@@ -583,7 +611,8 @@ class MultiheadAttention(Module):
             scores = xp.matmul(q / math.sqrt(q.shape[-1]), xp.matrix_transpose(k))
             weights = dropout(xp.softmax(scores if mask is None else scores + mask, axis=-1), p)
             y = xp.matmul(weights, v)
-            weights = xp.mean(weights, axis=1) if average_attn_weights else weights
+            if average_attn_weights:
+                weights = xp.mean(weights, axis=1)
         else:
             y = scaled_dot_product_attention(q, k, v, mask, p, is_causal and mask is None)
         y = self.out_proj(xp.reshape(xp.moveaxis(y, 1, 2), query.shape))
@@ -606,7 +635,10 @@ class MultiheadAttention(Module):
                 mask = xp.reshape(mask, (*q.shape[:2], q.shape[-2], k.shape[-2]))
         if of_keys is not None:
             of_padding = _as_addend(of_keys, q)[:, None, None, :]
-            mask = of_padding if mask is None else mask + of_padding
+            if mask is None:
+                mask = of_padding
+            else:
+                mask = mask + of_padding
         return mask
 
 

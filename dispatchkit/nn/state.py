@@ -113,7 +113,10 @@ class StateMethods(Members[M]):
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put the state of this module alone into a dictionary; subclasses with other state override it."""
         for name, tensor in self._own_state():
-            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+            if keep_vars:
+                destination[prefix + name] = tensor
+            else:
+                destination[prefix + name] = tensor.detach()
         if type(self).get_extra_state is not StateMethods.get_extra_state:
             destination[prefix + EXTRA] = self.get_extra_state()
 
@@ -319,7 +322,10 @@ def _fit(key: str, tensor: Any, value: Any, assign: bool) -> Any:
     """
     if not _is_numbers(value):
         cls = type(value)
-        name = cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+        if cls.__module__ == "builtins":
+            name = cls.__name__
+        else:
+            name = f"{cls.__module__}.{cls.__qualname__}"
         raise TypeError(
             f'While copying the parameter named "{key}", expected a tensor or an array of numbers from checkpoint '
             f"but received {name}"

@@ -72,19 +72,26 @@ class TransformerLayer(Module):
         for n in range(1, len(self.attentions) + 2):
             setattr(self, f"dropout{n}", Dropout(dropout))
         self.norm_first = norm_first
-        self.activation = activation if callable(activation) else {"relu": xp.relu, "gelu": gelu}[activation]
+        if callable(activation):
+            self.activation = activation
+        else:
+            self.activation = {"relu": xp.relu, "gelu": gelu}[activation]
 
     def _add(self, x: Any, n: int, compute: Callable[[Any], Any]) -> Any:
         """Return sequences with what is computed of them added, normalized before or after."""
         norm, drop = getattr(self, f"norm{n}"), getattr(self, f"dropout{n}")
-        return x + drop(compute(norm(x))) if self.norm_first else norm(x + drop(compute(x)))
+        if self.norm_first:
+            return x + drop(compute(norm(x)))
+        return norm(x + drop(compute(x)))
 
     def _attend(self, x: Any, n: int, memory: Any, mask: Any, padding: Any, is_causal: bool | None) -> Any:
         """Return sequences that have attended to others, to themselves where these are None."""
         layer = getattr(self, self.attentions[n - 1])
 
         def attend(x: Any) -> Any:
-            to = x if memory is None else memory
+            to = memory
+            if memory is None:
+                to = x
             return layer(x, to, to, padding, need_weights=False, attn_mask=mask, is_causal=bool(is_causal))[0]
 
         return self._add(x, n, attend)
@@ -237,7 +244,9 @@ class Stack(Module):
         """Return sequences that have gone through all layers, each with the same further arguments."""
         for layer in self.layers:
             x = layer(x, *others)
-        return x if self.norm is None else self.norm(x)
+        if self.norm is None:
+            return x
+        return self.norm(x)
 
 
 class TransformerEncoder(Stack):

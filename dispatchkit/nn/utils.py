@@ -83,7 +83,11 @@ def clip_grad_norm_(
     with no_grad():
         xp = tensor_namespace
         norms = [xp.linalg.vector_norm(g, ord=norm_type) for g in grads]
-        total: Tensor = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type) if norms else xp.zeros(())
+        total: Tensor
+        if norms:
+            total = xp.linalg.vector_norm(xp.stack(norms), ord=norm_type)
+        else:
+            total = xp.zeros(())
         if error_if_nonfinite and not holds(xp.isfinite(total), traced=True):
             raise RuntimeError(
                 f"clip_grad_norm_: the total norm of order {norm_type} for gradients from `parameters` is non-finite, "
@@ -273,7 +277,11 @@ def functional_call(
     replacements = {name: value for name, value in replacements.items() if name in known}
     before = _replace(module, _with_tied(known, replacements) if tie_weights else replacements)
     try:
-        arguments = () if args is None else args if isinstance(args, tuple) else (args,)
+        arguments: tuple[Any, ...] = ()
+        if isinstance(args, tuple):
+            arguments = args
+        elif args is not None:
+            arguments = (args,)
         return module(*arguments, **(kwargs or {}))
     finally:
         for attributes, name, value in before:
@@ -366,7 +374,9 @@ def _check_same(replacements: Mapping[str, Any], first: str, second: str) -> Non
 
 def _identity(x: Any) -> Any:
     """Return what two places that hold the same tensors have in common."""
-    return id(x) if isinstance(x, Storage) else (type(x), *(id(part) for _, part in _nodes("", x) if part is not x))
+    if isinstance(x, Storage):
+        return id(x)
+    return (type(x), *(id(part) for _, part in _nodes("", x) if part is not x))
 
 
 def _replace(module: Module, replacements: Mapping[str, Any]) -> list[tuple[dict[str, Any], str, Any]]:
@@ -385,9 +395,13 @@ def _replacement(replacements: Mapping[str, Any], name: str, value: Any) -> Any:
     """Return what takes the place of a parameter or buffer, itself where nothing in it is replaced."""
     if name in replacements:
         return replacements[name]
-    items = items_of(value) if is_declared(value) else None
+    items = None
+    if is_declared(value):
+        items = items_of(value)
     parts = [(key, _replacement(replacements, f"{name}.{key}", part)) for key, part in items or ()]
-    return rebuilt_if_changed(value, items, parts) if items else value
+    if items:
+        return rebuilt_if_changed(value, items, parts)
+    return value
 
 
 make_home(__name__)

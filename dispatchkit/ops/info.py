@@ -35,7 +35,9 @@ class ArrayNamespaceInfo:
     def default_device(self) -> Any:
         """Return where arrays are made: ``"cpu"``, or inside `arrays_of` a device of its library."""
         xp = namespace_of_device(None)
-        return CPU if xp is numpy_namespace else device_of(xp.empty((0,)))
+        if xp is numpy_namespace:
+            return CPU
+        return device_of(xp.empty((0,)))
 
     def devices(self) -> tuple[Any, ...]:
         """Return where arrays can be: where they are made."""
@@ -67,7 +69,9 @@ class ArrayNamespaceInfo:
         """
         self._check_device(device)
         dtypes = {name: getattr(known, name) for name in known.NAMES}
-        return dtypes if kind is None else {name: dtype for name, dtype in dtypes.items() if isdtype(dtype, kind)}
+        if kind is None:
+            return dtypes
+        return {name: dtype for name, dtype in dtypes.items() if isdtype(dtype, kind)}
 
     def _check_device(self, device: Any) -> None:
         known_devices = (*self.devices(), CPU)

@@ -227,7 +227,9 @@ def _failing(compute: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs:
         try:
             compute(x[place], *args, **kwargs)
         except LinAlgError:
-            return f"{name}[{', '.join(map(str, place))}]" if place else name
+            if place:
+                return f"{name}[{', '.join(map(str, place))}]"
+            return name
     return name
 
 
@@ -262,25 +264,40 @@ def root(xp: Namespace, x: Any, order: float = 2) -> Any:
     order : of the root
     """
     # The rounding error of a sum, as those of structured types, may be below 0.
-    flat = xp.less_equal(x, 0) if isinstance(x, Storage) else None
-    safe = x if flat is None else xp.where(flat, 1.0, x)
-    roots = xp.sqrt(safe) if order == 2 else safe ** (1 / order)
-    return roots if flat is None else xp.where(flat, 0.0, roots)
+    flat = None
+    if isinstance(x, Storage):
+        flat = xp.less_equal(x, 0)
+    safe = x
+    if flat is not None:
+        safe = xp.where(flat, 1.0, x)
+    if order == 2:
+        roots = xp.sqrt(safe)
+    else:
+        roots = safe ** (1 / order)
+    if flat is None:
+        return roots
+    return xp.where(flat, 0.0, roots)
 
 
 def conjugate(xp: Namespace, x: Any) -> Any:
     """Return the complex conjugate, of a real array the array itself."""
-    return xp.conj(x) if holds_complex(x) else x
+    if holds_complex(x):
+        return xp.conj(x)
+    return x
 
 
 def floating(xp: Namespace, x: Any) -> Any:
     """Return arrays of integers or booleans in double precision, other arrays and Python's scalars as they are."""
-    return xp.astype(x, xp.float64) if hasattr(x, "dtype") and not is_inexact(x.dtype) else x
+    if hasattr(x, "dtype") and not is_inexact(x.dtype):
+        return xp.astype(x, xp.float64)
+    return x
 
 
 def as_complex(xp: Namespace, x: Any) -> Any:
     """Return an array as one of complex numbers of the same precision."""
-    return x if holds_complex(x) else xp.astype(x, xp.result_type(x.dtype, xp.complex64))
+    if holds_complex(x):
+        return x
+    return xp.astype(x, xp.result_type(x.dtype, xp.complex64))
 
 
 def stored_transposed(x: Any) -> bool:

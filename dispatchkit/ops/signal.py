@@ -71,14 +71,19 @@ def convolve(xp: Namespace, x1: Array, x2: Array, /, *, mode: ConvolveMode = "fu
 
 def _size(x: Any) -> float:
     """Return the sum of the squares of complex numbers, which is finite where they are; 0 of real ones."""
-    return float(np.vdot(x, x).real) if x.dtype.kind == "c" else 0.0
+    if x.dtype.kind == "c":
+        return float(np.vdot(x, x).real)
+    return 0.0
 
 
 @convolve.def_kernel("numpy")
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function; products of complex infinities are those of the body."""
     if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
-        longer, shorter = (x1, x2) if x1.size >= x2.size else (x2, x1)
+        if x1.size >= x2.size:
+            longer, shorter = x1, x2
+        else:
+            longer, shorter = x2, x1
         if isfinite(_size(longer) * _size(shorter)):
             return np.correlate(longer, shorter[::-1].conj(), mode)  # what NumPy's function comes to
     return body_on_numpy(convolve)(x1, x2, mode=mode)
@@ -114,7 +119,10 @@ def _convolve(xp: Namespace, x1: Any, x2: Any, start: int, stop: int) -> Any:
     matrix that the shorter one stands in. With an infinity or a NaN, of which a zero of that matrix would make a NaN,
     it is multiplied with one element of the shorter one at a time.
     """
-    x, taps = (x1, x2) if x1.shape[0] >= x2.shape[0] else (x2, x1)
+    if x1.shape[0] >= x2.shape[0]:
+        x, taps = x1, x2
+    else:
+        x, taps = x2, x1
     n, m = x.shape[0], taps.shape[0]
     if not all(holds(xp.isfinite(vector)) for vector in (x, taps) if is_inexact(vector.dtype)):
         return sum(_between_zeros(xp, x * taps[i], i, m - 1 - i) for i in range(m))[start:stop]

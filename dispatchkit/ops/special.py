@@ -247,7 +247,9 @@ def polygamma(xp: Namespace, n: int | Array, x: Array, /) -> Array:
         y = compute(xp, polygamma, integer(polygamma, "n", n, least=0), x)
     dtype = dtype_of_scalar(x)
     # SciPy's goes by way of double precision.
-    return xp.astype(y, dtype, copy=False) if is_inexact(dtype) else y
+    if is_inexact(dtype):
+        return xp.astype(y, dtype, copy=False)
+    return y
 
 
 def _of_orders(xp: Namespace, n: Any, x: Any) -> Any:
@@ -297,7 +299,9 @@ def _beside(xp: Namespace, value: Any, other: Any) -> Any:
     """Return a Python number as an array of the other argument's dtype, since SciPy would make it float64."""
     dtype = getattr(other, "dtype", None)
     weak = type(value) in (bool, int, float) and dtype is not None and is_inexact(dtype)
-    return xp.asarray(value, dtype=dtype) if weak else value
+    if weak:
+        return xp.asarray(value, dtype=dtype)
+    return value
 
 
 @xlogy.def_partial("x1")

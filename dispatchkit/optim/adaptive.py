@@ -244,7 +244,10 @@ def rectify(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any) -
     change = factor(xp, options.lr / (1 - beta1**options.step), p) * mean
     rectified = change * factor(xp, share**0.5, p) / (xp.sqrt(square) + options.eps)
     if isinstance(length, float):
-        p -= rectified if length > 5 else change
+        if length > 5:
+            p -= rectified
+        else:
+            p -= change
     else:
         p -= xp.where(length > 5, rectified, change)
     return p, mean, square

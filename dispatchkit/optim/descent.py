@@ -19,10 +19,18 @@ def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[A
     g = downhill(p, g, options.weight_decay, options.maximize)
     if buffers:
         (buffer,) = buffers
-        weight = 1.0 if options.is_first else 1.0 - options.dampening
+        weight = 1.0
+        if not options.is_first:
+            weight = 1.0 - options.dampening
         buffer *= options.momentum
-        buffer += g if weight == 1 else weight * g
-        g = g + options.momentum * buffer if options.nesterov else buffer
+        if weight == 1:
+            buffer += g
+        else:
+            buffer += weight * g
+        if options.nesterov:
+            g = g + options.momentum * buffer
+        else:
+            g = buffer
         buffers = (buffer,)  # another one where arrays cannot be changed, as JAX's
     p -= factor(xp, options.lr, p) * g
     return p, *buffers
@@ -196,7 +204,10 @@ def adapt(xp: Any, options: Options, p: Any, g: Any, mean: Any, square: Any, lar
     """
     beta1, beta2 = map(float, options.betas)
     mean, square = keep(mean, beta1, g), keep(square, beta2, g * g)
-    buffers = [mean, square] if largest is None else [mean, square, xp.maximum(largest, square)]
+    if largest is None:
+        buffers = [mean, square]
+    else:
+        buffers = [mean, square, xp.maximum(largest, square)]
     root = (1 - beta2**options.step) ** 0.5
     denominator = xp.sqrt(buffers[-1])
     denominator += factor(xp, options.eps * root, p)

@@ -67,7 +67,10 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
             f"{named.index(False)} ({where})"
         )
     for index, entry in enumerate(entries):
-        name, value = entry if named[index] else (f"parameter {index}", entry)
+        if named[index]:
+            name, value = entry
+        else:
+            name, value = f"parameter {index}", entry
         parts = list(_tensors_inside(name, value, where))
         for path, tensor in parts:
             if not (tensor.is_leaf or tensor.retains_grad):
@@ -92,7 +95,9 @@ def _tensors_inside(path: str, value: Any, where: str) -> Iterator[tuple[str, Te
             (".".join(map(str, keys)), part) for keys, part in inside if isinstance(part, Tensor) and is_floating(part)
         ]
     if not parts:
-        reason = f", which holds no floating-point tensor{beside_fields(value)}" if is_structured(value) else ""
+        reason = ""
+        if is_structured(value):
+            reason = f", which holds no floating-point tensor{beside_fields(value)}"
         raise TypeError(
             f"optimizer can only optimize Tensors, but one of the params is {class_name(type(value))}{reason}: {path} "
             f"({where})"
@@ -158,7 +163,9 @@ def _convert(p: Tensor, value: Any, what: str, counts: bool) -> Any:
         except TypeError as error:
             raise TypeError(f"{what} cannot be read: {error}") from error
         real = tensor.is_floating_point() and p.is_floating_point()
-        return tensor if counts or not real else tensor_namespace.astype(tensor, p.dtype, copy=False)
+        if counts or not real:
+            return tensor
+        return tensor_namespace.astype(tensor, p.dtype, copy=False)
     if counts and isinstance(value, numbers.Real):
         return tensor_namespace.tensor(float(value))
     if isinstance(value, dict):

@@ -97,7 +97,9 @@ def strong_wolfe(
 
 
 def _lower(ends: list[Point]) -> int:
-    return 0 if ends[0].loss <= ends[1].loss else 1
+    if ends[0].loss <= ends[1].loss:
+        return 0
+    return 1
 
 
 def _apart(step: float, least: float, most: float, stuck: bool) -> tuple[float, bool]:
@@ -116,7 +118,10 @@ def _least_of_cubic(end: Point, other: Point, least: float, most: float) -> floa
     if first.step != second.step:
         d1 = first.slope + second.slope - 3 * (first.loss - second.loss) / (first.step - second.step)
         square = d1 * d1 - first.slope * second.slope
-        root = math.sqrt(square) if square >= 0 else math.nan
+        if square >= 0:
+            root = math.sqrt(square)
+        else:
+            root = math.nan
         divisor = second.slope - first.slope + 2 * root
         if math.isfinite(divisor) and divisor:
             least_step = second.step - (second.step - first.step) * ((second.slope + root - d1) / divisor)
@@ -215,7 +220,10 @@ class LBFGS(Declared, formula=None):
         for name, parts in {**vectors, **{name: state[name] for name in HISTORY[:2]}}.items():
             for part in parts:
                 if not isinstance(part, Tensor) or part.shape != (size,):
-                    problem = f"has shape {part.shape}" if isinstance(part, Tensor) else f"is a {type(part).__name__}"
+                    if isinstance(part, Tensor):
+                        problem = f"has shape {part.shape}"
+                    else:
+                        problem = f"is a {type(part).__name__}"
                     raise ValueError(f"{name!r} of {where} {problem}, the parameters together have {size} elements")
 
     @override

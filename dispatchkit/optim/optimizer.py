@@ -39,7 +39,10 @@ def problem_of(p: Tensor, state: Mapping[str, Any], buffers: Sequence[str]) -> s
     if type(array) is np.ndarray and not array.flags.writeable:
         return "has read-only memory; optimise a copy"
     for name in ("grad", *buffers):
-        part = p.grad if name == "grad" else state.get(name)
+        if name == "grad":
+            part = p.grad
+        else:
+            part = state.get(name)
         if part is not None and part.array.shape != array.shape:
             return f"has shape {tuple(array.shape)}, its {name} {tuple(part.array.shape)}"
     return ""
@@ -78,24 +81,32 @@ def update(formula: Formula, options: Options, p: Tensor, buffers: Sequence[Tens
 def number(value: Any) -> Any:
     """Return an option or a counter as a Python number; while a step is traced, as a raw array."""
     array = getattr(value, "array", value)
-    return array if is_traced(array) else float(array)
+    if is_traced(array):
+        return array
+    return float(array)
 
 
 def factor(xp: Any, value: Any, p: Any) -> Any:
     """Return a number made of options, where it is an array of the dtype of what it is to multiply."""
-    return value if isinstance(value, float) else xp.astype(value, p.dtype)
+    if isinstance(value, float):
+        return value
+    return xp.astype(value, p.dtype)
 
 
 def downhill(p: Any, g: Any, weight_decay: float, maximize: bool) -> Any:
     """Return a gradient in the direction of descent, with the decay of weights in it."""
     if maximize:
         g = -g
-    return g + weight_decay * p if weight_decay else g
+    if weight_decay:
+        return g + weight_decay * p
+    return g
 
 
 def at_least(value: Any, least: float) -> Any:
     """Return a number made of options and counters, where it is not less than another one."""
-    return max(value, least) if isinstance(value, float) else namespace_of(value).where(value > least, value, least)
+    if isinstance(value, float):
+        return max(value, least)
+    return namespace_of(value).where(value > least, value, least)
 
 
 def by_parts(change: Formula) -> Formula:
@@ -351,7 +362,9 @@ class Optimizer:
         """Raise if a new group shares a parameter with another, or one has names and the other has not."""
         for number, other in enumerate(self.param_groups):
             if ("param_names" in group) != ("param_names" in other):
-                kind = "with names" if "param_names" in group else "without names"
+                kind = "without names"
+                if "param_names" in group:
+                    kind = "with names"
                 raise ValueError(
                     f"all optimizer param groups should be with/without names. cannot add param group {kind} to the "
                     f"optimizer ({where})"
@@ -359,7 +372,10 @@ class Optimizer:
             taken = {id(p) for p in other["params"]}
             for index, p in enumerate(group["params"]):
                 if id(p) in taken:
-                    name = group["param_names"][index] if "param_names" in group else f"parameter {index}"
+                    if "param_names" in group:
+                        name = group["param_names"][index]
+                    else:
+                        name = f"parameter {index}"
                     raise ValueError(
                         f"some parameters appear in more than one parameter group: {name} of {where}, of shape "
                         f"{p.shape}, is in group {number}, too"
@@ -413,9 +429,14 @@ class Optimizer:
         groups = []
         parameters: dict[Any, tuple[Tensor, str]] = {}
         for number, (old, new) in enumerate(zip(self.param_groups, saved, strict=True)):
-            names = {"param_names": old["param_names"]} if "param_names" in old else {}
+            names = {}
+            if "param_names" in old:
+                names = {"param_names": old["param_names"]}
             for index, (key, p) in enumerate(zip(new["params"], old["params"], strict=True)):
-                name = old["param_names"][index] if names else f"parameter {index}"
+                if names:
+                    name = old["param_names"][index]
+                else:
+                    name = f"parameter {index}"
                 parameters[key] = p, f"{name} in group {number} of the loaded state dict ({self._name})"
             group = {**{name: old[name] for name in self.defaults}, **names, **new, "params": old["params"]}
             self._check_options(group, f"in parameter group {number} of the loaded state dict")
@@ -516,11 +537,16 @@ class Optimizer:
     def _start_of(self, name: str, options: Options) -> Any:
         """Return the number that stands under a name before the first step, None for zero."""
         start = self._starts.get(name)
-        return getattr(options, start) if isinstance(start, str) else start
+        if isinstance(start, str):
+            return getattr(options, start)
+        return start
 
     def _begin(self, p: Tensor, name: str, start: Any = None) -> None:
         """Give the state of a parameter what it has under a name before the first step."""
-        tensor = tensor_namespace.tensor(0.0) if name in self._counters else tensor_namespace.zeros_like(p)
+        if name in self._counters:
+            tensor = tensor_namespace.tensor(0.0)
+        else:
+            tensor = tensor_namespace.zeros_like(p)
         if start is not None:
             both = 1 + 1j if is_complex(tensor.dtype) else 1
             tensor.array += factor(namespace_of(tensor.array), start, tensor) * both

@@ -78,7 +78,10 @@ class SWALR(LRScheduler):
         if anneal_epochs < 0:
             raise ValueError(f"SWALR: anneal_epochs must be 0 or more, found {anneal_epochs}")
         groups = optimizer.param_groups
-        rates = list(swa_lr) if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(groups)
+        if isinstance(swa_lr, (list, tuple)):
+            rates = list(swa_lr)
+        else:
+            rates = [swa_lr] * len(groups)
         if len(rates) != len(groups):
             raise ValueError(f"SWALR: expected {len(groups)} values for swa_lr, found {len(rates)}")
         for group, rate in zip(groups, rates, strict=True):
@@ -89,7 +92,9 @@ class SWALR(LRScheduler):
     def _share(self, step: int) -> float:
         """Return the share of the last rate after some steps, from 0 to 1."""
         reached = min(1.0, max(0.0, step / max(1, self.anneal_epochs)))
-        return reached if self.anneal_strategy == "linear" else (1 - math.cos(math.pi * reached)) / 2
+        if self.anneal_strategy == "linear":
+            return reached
+        return (1 - math.cos(math.pi * reached)) / 2
 
     @override
     def get_lr(self) -> list[Any]:
@@ -101,7 +106,9 @@ class SWALR(LRScheduler):
         for group in self.optimizer.param_groups:
             last = group["swa_lr"]
             # Where it would have begun, of what it is now: other schedules may have changed it before.
-            first = last if before == 1 else (group["lr"] - before * last) / (1 - before)
+            first = last
+            if before != 1:
+                first = (group["lr"] - before * last) / (1 - before)
             rates.append(last * now + first * (1 - now))
         return rates
 

@@ -125,7 +125,11 @@ class Innermost(Generic[T]):
     __slots__ = ("entered", "value")
 
     def __init__(self, value: T, entered: Entered = ()) -> None:
-        self.value: T = entered[-1][1] if entered else value
+        self.value: T
+        if entered:
+            self.value = entered[-1][1]
+        else:
+            self.value = value
         self.entered = entered
 
 
@@ -179,7 +183,9 @@ class Setting(Block):
     def _outer(self) -> Entered:
         """Return what was entered before it was made, if nothing has changed since; it does so once."""
         is_set, self._after = self._after is self._state.get(), self
-        return self._before if is_set else self._state.entered_blocks()
+        if is_set:
+            return self._before
+        return self._state.entered_blocks()
 
     def __enter__(self) -> None:
         self._state.change((*self._outer(), (self, self._value)))
@@ -198,7 +204,10 @@ class Setting(Block):
 def _decorate(block: Block, func: Any) -> Any:
     """Return a function of the same kind, in which a block is entered whenever it runs."""
     if isinstance(func, type) or not callable(func):
-        what = f"the class {func.__name__}" if isinstance(func, type) else f"a value of type {type(func).__name__}"
+        if isinstance(func, type):
+            what = f"the class {func.__name__}"
+        else:
+            what = f"a value of type {type(func).__name__}"
         raise TypeError(f"{block.name}: cannot decorate {what}; decorate functions, or methods one by one")
 
     async def asynchronous(*args: Any, **kwargs: Any) -> Any:
@@ -246,7 +255,10 @@ def _run_steps(block: Block, steps: Any) -> Generator[Any, Any, Any]:
     while True:
         try:
             with block:
-                result = steps.send(sent) if error is None else steps.throw(error)
+                if error is None:
+                    result = steps.send(sent)
+                else:
+                    result = steps.throw(error)
         except StopIteration as end:
             return end.value
         finally:

@@ -64,7 +64,9 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
                 except KeyError:
                     first = None
                 if first is not None and (result := first(x1, x2)) is not NotImplemented:
-                    return result if result is not None else continue_chain(operation, first, (x1, x2), {}, None)
+                    if result is not None:
+                        return result
+                    return continue_chain(operation, first, (x1, x2), {}, None)
             if operation.types.leaves(type(x1), operator):
                 return NotImplemented
             return function(x1, x2)
@@ -94,5 +96,7 @@ def continue_chain(
         return None
     chain: Chain = operation.protocol.chain(operation, operation.parameters.key(args, kwargs))
     if result is None:
-        return chain.check_result(chain.steps[0], None) if chain.head() is first else None
+        if chain.head() is first:
+            return chain.check_result(chain.steps[0], None)
+        return None
     return chain.run(args, kwargs, 1 if chain.head() is first else 0, on_step=note_asked)

@@ -57,7 +57,10 @@ class Chain:
     def __iter__(self) -> Iterator[Step | Skipped]:
         """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""
         for place, entry in enumerate(self.entries):
-            yield self._make(place) if isinstance(entry, partial) else entry
+            if isinstance(entry, partial):
+                yield self._make(place)
+            else:
+                yield entry
         self.whole = True
 
     def _make(self, place: int) -> Step | Skipped:
@@ -95,7 +98,9 @@ class Chain:
     def head(self) -> Callable[..., Any]:
         """Return the first answer; it declines where there is none."""
         steps = self.steps
-        return steps[0].call if steps else _nobody
+        if steps:
+            return steps[0].call
+        return _nobody
 
     def attempt(
         self,
@@ -183,7 +188,10 @@ class Chain:
         if not brief:
             key = operation.parameters.key(args, kwargs)
             data["instead"] = _instead_of_rule(operation, key)
-            data["stub"] = "" if data["instead"] else stub_for(operation, key)
+            if data["instead"]:
+                data["stub"] = ""
+            else:
+                data["stub"] = stub_for(operation, key)
         refused = [
             step.rule.refusal(args, kwargs, operation.parameters) for step in self.steps if step.rule is not None
         ]
@@ -238,7 +246,9 @@ def stub_for(operation: Overridable, key: Key) -> str:
     # Annotations given as text print in quotes, which a stub does without.
     signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
     handler = f"{operation.name}_{owner.__name__.lower()}"
-    decorator = "protocol" if types.base is None else "dk"
+    decorator = "dk"
+    if types.base is None:
+        decorator = "protocol"
     return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
 
 
@@ -253,7 +263,9 @@ def _hint(types: ArrayTypes, entry: Any, form: Form) -> str:
     if set(names) <= {"object"}:
         return ""
     union = " | ".join(names)
-    return union if form in (Form.STAR, Form.INDEX) else f"list[{union}]"
+    if form in (Form.STAR, Form.INDEX):
+        return union
+    return f"list[{union}]"
 
 
 def _name_to_paste(types: ArrayTypes, cls: type) -> str:
@@ -263,13 +275,17 @@ def _name_to_paste(types: ArrayTypes, cls: type) -> str:
     if types.participates(cls):
         return cls.__name__
     known = cls is not type(None) and getattr(builtins, cls.__name__, None) is cls
-    return cls.__name__ if known else ""
+    if known:
+        return cls.__name__
+    return ""
 
 
 def public_path(operation: Overridable) -> str:
     """Return an operation as users write it: ``dk.linalg.inv``."""
     prefix, _, path = operation.qualified_name.partition(".")
-    return f"dk.{path}" if prefix == "dispatchkit" else operation.name
+    if prefix == "dispatchkit":
+        return f"dk.{path}"
+    return operation.name
 
 
 class _Ellipsis:

@@ -85,13 +85,19 @@ class LedgerEntry:
     deliberate: bool = False
 
     def __str__(self) -> str:
-        times = "once" if self.count == 1 else f"{self.count} times"
+        times = "once"
+        if self.count != 1:
+            times = f"{self.count} times"
         if self.deliberate:
             return f"{self.file}:{self.line}: {self.function}() was called {times} ({format_bytes(self.nbytes)})"
         text = (
             f"{self.file}:{self.line}: '{self.function}' made {self.type} dense {times} ({format_bytes(self.nbytes)})"
         )
-        return f"{text}, {self.inside}" if self.inside else f"{text}: {self.reason}" if self.reason else text
+        if self.inside:
+            return f"{text}, {self.inside}"
+        if self.reason:
+            return f"{text}: {self.reason}"
+        return text
 
 
 Book = dict[tuple[str, int, str, str, str], LedgerEntry]
@@ -230,7 +236,9 @@ def forbidden_copy(function: str, cls: type, shape: Any, dtype: Any) -> tuple[De
     cls, shape, dtype : of the array; None for what is not known
     """
     budget = _budget.get()
-    nbytes = None if shape is None or dtype is None else math.prod(shape) * int(dtype.itemsize)
+    nbytes = None
+    if shape is not None and dtype is not None:
+        nbytes = math.prod(shape) * int(dtype.itemsize)
     name = type_name(cls)
     if budget.policy == "error":
         return DensifyError(function, name, nbytes), ""
@@ -279,7 +287,9 @@ def make_dense(
     def make() -> Any:
         dense = _call_maker(function, type_name(cls), to_dense, value, as_attribute)
         if type(dense) is cls or not is_plain(type(dense)):
-            result = "None" if dense is None else f"a value of type {type_name(type(dense))}"
+            result = "None"
+            if dense is not None:
+                result = f"a value of type {type_name(type(dense))}"
             problem = f"returned {result}; return a plain array"
             raise AnswerError(function, maker_text(to_dense, type_name(cls)), problem)
         return dense
@@ -339,7 +349,9 @@ def make_within_budget(
     _enter(frame, function, name, nbytes or 0, reason, inside)
     note_dense(nbytes or 0, inside or reason)
     if warned is not None and budget.policy == "warn":
-        size = "unknown size" if nbytes is None else format_bytes(nbytes)
+        size = "unknown size"
+        if nbytes is not None:
+            size = format_bytes(nbytes)
         text = f"'{function}' made {name} dense ({size})" + (f", {inside}" if inside else "")
         warn_at(frame, f"{text}: {warned}" if warned else text, DensifyWarning)
     return dense
@@ -471,7 +483,9 @@ class Derived:
         self.from_dense = from_dense
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else self.compute(instance)
+        if instance is None:
+            return self
+        return self.compute(instance)
 
 
 def known_layout(value: Any) -> tuple[Any, Any]:
@@ -519,7 +533,9 @@ def _may_be(length: Any, other: Any) -> bool:
 def _parse_size(limit: Any) -> int:
     if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return limit
-    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", limit) if isinstance(limit, str) else None
+    match = None
+    if isinstance(limit, str):
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)\s*", limit)
     if match is None or (match[2] or "B") not in UNITS:
         raise ValueError(f"densify: limit {limit!r} is no size; write it like '100MB' ({', '.join(UNITS)})")
     return int(float(match[1]) * UNITS[match[2] or "B"])
@@ -536,7 +552,9 @@ def count_dense(protocol: Dispatcher, cls: type) -> None:
     no method written in Python is left alone.
     """
     name = protocol.types.declared_value(cls, "dense") or DENSE
-    method = getattr(cls, name, None) if isinstance(name, str) else None
+    method = None
+    if isinstance(name, str):
+        method = getattr(cls, name, None)
     if not isinstance(method, FunctionType) or hasattr(method, COUNTS):
         return
     before, counting = cls.__dict__.get(name), _counting(method)
@@ -593,5 +611,7 @@ def _inside(operation: Overridable, called: FrameType) -> str:
     code = called.f_code
     rules = operation.rules_for_calls()
     is_rule = any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)
-    what = "the rule" if is_rule else code.co_qualname.replace("<locals>.", "")
+    what = "the rule"
+    if not is_rule:
+        what = code.co_qualname.replace("<locals>.", "")
     return f"inside {what} at {code.co_filename}:{code.co_firstlineno}"

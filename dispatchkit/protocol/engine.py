@@ -182,7 +182,9 @@ class DispatchProtocol:
             self.operations.add(record)
             return record.named_function()
 
-        return make if function is None else make(function)
+        if function is None:
+            return make
+        return make(function)
 
     def array_type(
         self,

@@ -37,9 +37,13 @@ STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(e
 
 def _line(line: Line) -> str:
     kind = _class(line.verdict)
-    verdict = f'<span class="verdict">{escape(line.verdict)}</span>' if line.verdict else ""
+    verdict = ""
+    if line.verdict:
+        verdict = f'<span class="verdict">{escape(line.verdict)}</span>'
     calls = "".join(f'<code style="padding-left:{depth - 1}.5em">{escape(text)}</code>' for depth, text in line.calls())
-    inner = f'<div class="inner">{calls}</div>' if calls else ""
+    inner = ""
+    if calls:
+        inner = f'<div class="inner">{calls}</div>'
     return (
         f'<li class="{kind}"><code class="who">{escape(line.who)}</code>'
         f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span>{inner}</li>'
@@ -55,13 +59,17 @@ def _outcome_class(outcome: str, lines: Sequence[Line]) -> str:
     if outcome.startswith("decides at run time"):
         return "open"
     decided = [_class(line.verdict) for line in lines]
-    return "yes" if "bad" not in decided and ("yes" in decided or outcome.startswith("answered")) else "bad"
+    if "bad" not in decided and ("yes" in decided or outcome.startswith("answered")):
+        return "yes"
+    return "bad"
 
 
 def _with_place(text: str) -> str:
     """Return a text escaped, with file and line set back."""
     place = PLACE.search(text)
-    what = text if place is None else text[: place.start()]
+    what = text
+    if place is not None:
+        what = text[: place.start()]
     return f"<code>{escape(what)}</code>" + (f' <code class="place">{escape(place[0].strip())}</code>' if place else "")
 
 
@@ -116,7 +124,9 @@ class Explanation:
         rows = [self.call, f"  asked in the order: {', '.join(self.order) or 'nobody'}"]
         width = max((len(line.who) for line in self.lines), default=0)
         for number, line in enumerate(self.lines, 1):
-            verdict = f"  [{line.verdict}]" if line.verdict else ""
+            verdict = ""
+            if line.verdict:
+                verdict = f"  [{line.verdict}]"
             rows.append(f"  {number}. {line.who:<{width}}  {line.what}{verdict}")
             rows += [f"     {'  ' * depth}{text}" for depth, text in line.calls()]
         return "\n".join([*rows, f"  => {self.outcome}"])
@@ -145,7 +155,9 @@ def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[in
     for call in calls:
         if call.outcome is PLAIN:
             continue
-        by = "nobody answers" if call.by is None else f"{call.by.who}: {call.by.what}"
+        by = "nobody answers"
+        if call.by is not None:
+            by = f"{call.by.who}: {call.by.what}"
         yield depth, f"{call.call}: {by}"
         for asked in call.asked:
             if asked is call.by or call.by is None:
@@ -164,30 +176,41 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
         except Exception as error:  # noqa: BLE001  # which is what is shown
             explanation.exception = error
             unanswered = isinstance(error, NoImplementationError)
-            explanation.outcome = type(error).__name__ if unanswered else first_line(error)
+            if unanswered:
+                explanation.outcome = type(error).__name__
+            else:
+                explanation.outcome = first_line(error)
     return explanation
 
 
 def _verdict(asked: Asked) -> str:
     plain = asked.verdict in (AT_RUN_TIME, RAISES) or asked.verdict.startswith(ANSWERS)
-    return asked.verdict if plain or not asked.reason else f"{asked.verdict}: {asked.reason}"
+    if plain or not asked.reason:
+        return asked.verdict
+    return f"{asked.verdict}: {asked.reason}"
 
 
 def _outcome(predicted: Prediction) -> str:
     """Return in words what comes of a call."""
     if predicted.by is None:
         named = predicted.error.startswith(NO_ANSWER)
-        return predicted.error.partition(":")[0] if named else predicted.error
+        if named:
+            return predicted.error.partition(":")[0]
+        return predicted.error
     if predicted.outcome in (METHOD, MODE):
         other = predicted.otherwise
         certain = other is None or not predicted.depends_on_values
-        return AT_RUN_TIME if certain or other is None else f"{AT_RUN_TIME}, else {other.who}: {other.what}"
+        if certain or other is None:
+            return AT_RUN_TIME
+        return f"{AT_RUN_TIME}, else {other.who}: {other.what}"
     text = f"{predicted.by.who}: {predicted.by.what}"
     if predicted.error and predicted.outcome not in (AMBIGUOUS, FOREIGN):
         text += f", which raises {predicted.error}"
     if predicted.depends_on_values:
         other = predicted.otherwise
-        condition = "if its calls are answered; else" if predicted.by.verdict == DEPENDS else "unless it declines; then"
+        condition = "unless it declines; then"
+        if predicted.by.verdict == DEPENDS:
+            condition = "if its calls are answered; else"
         text += f", {condition} {'nobody' if other is None else f'{other.who}: {other.what}'}"
     return text
 

@@ -128,7 +128,9 @@ def _outside(trace: TracebackType | None) -> TracebackType | None:
         trace = trace.tb_next
     for entry, following in zip(kept, [*kept[1:], None], strict=False):
         entry.tb_next = following
-    return kept[0] if kept else None
+    if kept:
+        return kept[0]
+    return None
 
 
 def caller_frame(depth: int = 0) -> FrameType:
@@ -159,7 +161,9 @@ def frame_outside(depth: int, stop: CodeType | None = None) -> FrameType | None:
         is_own = _OWN.get(file)
         if is_own is None:
             is_own = _OWN[file] = file.startswith(PACKAGE)
-        outer = frame.f_back if is_own else None
+        outer = None
+        if is_own:
+            outer = frame.f_back
         if outer is None:
             return frame
         frame = outer

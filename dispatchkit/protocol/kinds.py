@@ -31,7 +31,11 @@ class Kind:
     def __init__(self, name: str, parent: Kind | None = None) -> None:
         self.name = name
         self.parent = parent
-        self.family: Kind = self if parent is None or parent.parent is None else parent.family
+        self.family: Kind
+        if parent is None or parent.parent is None:
+            self.family = self
+        else:
+            self.family = parent.family
 
     def __repr__(self) -> str:
         return f"kinds.{self.name}"
@@ -45,7 +49,9 @@ class Kind:
 
     def lineage(self) -> tuple[Kind, ...]:
         """Return the kind and the wider ones that it is part of, the narrowest first."""
-        return (self,) if self.parent is None else (self, *self.parent.lineage())
+        if self.parent is None:
+            return (self,)
+        return (self, *self.parent.lineage())
 
 
 class CreationKind(Kind):

@@ -32,8 +32,15 @@ class Cell:
         self.mode = mode
         self.below = below
         # Read from the class of a user's mode, whose attributes may have any name.
-        self.protocol = type(mode).protocol if type(mode).of_users else mode.protocol
-        self.off: tuple[Any, ...] = below.off if below is not None else ()
+        if type(mode).of_users:
+            self.protocol = type(mode).protocol
+        else:
+            self.protocol = mode.protocol
+        self.off: tuple[Any, ...]
+        if below is not None:
+            self.off = below.off
+        else:
+            self.off = ()
         if below is not None and type(below.mode).switches_off:
             self.off += (below.protocol,)
         note_live(self)
@@ -265,7 +272,9 @@ def answer_by_modes(operation: Overridable, args: tuple[Any, ...], kwargs: dict[
     while cell is not None:
         mode, kind = cell.mode, type(cell.mode)
         if cell.asks(operation):
-            token = None if kind.stays_on(mode) else _stack.set(cell.below)
+            token = None
+            if not kind.stays_on(mode):
+                token = _stack.set(cell.below)
             try:
                 result = kind.answer(mode, operation, args, kwargs)
             except BaseException:

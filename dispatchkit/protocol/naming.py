@@ -20,13 +20,17 @@ def written(handler: Callable[..., Any]) -> Any:
         function = inspect.unwrap(function.func)
     if isinstance(function, type):
         return getattr(function, "__init__")  # noqa: B009  # of the class, not of an instance
-    return function if isinstance(function, (types.FunctionType, types.MethodType)) else type(function).__call__
+    if isinstance(function, (types.FunctionType, types.MethodType)):
+        return function
+    return type(function).__call__
 
 
 def location_of(function: Callable[..., Any]) -> str:
     """Return file and line of a function, "built in" where it has none."""
     code = getattr(written(function), "__code__", None)
-    return "built in" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+    if code is None:
+        return "built in"
+    return f"{code.co_filename}:{code.co_firstlineno}"
 
 
 def function_name(function: Any) -> str:
@@ -36,7 +40,9 @@ def function_name(function: Any) -> str:
 
 def type_name(cls: type) -> str:
     """Name a type as in a message: built-in ones by name, others with their module's last part."""
-    return "any" if cls is ANY else cls.__qualname__.replace("<locals>.", "")
+    if cls is ANY:
+        return "any"
+    return cls.__qualname__.replace("<locals>.", "")
 
 
 def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
@@ -45,5 +51,7 @@ def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
         text = f"{type_name(value)} takes no part in {types.method}"
         return TypeError(f"{tool}: {text}; decorate it with array_type, or define {types.method}")
     cls = type(value)
-    advice = f"; give its type, {type_name(cls)}" if types.participates(cls) else ""
+    advice = ""
+    if types.participates(cls):
+        advice = f"; give its type, {type_name(cls)}"
     return TypeError(f"{tool}: takes a type, not an instance of {type_name(cls)}{advice}")

@@ -84,7 +84,9 @@ class CallEvent:
     @property
     def name(self) -> str:
         """Qualified name of the operation; name of the node."""
-        return self.node if self.operation is None else self.operation.qualified_name
+        if self.operation is None:
+            return self.node
+        return self.operation.qualified_name
 
 
 class Observer:
@@ -124,7 +126,10 @@ class _Watch:
         observers: list[Observer] = []
         for _, new in entered:
             observers = [observer for observer in observers if not new.replaces or type(observer) is not type(new)]
-            observers += [new] if new.is_on else []
+            if new.is_on:
+                observers += [new]
+            else:
+                observers += []
         self.observers = tuple(observers)
         # Observers of results go the general way.
         self.silent = all(each.is_silent and type(each).on_result is Observer.on_result for each in observers)
@@ -133,7 +138,9 @@ class _Watch:
 
 def _watch(entered: Entered) -> _Watch | None:
     """Return the observers of a context; None where all that is left is some that were switched off for good."""
-    return _Watch(entered) if any(block is not None or new.is_on for block, new in entered) else None
+    if any(block is not None or new.is_on for block, new in entered):
+        return _Watch(entered)
+    return None
 
 
 watch_state: ContextState[_Watch | None] = ContextState("observers", None, _watch)
@@ -154,7 +161,9 @@ UNSEEN = CallEvent(None)
 def observers() -> tuple[Observer, ...]:
     """Return the observers of this context, the last to enter last."""
     watch = watch_state.get()
-    return () if watch is None else watch.observers
+    if watch is None:
+        return ()
+    return watch.observers
 
 
 def observing(observer: Observer, name: str = "") -> Block:
@@ -174,7 +183,9 @@ def run_unobserved(function: Callable[..., T], *args: Any) -> T:
 
 def active_observer(cls: type[ObserverT]) -> ObserverT | None:
     """Return this context's observer of a class, None if it has none."""
-    return next((observer for observer in observers() if isinstance(observer, cls)), None) if live else None
+    if live:
+        return next((observer for observer in observers() if isinstance(observer, cls)), None)
+    return None
 
 
 def observe(
@@ -185,7 +196,9 @@ def observe(
     call.outer = outer = here.call
     watch = watch_state.get()
     # Those that are silent have nothing to be kept from, so they are notified without a further call.
-    silent = watch.observers if watch is not None and watch.silent else None
+    silent = None
+    if watch is not None and watch.silent:
+        silent = watch.observers
     if silent is None:
         _notify(lambda observer: observer.on_start(call), observers())
     else:

@@ -88,12 +88,16 @@ class ChosenParameters(Parameters):
         chosen = list(self.choose(*args, **kwargs))
 
         def type_of(value: Any) -> type:
-            return type(value) if any(value is each for each in chosen) else type(None)
+            if any(value is each for each in chosen):
+                return type(value)
+            return type(None)
 
         entries = [p.key(p.find(args, kwargs), type_of) for p in self.arrays]
         held = super().values(args, kwargs)
         elsewhere = [type(each) for each in chosen if not any(each is value for _, value in held)]
-        return (*entries, tuple(dict.fromkeys(elsewhere))) if elsewhere else tuple(entries)
+        if elsewhere:
+            return (*entries, tuple(dict.fromkeys(elsewhere)))
+        return tuple(entries)
 
     @override
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
@@ -106,7 +110,9 @@ class ChosenParameters(Parameters):
         chosen = list(self.choose(*args, **kwargs))
 
         def change_chosen(name: str, value: Any) -> Any:
-            return change(name, value) if any(value is each for each in chosen) else value
+            if any(value is each for each in chosen):
+                return change(name, value)
+            return value
 
         return super().replace(args, kwargs, change_chosen)
 
@@ -145,7 +151,9 @@ def overridable_function(
 
 
 def _parameters(protocol: Dispatcher, signature: inspect.Signature, arrays: tuple[str, ...] | None) -> Parameters:
-    forms = None if arrays is None else dict.fromkeys(arrays, Form.LOOSE)
+    forms = None
+    if arrays is not None:
+        forms = dict.fromkeys(arrays, Form.LOOSE)
     return Parameters(signature, forms, whole=protocol.types.participates)
 
 
@@ -199,7 +207,10 @@ class Operations(Mapping[str, Overridable]):
         operation : the record
         function : that another process has packed with the record; it becomes the public one
         """
-        call = operation.make_function() if operation.version is None else operation.make_packable_function()
+        if operation.version is None:
+            call = operation.make_function()
+        else:
+            call = operation.make_packable_function()
         if function is not None:
             call = function
         operation.function = call

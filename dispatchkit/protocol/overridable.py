@@ -278,7 +278,9 @@ class Overridable:
         except TypeError as error:
             shown = str(signature.replace(return_annotation=inspect.Signature.empty)).replace("'", "")
             meant = call_meant(self.name, signature, args, kwargs)
-            hint = f"; {meant}" if meant else ""
+            hint = ""
+            if meant:
+                hint = f"; {meant}"
             text = f"{error}{hint}; its signature is {self.name}{shown}{self.hint}"
             raise TypeError(f"{self.qualified_name}: {text}") from None
 
@@ -333,7 +335,9 @@ def _unset(*args: Any, **kwargs: Any) -> Any:
 def of(function: Any) -> Overridable | None:
     """Return the record behind a function or one of its methods; None where it is not overridable."""
     record = getattr(function, "__overridable__", None)
-    return record if isinstance(record, Overridable) else None
+    if isinstance(record, Overridable):
+        return record
+    return None
 
 
 def operation_of(protocol: Dispatcher, function: Callable[..., Any]) -> Overridable:

@@ -106,7 +106,9 @@ class ArrayParameter:
         if form is Form.ONE:
             return type_of(value)
         if form is Form.INDEX:
-            members = value if type(value) is tuple else (value,)
+            members = value
+            if type(value) is not tuple:
+                members = (value,)
             return tuple(dict.fromkeys(map(type_of, members)))
         if self.holds_several(value):
             return tuple(dict.fromkeys(map(type_of, value)))
@@ -171,13 +173,23 @@ class Parameters:
         sequences = [p.form is Form.SEQUENCE and p.position == i for i, p in enumerate(self.arrays)]
         self.gathering = sequences == [True] and absolute
         self.nullary = not self.arrays
-        self.positional = len(self.arrays) if all(plain) else 0
+        if all(plain):
+            self.positional = len(self.arrays)
+        else:
+            self.positional = 0
         open_ended = any(p.kind is p.VAR_KEYWORD for p in every)
         names = frozenset(p.name for p in every if p.kind is not p.POSITIONAL_ONLY)
-        self.knows: Callable[[Mapping[str, Any]], bool] = _always if open_ended else names.issuperset
+        self.knows: Callable[[Mapping[str, Any]], bool]
+        if open_ended:
+            self.knows = _always
+        else:
+            self.knows = names.issuperset
         self.least = sum(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in every)
         self.spread = any(p.kind is p.VAR_POSITIONAL for p in every)
-        self.most = 1_000_000 if self.spread else sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
+        if self.spread:
+            self.most = 1_000_000
+        else:
+            self.most = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
 
     @classmethod
     def later(cls, read: Callable[..., Parameters], arguments: tuple[Any, ...], **known: Any) -> Parameters:
@@ -306,8 +318,13 @@ def _array_parameters(
     for position, p in enumerate(signature.parameters.values()):
         if forms is not None and p.name not in forms:
             continue
-        form = Form.LOOSE if forms is None else forms[p.name]
-        default = None if form is not Form.ONE or p.default is p.empty else p.default
+        if forms is None:
+            form = Form.LOOSE
+        else:
+            form = forms[p.name]
+        default = None
+        if form is Form.ONE and p.default is not p.empty:
+            default = p.default
         if p.kind is p.VAR_POSITIONAL:
             yield ArrayParameter(p.name, position, Form.STAR, whole)
         elif p.kind is p.KEYWORD_ONLY:
@@ -390,7 +407,10 @@ def signature_of(function: Callable[..., Any], use: str) -> inspect.Signature:
     except TypeError as error:
         raise RegistrationError(f"{use}: {function!r} is not callable") from error
     except ValueError as error:
-        name = function.__qualname__ if isinstance(function, type) else repr(function)
+        if isinstance(function, type):
+            name = function.__qualname__
+        else:
+            name = repr(function)
         raise RegistrationError(
             f"{use}: {name} has no signature that could be read; give it one by a function around it, as in "
             f"def handler(x: MyType, /): return {name}(x)"

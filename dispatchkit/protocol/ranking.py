@@ -141,8 +141,12 @@ def _wrapping_operands(
     weak_left, weak_right = (cls in (int, float, complex) for cls in key)
 
     def with_wrapped_operands(x1: Any, x2: Any, /) -> Any:
-        first = wrap(x1, (x2,) if weak_left else ()) if left else x1
-        return handler(first, wrap(x2, (x1,) if weak_right else ()) if right else x2)
+        first, second = x1, x2
+        if left:
+            first = wrap(x1, (x2,) if weak_left else ())
+        if right:
+            second = wrap(x2, (x1,) if weak_right else ())
+        return handler(first, second)
 
     return with_wrapped_operands
 

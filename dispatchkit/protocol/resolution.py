@@ -91,7 +91,9 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         if cls is without:
             chain.entries.append(Skipped(cls, "taken to have declined"))
         else:
-            joining = [_joining(operation, key, cls)] if joined[:1] == [cls] else []
+            joining = []
+            if joined[:1] == [cls]:
+                joining = [_joining(operation, key, cls)]
             steps = [*_own_method(operation, present, cls), *joining, *rule_steps(operation, key, cls)]
             if not steps:
                 chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
@@ -114,7 +116,9 @@ def build_type_chain(operation: Overridable, key: Key, cls: type) -> Chain:
     present = types.participating(key)
     chain = Chain(operation, present, [cls], [*rule_steps(operation, key, cls)])
     family = types.base is not None and all(map(operation.computes, present))
-    default = _default_step(operation, key, types.results_of(cls)) if family else None
+    default = None
+    if family:
+        default = _default_step(operation, key, types.results_of(cls))
     if default is not None:
         chain.entries.append(default)
     elif not types.takes_default(cls):
@@ -154,7 +158,9 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
 
 def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls: type) -> Step | Skipped:
     answer = strategy.step(operation, key, cls)
-    return Skipped(cls, answer) if isinstance(answer, str) else answer
+    if isinstance(answer, str):
+        return Skipped(cls, answer)
+    return answer
 
 
 def _joined(operation: Overridable, key: Key, order: Sequence[type]) -> list[type]:
@@ -224,7 +230,10 @@ def _foreign(operation: Overridable, key: Key) -> list[Step | Skipped | Later]:
         for cls in flatten((entry,)):
             if not types.accepts(cls) and not (optional and cls is type(None)):
                 one_by_one = p.form is Form.STAR and cls in (list, tuple)
-                advice = f"give them one by one: {operation.name}(x1, x2)" if one_by_one else types.advice_for(cls)
+                if one_by_one:
+                    advice = f"give them one by one: {operation.name}(x1, x2)"
+                else:
+                    advice = types.advice_for(cls)
                 refusal = _refusal(operation, p.name, cls, isinstance(entry, tuple), advice)
                 return [Step(FOREIGN, cls, refusal, f"{cls.__name__} is no array")]
     return []

@@ -79,7 +79,9 @@ class Rule:
     def types_text(self) -> str:
         """The types as users write them."""
         names = ", ".join(map(type_name, self.types))
-        return f"{names} in any position" if self.anywhere else names
+        if self.anywhere:
+            return f"{names} in any position"
+        return names
 
     @property
     def title(self) -> str:
@@ -106,7 +108,9 @@ class Rule:
             for name, value in kwargs.items()
             if name not in taken and name in declared and _says_nothing(value, declared[name].default)
         ]
-        return {name: value for name, value in kwargs.items() if name not in silent} if silent else kwargs
+        if silent:
+            return {name: value for name, value in kwargs.items() if name not in silent}
+        return kwargs
 
     def refusal(
         self, args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Parameters | None = None
@@ -167,7 +171,9 @@ class Rule:
         if any(p.kind is p.VAR_KEYWORD for p in expected):
             by_name["any keyword at all"] = None
         demanded = {p.name: None for p in expected if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
-        spread = [None] * 99 if any(p.kind is p.VAR_POSITIONAL for p in expected) else []
+        spread = []
+        if any(p.kind is p.VAR_POSITIONAL for p in expected):
+            spread = [None] * 99
         least = [None for p in first if p.default is p.empty]
         needed = [p.name for p in either if p.default is p.empty]
         calls: list[tuple[list[None], dict[str, None]]] = [
@@ -195,7 +201,9 @@ class Rule:
             return None
         if self.anywhere:
             near = position_distance(asked, self.types[0], order)
-            return None if near is None else (near,)
+            if near is None:
+                return None
+            return (near,)
         if len(self.types) == len(key):
             entries: Sequence[Any] = key
         elif len(parameters.arrays) == 1 and isinstance(key[0], tuple) and len(key[0]) == len(self.types):
@@ -249,7 +257,9 @@ class Rule:
         """Return whether a type counts as one that an annotation names; a number as a number, where it names such."""
         types = self.known
         numbers = [wanted for wanted in classes if types.is_number(wanted)]
-        among = numbers if numbers and types.is_number(cls) else classes
+        among = classes
+        if numbers and types.is_number(cls):
+            among = numbers
         return any(position_distance(cls, wanted, types.counts_as) is not None for wanted in among)
 
     def demands(self) -> int:
@@ -288,7 +298,11 @@ def _nearest(classes: Sequence[type], wanted: type, order: Callable[[type], Sequ
 
 def _class_of(value: Any) -> type:
     """Return the type of an argument; a prediction has stand-ins in its place, and an audit the type itself."""
-    cls: type = value if isinstance(value, type) else value.__class__
+    cls: type
+    if isinstance(value, type):
+        cls = value
+    else:
+        cls = value.__class__
     return cls
 
 
@@ -296,7 +310,9 @@ def star_place(takes: inspect.Signature) -> int | None:
     """Return how many arguments go before those that ``*args`` takes; None where a signature has none."""
     kinds_of = [p.kind for p in takes.parameters.values()]
     star = inspect.Parameter.VAR_POSITIONAL
-    return kinds_of.index(star) if star in kinds_of else None
+    if star in kinds_of:
+        return kinds_of.index(star)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +345,9 @@ class RuleList(tuple[RegisteredRule, ...]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return "\n".join(map(str, self)) if self else "no rules"
+        if self:
+            return "\n".join(map(str, self))
+        return "no rules"
 
     __str__ = __repr__
 
@@ -342,7 +360,10 @@ def listed_rules(listed: Iterable[Rule]) -> RuleList:
         if any(cls.__name__.startswith("_") and f"{cls.__module__}.".startswith("dispatchkit.") for cls in rule.types):
             continue
         kind, target = isinstance(rule.target, Kind), rule.target
-        name = f"kind {target.name}" if kind else target.qualified_name.removeprefix("dispatchkit.")
+        if kind:
+            name = f"kind {target.name}"
+        else:
+            name = target.qualified_name.removeprefix("dispatchkit.")
         registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location))
     return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
 
@@ -368,7 +389,9 @@ class Handlers:
         """Return the rules registered for an operation or a kind."""
         rules = self._rules.get(target)
         # The references are listed in one step: another thread may register a rule meanwhile.
-        return [] if rules is None else [rule for reference in rules.valuerefs() if (rule := reference()) is not None]
+        if rules is None:
+            return []
+        return [rule for reference in rules.valuerefs() if (rule := reference()) is not None]
 
     def of_kinds(self) -> list[Rule]:
         """Return the rules registered for kinds."""
@@ -385,7 +408,9 @@ class Handlers:
     def replaced_by(self, rule: Rule) -> Rule | None:
         """Return the rule of the same target and types as a new one, None where there is none."""
         rules = self._rules.get(rule.target)
-        return None if rules is None else rules.get(rule.signature)
+        if rules is None:
+            return None
+        return rules.get(rule.signature)
 
     def add(self, rule: Rule) -> Undo:
         """Store a rule in place of the one that it replaces; return what restores the state before."""
@@ -395,7 +420,9 @@ class Handlers:
         known = [cls for cls in named if records.find(cls) is not None] or named
         owned = records.make(max(known, key=lambda cls: records.make(cls).serial)).owned
         replaced = self.replaced_by(rule)
-        before = {} if replaced is None else self._owned_with(replaced)
+        before = {}
+        if replaced is not None:
+            before = self._owned_with(replaced)
         undos: list[Undo] = []
 
         def undo() -> None:

@@ -61,7 +61,9 @@ declined_steps: ContextVar[tuple[Any, tuple[str, ...]]] = state_variable("declin
 def declined_of(operation: Any) -> str:
     """Return who declined a call of an operation that is being answered, and why; "" where nobody did."""
     noted, reasons = declined_steps.get()
-    return "; ".join(reasons) if noted is operation else ""
+    if noted is operation:
+        return "; ".join(reasons)
+    return ""
 
 
 def declined_text(reason: str) -> str:

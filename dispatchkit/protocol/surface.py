@@ -38,7 +38,9 @@ class Property:
         return Property, (self.function,)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else self.function(instance)
+        if instance is None:
+            return self
+        return self.function(instance)
 
 
 class Member(NamedTuple):
@@ -191,11 +193,19 @@ def method_docstring(function: Callable[..., Any]) -> str | None:
         return function.__doc__
     entry, name, others, type_, text = first.groups()
     said = " ".join(text.split())
-    said = f", {said[6:]}" if said.startswith("Array ") else f": {said[0].lower()}{said[1:]}"
-    said = "." if others else said
-    rest = f"\n{others}{type_}{text}" if others else ""
+    if said.startswith("Array "):
+        said = f", {said[6:]}"
+    else:
+        said = f": {said[0].lower()}{said[1:]}"
+    if others:
+        said = "."
+    rest = ""
+    if others:
+        rest = f"\n{others}{type_}{text}"
     before, after = first.string[: first.start()], first.string[first.end() :]
-    heading = first[0].removesuffix(entry) if rest or re.match(r"\n\S", after) else ""
+    heading = ""
+    if rest or re.match(r"\n\S", after):
+        heading = first[0].removesuffix(entry)
     return f"{before}\n\n`{name}` is this array{said}{heading}{rest}{after}"
 
 
@@ -204,7 +214,9 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
     named, fixed = listed[operation.parameters.fixed :], operation.parameters.fixed - 1
     names = frozenset(listed)
     # Most calls give one argument, which is this one: `x.sum(0)`, `x.reshape(4)`.
-    first = named[0] if named and not fixed else None
+    first = None
+    if named and not fixed:
+        first = named[0]
     spreads = varargs is not None and varargs == first
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -213,10 +225,16 @@ def _method(operation: Overridable, varargs: str | None) -> Callable[..., Any]:
                 if kwargs and not names.issuperset(kwargs):
                     # NumPy's functions call the methods with every keyword that they know, None where it was not given.
                     kwargs = {name: value for name, value in kwargs.items() if value is not None or name in names}
-                return function(self, **kwargs) if kwargs else function(self)
+                if kwargs:
+                    return function(self, **kwargs)
+                return function(self)
             if len(args) == 1 and first is not None:
-                value = args if spreads and not isinstance(args[0], (tuple, list)) else args[0]
-                return function(self, **{first: value}, **kwargs) if kwargs else function(self, **{first: value})
+                value = args
+                if not (spreads and not isinstance(args[0], (tuple, list))):
+                    value = args[0]
+                if kwargs:
+                    return function(self, **{first: value}, **kwargs)
+                return function(self, **{first: value})
             rest = args[fixed:]
             if varargs is not None and rest and not isinstance(rest[0], (tuple, list)):
                 return function(self, *args[:fixed], **{varargs: rest}, **kwargs)

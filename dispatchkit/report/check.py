@@ -165,7 +165,10 @@ class Check(Reported):
         rows = [(name, str(len(texts) or ""), CHECKS[name]) for name, texts in self.findings.items()]
         parts.append(Table(("check", "found", "what it means"), rows, right=(1,), code=()))
         for name, texts in self.findings.items():
-            parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)] if texts else []
+            if texts:
+                parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)]
+            else:
+                parts += []
         return Document(parts)
 
     def to_html(self) -> str:
@@ -243,7 +246,9 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
     """Yield the findings of an audit that are about rules of the package."""
     if not package.types:
         return
-    base = [] if protocol.types.base is None else [protocol.types.base]
+    base = []
+    if protocol.types.base is not None:
+        base = [protocol.types.base]
     its_locations = {rule.location for rule in package.rules}
     operators = {member.name: member.operation for member in protocol.surface if member.name in REFLECTED.values()}
     types = [*package.types, *base]
@@ -252,7 +257,10 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
     # Of numbers alone it is not known whether the other order can keep the structure: 1 / x, 2 ** x.
     for listed, names in ((types, operators), ([*package.types, float, int], COMMUTATIVE)):
         functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
-        partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry") if functions else []
+        if functions:
+            partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry")
+        else:
+            partners += []
     for finding in (*whole, *partners):
         if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):
             yield finding
@@ -284,11 +292,10 @@ def _unused_conversions(package: Package, protocol: DispatchProtocol) -> Iterato
     for cls in package.types:
         for edge in protocol.conversions.of(cls):
             if edge.source is cls and edge not in taken:
-                cure = (
-                    f"nothing that {type_name(cls)} becomes by it has a rule"
-                    if fallback.convert in types.fallback(cls)
-                    else f"the fallback of {type_name(cls)} lacks dk.fallback.convert"
-                )
+                if fallback.convert in types.fallback(cls):
+                    cure = f"nothing that {type_name(cls)} becomes by it has a rule"
+                else:
+                    cure = f"the fallback of {type_name(cls)} lacks dk.fallback.convert"
                 yield f"{edge.function.__name__}({type_name(edge.source)}) -> {type_name(edge.target)}: {cure}"
 
 
@@ -296,11 +303,15 @@ def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
     for rule in package.rules:
         target = rule.target
         # A kind stands for operations of the library.
-        place = "dispatchkit" if isinstance(target, Kind) else target.qualified_name.rpartition(".")[0]
+        place = "dispatchkit"
+        if not isinstance(target, Kind):
+            place = target.qualified_name.rpartition(".")[0]
         types = protocol.types.named_own(rule.types)
         if not package.owns(place) and not any(package.owns(cls.__module__) for cls in types):
             owners = ", ".join(dict.fromkeys(f"{type_name(cls)} of {cls.__module__}" for cls in types))
-            what = target if isinstance(target, Kind) else target.qualified_name
+            what = target
+            if not isinstance(target, Kind):
+                what = target.qualified_name
             yield f"{rule} is for {what} and {owners}"
 
 
@@ -313,7 +324,13 @@ def _never_entered(package: Package, reports: Sequence[Coverage], sampled: set[t
     for rule in {rule.location: rule for rule in package.rules}.values():
         named = [cls for cls in rule.types if cls in package.types]
         # Without samples no call has two types of the package in it.
-        tried = set(named) <= sampled if sampled else len(set(named)) == 1
+        if sampled:
+            tried = set(named) <= sampled
+        else:
+            tried = len(set(named)) == 1
         if tried and entered.get(rule.location) == 0:
-            what = rule.target if isinstance(rule.target, Kind) else rule.target.qualified_name
+            if isinstance(rule.target, Kind):
+                what = rule.target
+            else:
+                what = rule.target.qualified_name
             yield f"{rule}: no sample call of {what} comes to it"

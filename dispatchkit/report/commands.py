@@ -49,7 +49,10 @@ class Command:
         except BrokenPipeError:
             raise
         except ERRORS as error:
-            text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+            if isinstance(error, KeyError):
+                text = str(error.args[0])
+            else:
+                text = str(error)
             print_error(text if text.startswith(f"{self.name}:") else f"{self.name}: {text}")
             return 2
         return status
@@ -62,7 +65,10 @@ def print_error(line: str) -> None:
 
 def print_report(report: Any, form: str) -> None:
     """Print a report as text, or in another of its forms."""
-    text = str(report) if form == "text" else getattr(report, f"to_{form}")()
+    if form == "text":
+        text = str(report)
+    else:
+        text = getattr(report, f"to_{form}")()
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
@@ -128,18 +134,26 @@ def load_type(path: str) -> type:
 
 def samples_from(path: str | None) -> list[Any]:
     """Return the samples that the function at ``package.module:function`` gives; none where there is no path."""
-    return [] if path is None else list(load(path, "function")())
+    if path is None:
+        return []
+    return list(load(path, "function")())
 
 
 def baseline_from(path: str | None) -> dict[str, dict[str, Any]]:
     """Return the reports of a file by type; none where there is no path."""
-    return {} if path is None else read_baseline(Path(path).read_text(encoding="utf-8"))
+    if path is None:
+        return {}
+    return read_baseline(Path(path).read_text(encoding="utf-8"))
 
 
 def _run_audit(options: argparse.Namespace) -> int:
     types = [load_type(path) for path in options.types]
-    base = [] if tensor_protocol.types.base is None else [tensor_protocol.types.base]
-    names = None if options.operations is None else [part.strip() for part in options.operations.split(",")]
+    base = []
+    if tensor_protocol.types.base is not None:
+        base = [tensor_protocol.types.base]
+    names = None
+    if options.operations is not None:
+        names = [part.strip() for part in options.operations.split(",")]
     report = audit([*types, *base], operations=names)
     write_files((options.html, report.to_html), (options.json, lambda: report.to_json() + "\n"))
     print_report(report, options.format)
@@ -171,7 +185,10 @@ def _run_coverage(options: argparse.Namespace) -> int:
             is_own = TypeSample(tensor_protocol, sample).cls in types
             samples["samples" if is_own else "companions"].append(sample)
     report = coverage(types if len(types) > 1 else types[0], **samples)  # type: ignore[call-overload]
-    reports = [report] if isinstance(report, Coverage) else list(report)
+    if isinstance(report, Coverage):
+        reports = [report]
+    else:
+        reports = list(report)
     # Read before anything is written, which may be the same file.
     changes = compare(reports, baseline_from(options.baseline))
     write_files((options.html, report.to_html), (options.json, report.to_json), (options.markdown, report.to_markdown))
@@ -181,7 +198,9 @@ def _run_coverage(options: argparse.Namespace) -> int:
         print_error(line)
     for type_report in reports:
         if options.fail_under is not None and type_report.structured_percent < options.fail_under:
-            name = "" if len(reports) == 1 else f"{type_report.type}: "
+            name = ""
+            if len(reports) != 1:
+                name = f"{type_report.type}: "
             kept = f"{type_report.structured_percent:.1f} % of the calls keep the structure"
             print_error(f"coverage: {name}{kept}, which is under {options.fail_under:g} %")
             failed = True

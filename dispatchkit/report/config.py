@@ -37,4 +37,6 @@ def show_config(mode: str = "stdout") -> Any:
     rows = {"dispatchkit": sys.modules["dispatchkit"].__version__, "accelerator": state, "engine": engines[0]}
     installed = {str(distribution.name).lower(): distribution.version for distribution in distributions()}
     rows |= {"python": sys.version, **{name: installed.get(name, "not installed") for name in PEERS}}
-    return rows if mode == "dicts" else sys.stdout.writelines(f"{name}: {value}\n" for name, value in rows.items())
+    if mode == "dicts":
+        return rows
+    return sys.stdout.writelines(f"{name}: {value}\n" for name, value in rows.items())

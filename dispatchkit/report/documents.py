@@ -124,7 +124,10 @@ class Table:
 
     def lines(self) -> Iterator[str]:
         """Yield the table as lines of text."""
-        table = [self.heads, *self.rows] if any(self.heads) else list(self.rows)
+        if any(self.heads):
+            table = [self.heads, *self.rows]
+        else:
+            table = list(self.rows)
         widths = [max(len(row[place]) for row in table) for place in range(len(self.heads))]
         for row in table:
             cells = [
@@ -153,8 +156,13 @@ class Table:
     def _cell(self, place: int, text: str) -> str:
         outcome = self.outcomes.get(text, text)
         css = [name for name, on in (("n", place in self.right), ("o " + css_class(outcome), outcome in COLOURS)) if on]
-        shown = f"<code>{escape(text)}</code>" if text and place in self.code else escape(text)
-        return f'<td class="{" ".join(css)}">{shown}</td>' if css else f"<td>{shown}</td>"
+        if text and place in self.code:
+            shown = f"<code>{escape(text)}</code>"
+        else:
+            shown = escape(text)
+        if css:
+            return f'<td class="{" ".join(css)}">{shown}</td>'
+        return f"<td>{shown}</td>"
 
 
 def numbered_table(texts: Iterable[str]) -> Table:
@@ -180,16 +188,25 @@ class Document:
         """Return it as plain text."""
         lines: list[str] = []
         for place, part in enumerate(self.parts):
-            before = self.parts[place - 1] if place else None
+            before = None
+            if place:
+                before = self.parts[place - 1]
             if place and not (isinstance(before, Title) and before.level > 1):
                 lines.append("")
             if isinstance(part, Title):
-                more = f": {part.note}" if part.note else ""
+                more = ""
+                if part.note:
+                    more = f": {part.note}"
                 lines.append(f"{part.line()}{more}" if part.level == 1 else f"  {part.line()}:")
             elif isinstance(part, Names):
-                lines += [f"{part.lead} {', '.join(part.names)}."] if part.lead else wrapped_names(part.names)
+                if part.lead:
+                    lines += [f"{part.lead} {', '.join(part.names)}."]
+                else:
+                    lines += wrapped_names(part.names)
+            elif isinstance(part, str):
+                lines += [part]
             else:
-                lines += [part] if isinstance(part, str) else part.lines()
+                lines += part.lines()
         return "\n".join(lines)
 
     def markdown(self) -> str:
@@ -200,7 +217,10 @@ class Document:
                 title = replace(part, text=markdown_text(part.text), names=[*map(markdown_code, part.names)]).line()
                 note = markdown_text(part.note)
                 blocks.append(f"{'#' * part.level} {title[:1].upper()}{title[1:]}")
-                blocks += [f"{note[:1].upper()}{note[1:]}."] if note else []
+                if note:
+                    blocks += [f"{note[:1].upper()}{note[1:]}."]
+                else:
+                    blocks += []
             elif isinstance(part, Names):
                 names = ", ".join(map(markdown_code, part.names))
                 blocks.append(f"{markdown_text(part.lead)} {names}." if part.lead else names)
@@ -217,7 +237,9 @@ class Document:
                 pieces.append("</details>" if opened else "")
                 opened = part.level > 1
                 text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
-                start = "<details open>" if unfolded else "<details>"
+                start = "<details>"
+                if unfolded:
+                    start = "<details open>"
                 pieces.append(f"{start}<summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
             elif isinstance(part, Names):
                 names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
@@ -267,8 +289,12 @@ def markdown_code(text: str) -> str:
     """
     text = " ".join(text.splitlines())
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
-    space = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{space}{text}{space}{fence}" if text else ""
+    space = ""
+    if text.startswith("`") or text.endswith("`"):
+        space = " "
+    if text:
+        return f"{fence}{space}{text}{space}{fence}"
+    return ""
 
 
 def wrapped_names(names: Iterable[str]) -> list[str]:
@@ -280,7 +306,9 @@ def short_location(location: str) -> str:
     """Return file and line of a handler, below the current directory where it is there."""
     file, _, line = location.rpartition(":")
     path = Path(file)
-    return f"{path.relative_to(Path.cwd())}:{line}" if file and path.is_relative_to(Path.cwd()) else location
+    if file and path.is_relative_to(Path.cwd()):
+        return f"{path.relative_to(Path.cwd())}:{line}"
+    return location
 
 
 def format_time(nanoseconds: float, digits: str = ".1f") -> str:

@@ -67,7 +67,9 @@ class Shown:
     @property
     def buckets(self) -> tuple[str, ...]:
         """Its names in coverage, before and after calls."""
-        return (self.bucket, self.measured or self.bucket) if self.bucket else ()
+        if self.bucket:
+            return self.bucket, self.measured or self.bucket
+        return ()
 
 
 # What records, audits or coverage alone know of.

@@ -54,7 +54,9 @@ class FunctionExplanation:
         return sum(cause.nbytes for cause in self.causes)
 
     def _head(self) -> str:
-        raised = f"; it raised {first_line(self.exception)}" if self.exception is not None else ""
+        raised = ""
+        if self.exception is not None:
+            raised = f"; it raised {first_line(self.exception)}"
         return f"{self.function}: {headline(self.recorded.calls, self.causes)}{raised}"
 
     def __str__(self) -> str:
@@ -122,7 +124,9 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
 def _name_of(function: Callable[..., Any]) -> str:
     """Return the name of a function; of a lambda its place."""
     name = str(getattr(function, "__qualname__", None) or repr(function)).replace("<locals>.", "")
-    return f"lambda at {short_location(location_of(function))}" if name.endswith("<lambda>") else name
+    if name.endswith("<lambda>"):
+        return f"lambda at {short_location(location_of(function))}"
+    return name
 
 
 def rules(target: type | Kind | Callable[..., Any], /) -> RuleList:
@@ -218,7 +222,10 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     step = decision.step
     if step is None:
         return WhichAnswer(call, "", f"nobody answers: {decision.reason}")
-    location, handler = ("", None) if step.rule is None else (step.rule.location, step.rule.handler)
+    if step.rule is None:
+        location, handler = "", None
+    else:
+        location, handler = step.rule.location, step.rule.handler
     return WhichAnswer(call, type_name(step.cls), step.text, location, handler)
 
 

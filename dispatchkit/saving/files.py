@@ -64,7 +64,9 @@ class _Encoder:
         if isinstance(value, Tensor):
             return self._tensor(value, path)
         if cls is np.ndarray or isinstance(value, np.generic):
-            kind = "array" if cls is np.ndarray else "scalar"
+            kind = "scalar"
+            if cls is np.ndarray:
+                kind = "array"
             return {kind: self._entry(value, path)}
         if cls in (float, complex):
             return {cls.__name__: str(value)}
@@ -113,7 +115,9 @@ class _Encoder:
         if type(value) is dict:
             return {"dict": pairs}
         metadata = getattr(value, "_metadata", None)
-        extra = {} if metadata is None else {"_metadata": self.node(metadata, (*path, "_metadata"))}
+        extra = {}
+        if metadata is not None:
+            extra = {"_metadata": self.node(metadata, (*path, "_metadata"))}
         return {"ordered": pairs, **extra}
 
     def _entry(self, array: Any, path: tuple[Any, ...]) -> str:
@@ -194,7 +198,9 @@ class _Decoder:
             return node
         if depth > DEPTH:
             raise self.error("", f"its containers are nested more than {DEPTH} deep")
-        maker = self._makers.get(next(iter(node), "")) if isinstance(node, dict) else None
+        maker = None
+        if isinstance(node, dict):
+            maker = self._makers.get(next(iter(node), ""))
         if maker is None:
             raise self.error("", f"its structure holds {str(node)[:60]}, which stands for nothing")
         return maker(node, depth + 1)
@@ -212,14 +218,19 @@ class _Decoder:
         tensor: Any = wrap_array(cls, self._entry(name))
         requires_grad = node.get("requires_grad") is True
         try:
-            tensor._node = make_leaf(tensor.array) if requires_grad else None
+            if requires_grad:
+                tensor._node = make_leaf(tensor.array)
+            else:
+                tensor._node = None
         except AutogradError as error:
             raise self.error(name, str(error)) from error
         for key, part in self._attributes(node, cls, depth):
             if hasattr(Tensor, key):
                 raise self.error(name, f"has the attribute '{key}', which belongs to Tensor")
             object.__setattr__(tensor, key, part)
-        return Parameter(tensor, requires_grad) if node.get("parameter") is True else tensor
+        if node.get("parameter") is True:
+            return Parameter(tensor, requires_grad)
+        return tensor
 
     def _instance(self, node: dict[str, Any], depth: int) -> Any:
         name = node["instance"]
@@ -286,7 +297,9 @@ class _Decoder:
         return members
 
     def _dtype(self, node: dict[str, Any], depth: int) -> Any:
-        dtype = np.dtype(node["dtype"]) if isinstance(node["dtype"], str) else None
+        dtype = None
+        if isinstance(node["dtype"], str):
+            dtype = np.dtype(node["dtype"])
         if dtype is None or dtype.kind not in KINDS:
             raise self.error("", f"its structure names the dtype {node['dtype']!r}")
         return dtype
@@ -433,14 +446,22 @@ def load(
     --------
     See `save`.
     """
-    wanted = None if dtype is None else numpy_dtype(dtype)
+    wanted = None
+    if dtype is not None:
+        wanted = numpy_dtype(dtype)
     if wanted is not None and wanted.kind != "f":
         raise ValueError(f"load: dtype must be floating-point, found {wanted}")
     file = _file(path)
     chosen = _format("load", file, None if isinstance(file, Path) else _format_of(file))
-    label = file if isinstance(file, Path) else getattr(file, "name", type(file).__name__)
-    size = file.stat().st_size if isinstance(file, Path) else 0
-    asked = None if names is None else frozenset(names)
+    label = file
+    if not isinstance(file, Path):
+        label = getattr(file, "name", type(file).__name__)
+    size = 0
+    if isinstance(file, Path):
+        size = file.stat().st_size
+    asked = None
+    if names is not None:
+        asked = frozenset(names)
     structure, arrays = chosen.read(file, label, max(size, LIMIT) if limit is None else limit, asked, mmap=mmap)
     if asked is not None and (missing := sorted(asked - arrays.keys())):
         raise KeyError(f"load: {label} has no entry '{missing[0]}'")
@@ -453,7 +474,9 @@ def load(
 
 def _file(path: Any) -> Any:
     """Return a path, or a file object as it is."""
-    return path if hasattr(path, "read") and hasattr(path, "write") else Path(path)
+    if hasattr(path, "read") and hasattr(path, "write"):
+        return path
+    return Path(path)
 
 
 def _format_of(file: IO[bytes]) -> Format:
@@ -461,7 +484,9 @@ def _format_of(file: IO[bytes]) -> Format:
     file.seek(0)
     first = file.read(2)
     file.seek(0)
-    return "npz" if first == b"PK" else "safetensors"
+    if first == b"PK":
+        return "npz"
+    return "safetensors"
 
 
 def _format(name: str, path: Any, format: str | None) -> Any:

@@ -93,7 +93,9 @@ def read(
     """
     try:
         with zipfile.ZipFile(source) as archive:
-            mapped = source if mmap and isinstance(source, Path) else None
+            mapped = None
+            if mmap and isinstance(source, Path):
+                mapped = source
             return _contents(mapped, label, archive, limit, names)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error) as error:
         if isinstance(error, LoadError):
@@ -124,7 +126,9 @@ def _contents(
             continue
         name = info.filename.removesuffix(SUFFIX)
         if name == info.filename or name in arrays:
-            problem = "is there twice" if name in arrays else "is no array: its name does not end in .npy"
+            problem = "is no array: its name does not end in .npy"
+            if name in arrays:
+                problem = "is there twice"
             raise LoadError(str(label), problem, info.filename)
         try:
             with archive.open(info) as entry:
@@ -153,7 +157,9 @@ def _map_array(path: Path, info: zipfile.ZipInfo, entry: IO[bytes]) -> Any:
         lengths = file.read(4)
     fields = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
     start = info.header_offset + 30 + fields + entry.tell()
-    order: Any = "F" if in_columns else "C"
+    order: Any = "C"
+    if in_columns:
+        order = "F"
     # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
     return np.asarray(np.memmap(path, dtype, "c", start, shape, order))
 

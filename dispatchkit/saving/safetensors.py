@@ -90,10 +90,15 @@ def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
     ------
     LoadError : if either is larger than `limit`
     """
-    size = source.stat().st_size if isinstance(source, Path) else source.seek(0, 2) - source.seek(0)
+    if isinstance(source, Path):
+        size = source.stat().st_size
+    else:
+        size = source.seek(0, 2) - source.seek(0)
     # Each byte of the file belongs to one array at most, which the package checks.
     check_limit(label, size, limit)
-    return size if isinstance(source, Path) else 0
+    if isinstance(source, Path):
+        return size
+    return 0
 
 
 def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool) -> Any:
@@ -106,7 +111,9 @@ def _array(label: Any, name: str, entry: dict[str, Any], memory: Any, mmap: bool
         raise LoadError(str(label), f"has dtype {entry['dtype']}, which NumPy lacks", name)
     array = np.ndarray(shape, np.dtype(DTYPES[entry["dtype"]]).newbyteorder("<"), stored)
     # Not a `memmap`, of which NumPy makes results of the same class; it stays alive as the base.
-    return array if mmap else np.array(array, array.dtype.newbyteorder("="))
+    if mmap:
+        return array
+    return np.array(array, array.dtype.newbyteorder("="))
 
 
 def _from_bfloat16(stored: Any) -> Any:

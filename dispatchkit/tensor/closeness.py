@@ -57,7 +57,9 @@ def isclose(
     a, b = floating(x1), floating(x2)
     with np.errstate(invalid="ignore"):
         close = (xp.abs(a - b) <= _tolerance(b, rtol, atol)) & xp.isfinite(b) | (a == b)
-    return close | (xp.isnan(a) & xp.isnan(b)) if equal_nan else close
+    if equal_nan:
+        return close | (xp.isnan(a) & xp.isnan(b))
+    return close
 
 
 def allclose(
@@ -96,8 +98,12 @@ def allclose(
 
 def floating(x: Any) -> Any:
     """Return an array of integers or booleans as one of floating-point numbers."""
-    array = x if tensor_protocol.types.participates(type(x)) else xp.asarray(x)
-    return array if array.dtype.kind in "fc" else xp.astype(array, np.float64)
+    array = x
+    if not tensor_protocol.types.participates(type(x)):
+        array = xp.asarray(x)
+    if array.dtype.kind in "fc":
+        return array
+    return xp.astype(array, np.float64)
 
 
 def _tolerance(x: Any, rtol: Any, atol: Any) -> Any:

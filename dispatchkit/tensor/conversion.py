@@ -219,8 +219,13 @@ class ConversionMethods(Storage):
         """
         dtype, device, copy = parse_to(args, kwargs)
         like = kwargs.get("like")
-        moved: Tensor = self if like is None else in_library(self, namespace_named(like))
-        moved = moved if device is None else moved.to_device(device)
+        moved: Tensor
+        if like is None:
+            moved = self
+        else:
+            moved = in_library(self, namespace_named(like))
+        if device is not None:
+            moved = moved.to_device(device)
         if dtype is not None or copy:
             moved = tensor_namespace.astype(moved, numpy_dtype(dtype or moved.dtype), copy=copy)
         return moved
@@ -281,7 +286,11 @@ class ConversionMethods(Storage):
 
     def cpu(self: Any) -> Tensor:
         """Return the tensor in main memory."""
-        result: Tensor = self if self.__dlpack_device__()[0] == CPU else self.to_device("cpu")
+        result: Tensor
+        if self.__dlpack_device__()[0] == CPU:
+            result = self
+        else:
+            result = self.to_device("cpu")
         return result
 
     def new_tensor(self: Any, data: Any, *, requires_grad: Any = False) -> Tensor:
@@ -292,7 +301,9 @@ class ConversionMethods(Storage):
         data : as for `dk.tensor`, which copies it
         requires_grad : whether the new tensor is a leaf that gradients are collected in
         """
-        holder = self._innermost() if self.is_tracer else self
+        holder = self
+        if self.is_tracer:
+            holder = self._innermost()
         with making_with(namespace_of(holder.array)):
             x = tensor_namespace.tensor(data, dtype=self.dtype, requires_grad=requires_grad)
         result: Tensor = like_tensor(self, x)

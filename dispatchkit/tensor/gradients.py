@@ -50,7 +50,9 @@ class ByFields:
         if instance is None:
             return self
         attributes = getattr(instance, "__dict__", {})
-        return attributes[self.name] if self.name in attributes else self.get(instance)
+        if self.name in attributes:
+            return attributes[self.name]
+        return self.get(instance)
 
     def __set__(self, instance: Any, value: Any) -> None:
         if self.name in tensor_protocol.types.field_names(type(instance)):
@@ -88,7 +90,9 @@ def gradient(self: Any) -> Any:
         if not is_floating(leaf):
             return leaf
         grad = getattr(leaf, "grad", None)
-        return tensor_namespace.zeros_like(tensor_namespace.asarray(leaf).detach()) if grad is None else grad
+        if grad is None:
+            return tensor_namespace.zeros_like(tensor_namespace.asarray(leaf).detach())
+        return grad
 
     return map_leaves(variables_of, part, self)
 
@@ -190,7 +194,9 @@ class GradientMethods(Storage):
     @property
     def grad_fn(self) -> Vertex | None:
         """The recorded operation that made this tensor, None for leaves."""
-        return None if self.is_leaf else vertex_of(self)
+        if self.is_leaf:
+            return None
+        return vertex_of(self)
 
     @property
     def grad(self) -> Tensor | None:
@@ -335,7 +341,9 @@ class GradientMethods(Storage):
                 root = place_of(self, "the tensor to differentiate"), _cotangent(self, gradient, False)
                 sweep([root], plain, retain_graph=bool(retain_graph))
                 return
-            targets = None if inputs is None else as_list(inputs)
+            targets = None
+            if inputs is not None:
+                targets = as_list(inputs)
             run_backward([self], [gradient], retain_graph, create_graph, targets, accumulate=True)
         except Exception as error:
             hide_frames(error)
@@ -399,7 +407,9 @@ def gradient_of(tensor: Storage) -> Any:
     node = tensor._node
     if node is None:
         return getattr(tensor, "_grad", None)
-    return None if node.extras is None else node.extras.grad
+    if node.extras is None:
+        return None
+    return node.extras.grad
 
 
 def in_class_of(model: Any, x: Any) -> Any:
@@ -494,9 +504,24 @@ def run_backward(
     grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=create_graph, accumulate=accumulate)
     gradients_found = [grads.get(vertex) for vertex in targets or ()]
     return [
-        None if g is None else in_class_of(tensor, g if create_graph else plain(g))
-        for tensor, g in zip(inputs or (), gradients_found, strict=True)
+        gradient_for(tensor, g, raw=not create_graph) for tensor, g in zip(inputs or (), gradients_found, strict=True)
     ]
+
+
+def gradient_for(tensor: Any, g: Any, *, raw: bool) -> Any:
+    """Return a gradient in the class of results of the tensor that it is for, None where none flows.
+
+    Parameters
+    ----------
+    tensor : that it is for
+    g : the gradient, None where none flows
+    raw : whether it is a raw array
+    """
+    if g is None:
+        return None
+    if raw:
+        g = plain(g)
+    return in_class_of(tensor, g)
 
 
 def plain(array: Any) -> Any:
@@ -510,14 +535,18 @@ def as_list(tensors: Any) -> list[Any]:
     if not isinstance(tensors, Iterable) or isinstance(tensors, alone):
         return [tensors]
     is_array_type = tensor_protocol.types.participates(type(tensors))
-    return [tensors] if is_array_type or _advice_for(tensors) else list(tensors)
+    if is_array_type or _advice_for(tensors):
+        return [tensors]
+    return list(tensors)
 
 
 def _advice_for(value: Any) -> str:
     """Return what to give in the place of what holds tensors, and is no iterable of them."""
     if isinstance(value, Mapping):
         return "; give its values()"
-    return "; give its parameters()" if callable(getattr(value, "parameters", None)) else ""
+    if callable(getattr(value, "parameters", None)):
+        return "; give its parameters()"
+    return ""
 
 
 def place_of(tensor: Any, what: str) -> Vertex:
@@ -558,10 +587,16 @@ def _cotangent(output: Storage, gradient: Any, create_graph: bool) -> Any:
         gradient = wrap_array(tensor_namespace.Tensor, namespace_of(array).ones_like(array))
     elif foreign:
         common_library("backward", (output, gradient))
-        gradient = in_library(gradient, namespace_of(array)) if isinstance(gradient, Storage) else gradient
-    raw = gradient.array if isinstance(gradient, Storage) else namespace_of(array).asarray(gradient)
+        if isinstance(gradient, Storage):
+            gradient = in_library(gradient, namespace_of(array))
+    if isinstance(gradient, Storage):
+        raw = gradient.array
+    else:
+        raw = namespace_of(array).asarray(gradient)
     if tuple(raw.shape) != shape:
         raise AutogradError(f"gradient has shape {tuple(raw.shape)}, the tensor to differentiate {shape}")
     if not create_graph:
         return raw
-    return gradient if isinstance(gradient, Storage) else wrap_array(tensor_namespace.Tensor, raw)
+    if isinstance(gradient, Storage):
+        return gradient
+    return wrap_array(tensor_namespace.Tensor, raw)

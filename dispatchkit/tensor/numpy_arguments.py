@@ -67,9 +67,13 @@ def as_array(value: Any, dtype: Any = None, like: Any = None) -> Any:
     if _holds_tensors(value):
         value = tensor_namespace.stack([as_array(member, like=like) for member in value])  # for gradients to flow
     if not tensor_protocol.types.participates(type(value)):
-        library = {} if like is None or is_raw(value) else {"like": like}
+        library = {}
+        if not (like is None or is_raw(value)):
+            library = {"like": like}
         return tensor_namespace.asarray(value, dtype=dtype, **library)
-    return value if dtype is None or value.dtype == dtype else tensor_namespace.astype(value, dtype)
+    if dtype is None or value.dtype == dtype:
+        return value
+    return tensor_namespace.astype(value, dtype)
 
 
 def _holds_tensors(value: Any) -> bool:
@@ -108,7 +112,9 @@ def _array_beside(values: Iterable[Any]) -> Any:
     """Return the first raw array in the tensors and array types of a call, None where NumPy's will do."""
     tensors = (value for value in values if tensor_protocol.types.participates(type(value)))
     array = next(map(first_array, tensors), None)
-    return None if isinstance(array, np.ndarray) else array
+    if isinstance(array, np.ndarray):
+        return None
+    return array
 
 
 def _as_argument(name: str, parameter: str, value: Any, like: Any) -> Any:
@@ -191,7 +197,9 @@ def signature_in_numpy(func: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(func)
     except (TypeError, ValueError):
         stated = SIGNATURES.get(getattr(func, "__name__", ""))
-        return None if stated is None else inspect.signature(stated)
+        if stated is None:
+            return None
+        return inspect.signature(stated)
 
 
 def given_arguments(
@@ -323,7 +331,10 @@ def put(out: Any, result: Any, *, whole: bool = False, casting: Casting = "same_
     shape, wanted = tuple(np.shape(out)), tuple(np.shape(result))
     if whole and shape != wanted and (wanted or np.size(out) != 1):
         raise ValueError(f"out must have shape {wanted}, found {shape}")
-    out[...] = result if takes_part else np.asarray(result)
+    if takes_part:
+        out[...] = result
+    else:
+        out[...] = np.asarray(result)
     return out
 
 
@@ -355,7 +366,9 @@ def to_arrays(name: str | None, value: Any) -> Any:
     """
 
     def to_array(leaf: Any) -> Any:
-        return np.asarray(leaf) if tensor_protocol.types.participates(type(leaf)) else leaf
+        if tensor_protocol.types.participates(type(leaf)):
+            return np.asarray(leaf)
+        return leaf
 
     try:
         return map_leaves(container_items, to_array, value)

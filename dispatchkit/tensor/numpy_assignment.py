@@ -18,7 +18,10 @@ def copyto(dst: Array, src: Array | complex, casting: Any = "same_kind", where: 
     dtype = getattr(src, "dtype", None)
     if dtype is not None and not np.can_cast(dtype, dst.dtype, casting):
         raise TypeError(f"copyto: an array of {dtype} does not become one of {dst.dtype} by casting={casting!r}")
-    dst[...] = src if where is None else xp.where(where, src, dst)
+    if where is None:
+        dst[...] = src
+    else:
+        dst[...] = xp.where(where, src, dst)
 
 
 def _write(a: Any, values: Any, write: Callable[[Any, Any], None]) -> None:

@@ -38,7 +38,9 @@ def _as_share(q: Any, whole: float = 1.0) -> Any:
     """
     if hasattr(q, "unit"):
         return dense_form(q)
-    return q if whole == 1 else q / whole
+    if whole == 1:
+        return q
+    return q / whole
 
 
 @composition
@@ -54,7 +56,9 @@ def nanquantile(
         return xp.quantile(a.without_nan(), q, axis=axis, keepdims=keepdims)
     if axis is None:
         result = nanquantile(xp.ravel(a), q, 0)
-        return xp.reshape(result, (*result.shape, *(1,) * a.ndim)) if keepdims else result
+        if keepdims:
+            return xp.reshape(result, (*result.shape, *(1,) * a.ndim))
+        return result
     a = xp.sort(xp.moveaxis(a, axis, -1), axis=-1)  # every NaN comes last
     if not a.shape[-1]:
         return NotImplemented
@@ -63,10 +67,15 @@ def nanquantile(
     low = xp.floor(place)
     below, above = (xp.take_along_axis(a, xp.astype(index(place), np.int64), axis=-1) for index in (xp.floor, xp.ceil))
     result = between(xp, below, above, place - low)
-    result = xp.moveaxis(result, -1, axis) if keepdims else result
+    if keepdims:
+        result = xp.moveaxis(result, -1, axis)
     if np.ndim(q) == 0:
-        return result if keepdims else result[..., 0]
-    return NotImplemented if keepdims else xp.moveaxis(result, -1, 0)
+        if keepdims:
+            return result
+        return result[..., 0]
+    if keepdims:
+        return NotImplemented
+    return xp.moveaxis(result, -1, 0)
 
 
 def _by_percents(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,7 +130,10 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
     if x is not None:
         if x.dtype.kind == "b":
             return NotImplemented
-        dx = x[1:] - x[:-1] if x.ndim == 1 else _along(x, axis, 1, None) - _along(x, axis, None, -1)
+        if x.ndim == 1:
+            dx = x[1:] - x[:-1]
+        else:
+            dx = _along(x, axis, 1, None) - _along(x, axis, None, -1)
         if x.ndim == 1:
             dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
     return xp.sum(dx * (_along(y, axis, 1, None) + _along(y, axis, None, -1)) / 2.0, axis=axis)
@@ -129,16 +141,27 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
 
 @composition
 def gradient(f: Array, *varargs: Array | float, axis: Any = None, edge_order: int = 1) -> Any:
-    axes = tuple(range(f.ndim)) if axis is None else tuple(axis) if isinstance(axis, tuple) else (axis,)
-    spacings = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    if axis is None:
+        axes = tuple(range(f.ndim))
+    elif isinstance(axis, tuple):
+        axes = tuple(axis)
+    else:
+        axes = (axis,)
+    if len(varargs) == 1:
+        spacings = varargs * len(axes)
+    else:
+        spacings = varargs or (1.0,) * len(axes)
     axes = tuple(normal_axis(k, f.ndim, "axis") for k in axes)
     if len(spacings) != len(axes) or any(np.ndim(h) > 1 for h in spacings):
         return NotImplemented
     if edge_order not in (1, 2) or any(f.shape[k] <= edge_order for k in axes):
         return NotImplemented
-    f = f if f.dtype.kind in "fc" else xp.astype(f, np.float64)
+    if f.dtype.kind not in "fc":
+        f = xp.astype(f, np.float64)
     slopes = tuple(xp.astype(_slope(f, k, h, edge_order), f.dtype) for k, h in zip(axes, spacings, strict=True))
-    return slopes[0] if len(slopes) == 1 else slopes
+    if len(slopes) == 1:
+        return slopes[0]
+    return slopes
 
 
 def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
@@ -189,7 +212,9 @@ def nan_to_num(
         numbers = xp.where(xp.logical_not(xp.isnan(x)), x, nan)
         limits = (math.inf, posinf, info.max), (-math.inf, neginf, info.min)
         for infinity, replacement, limit in limits:
-            number = xp.ones_like(x) * float(limit) if replacement is None else replacement
+            number = replacement
+            if replacement is None:
+                number = xp.ones_like(x) * float(limit)
             numbers = xp.where(x != infinity, numbers, number)
     if copy:
         return numbers
@@ -216,9 +241,14 @@ def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: Any = 2 * m
 
 @composition
 def angle(z: Array, deg: bool = False) -> Any:
-    imag, real = (xp.imag(z), xp.real(z)) if z.dtype.kind == "c" else (0, z)
+    if z.dtype.kind == "c":
+        imag, real = xp.imag(z), xp.real(z)
+    else:
+        imag, real = 0, z
     radians = xp.atan2(imag, real)
-    return radians * (180 / math.pi) if deg else radians
+    if deg:
+        return radians * (180 / math.pi)
+    return radians
 
 
 @composition
@@ -235,11 +265,15 @@ def round(a: Array, decimals: int = 0) -> Any:  # NumPy's name
         return xp.round(a)
     if a.dtype.kind not in "fc":
         scale = 10.0**-decimals
-        return a if decimals > 0 else xp.astype(xp.round(a / scale) * scale, a.dtype)
+        if decimals > 0:
+            return a
+        return xp.astype(xp.round(a / scale) * scale, a.dtype)
     if a.dtype.kind == "c" and not holds(xp.isfinite(a)):
         return NotImplemented  # a number times a complex infinity is NaN
     scale = 10.0 ** abs(decimals)
-    return xp.round(a * scale) / scale if decimals > 0 else xp.round(a / scale) * scale
+    if decimals > 0:
+        return xp.round(a * scale) / scale
+    return xp.round(a / scale) * scale
 
 
 compositions["round"] = compositions["around"] = round

@@ -122,7 +122,9 @@ def path_of(func: Callable[..., Any]) -> str | None:
         return None
     # NumPy 2.0 names some by the file that defines them, such as `lib._scimath_impl`.
     module = module.removesuffix("_impl").replace("._", ".")
-    return f"{module}.{name}" if module else name
+    if module:
+        return f"{module}.{name}"
+    return name
 
 
 @functools.cache
@@ -144,7 +146,9 @@ def answer_of(func: Any) -> Answer | None:
     if path in compositions:
         return Answer("composition", "operations", composition=compositions[path])
     operation = _operation(path)
-    return None if operation is None else Answer("operation", operation.qualified_name, operation, extensions.get(path))
+    if operation is None:
+        return None
+    return Answer("operation", operation.qualified_name, operation, extensions.get(path))
 
 
 def _tensors_of(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -234,7 +238,9 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
 
 def _on_arrays(ufunc: Any, method: str, inputs: tuple[Any, ...], given: Mapping[str, Any], outs: Any) -> Any:
     """Return what NumPy computes on arrays; `NotImplemented` where it would write into a tensor unseen."""
-    written = inputs[:1] if method == "at" else outs
+    written = outs
+    if method == "at":
+        written = inputs[:1]
     if any(tensor_protocol.types.participates(type(value)) for value in written):
         return NotImplemented
     if not all(_becomes_array(type(value)) for value in (*inputs, *outs)):
@@ -349,13 +355,17 @@ def array_function(
         raise TypeError(f"numpy.{path} takes no tensors and array types: {answer.text}")
     # What is written into an array of NumPy's are arrays.
     writes = path in WRITERS and isinstance(next(iter((*args, *kwargs.values())), None), np.ndarray)
-    result = NotImplemented if writes else answer_by_operations(func, args, kwargs)
+    result = NotImplemented
+    if not writes:
+        result = answer_by_operations(func, args, kwargs)
     if result is NotImplemented:
         if path not in CREATED:
             _check_dense(path, types)
         arrays, keywords = to_arrays(path, (args, dict(kwargs)))
         result = func(*arrays, **keywords)
-    return _like(asked, path, result) if path in CREATED else result
+    if path in CREATED:
+        return _like(asked, path, result)
+    return result
 
 
 def _like(like: Any, path: str, created: Any) -> Any:
@@ -372,7 +382,9 @@ def _like(like: Any, path: str, created: Any) -> Any:
     if array is not None and not isinstance(array, np.ndarray):
         x = x.to(like=array)
     if isinstance(like, tensor_namespace.Tensor):
-        return like.take_in(x) if like.is_tracer else in_class_of(like, x)
+        if like.is_tracer:
+            return like.take_in(x)
+        return in_class_of(like, x)
     make, to_dense = types.from_dense(cls), types.to_dense(cls)
     if make is None:
         raise TypeError(
@@ -403,10 +415,14 @@ def _answer_function(
         return NotImplemented
     out = arguments.pop("out", None)
     arguments = to_be_read((out,), arguments)
-    casting: Literal["same_kind", "unsafe"] = "unsafe" if path in CASTING.split() else "same_kind"
+    casting: Literal["same_kind", "unsafe"] = "same_kind"
+    if path in CASTING.split():
+        casting = "unsafe"
     result: Any = NotImplemented
     if answer.operation is not None:
         result = call_operation(func, answer.operation, path, arguments)
     if result is NotImplemented and answer.composition is not None:
         result = call_composition(answer.composition, path, arguments)
-    return result if out is None or result is NotImplemented else put(out, result, whole=True, casting=casting)
+    if out is None or result is NotImplemented:
+        return result
+    return put(out, result, whole=True, casting=casting)

@@ -53,7 +53,9 @@ def fold(name: str, x: Any, given: Mapping[str, Any]) -> Any:
         parts = [total, xp.zeros_like(total)]  # of which hypot and the like make another number
     for part in parts[1:]:
         total = getattr(np, name)(total, part)
-    return total if given.get("keepdims") else xp.squeeze(total, axis=axis)
+    if given.get("keepdims"):
+        return total
+    return xp.squeeze(total, axis=axis)
 
 
 def accumulate(name: str, x: Any, given: Mapping[str, Any]) -> Any:

@@ -61,7 +61,9 @@ def _outer_edges(a: Any, limits: Any) -> tuple[Any, Any]:
 
 def _floating(x: Any) -> Any:
     array = as_array(x)
-    return array if array.dtype.kind == "f" else xp.astype(array, np.float64)
+    if array.dtype.kind == "f":
+        return array
+    return xp.astype(array, np.float64)
 
 
 def _counts(a: Any, edges: Any, weights: Any) -> Any:
@@ -80,7 +82,8 @@ def _counts(a: Any, edges: Any, weights: Any) -> Any:
 def bincount(x: Array, weights: Array | None = None, minlength: int = 0) -> Any:
     if weights is not None and weights.dtype.kind == "c":
         return NotImplemented
-    weights = weights if weights is None else xp.astype(weights, np.float64)
+    if weights is not None:
+        weights = xp.astype(weights, np.float64)
     return xp.bincount(x, weights=weights, minlength=minlength)
 
 
@@ -119,14 +122,23 @@ def histogramdd(
     several = isinstance(bins, (list, tuple))
     if several and len(bins) != len(columns):
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
-    of_columns = list(bins) if several else [bins] * len(columns)
-    limits = [None] * len(columns) if range is None else list(range)
+    if several:
+        of_columns = list(bins)
+    else:
+        of_columns = [bins] * len(columns)
+    if range is None:
+        limits = [None] * len(columns)
+    else:
+        limits = list(range)
     edges = [edges_of(*parts) for parts in zip(columns, of_columns, limits, strict=True)]
     if any(part is NotImplemented for part in edges):
         return NotImplemented
     shape = tuple(part.size - 1 for part in edges)
     place, inside = _places(columns, edges, shape)
-    shares = xp.ones(inside.shape) if weights is None else xp.take(weights, inside)
+    if weights is None:
+        shares = xp.ones(inside.shape)
+    else:
+        shares = xp.take(weights, inside)
     counts = xp.reshape(xp.bincount(xp.take(place, inside), weights=shares, minlength=math.prod(shape)), shape)
     return (_density(counts, edges) if density else counts), edges
 
@@ -167,4 +179,6 @@ def histogram2d(
     if hasattr(bins, "__len__") and len(bins) != 2 and not isinstance(bins, str):
         bins = [bins, bins]
     result = histogramdd([x, y], bins, range, density, weights)
-    return NotImplemented if result is NotImplemented else (result[0], *result[1])
+    if result is NotImplemented:
+        return NotImplemented
+    return (result[0], *result[1])

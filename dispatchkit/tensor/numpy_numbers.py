@@ -26,7 +26,9 @@ from dispatchkit.tensor.numpy_shapes import composition, compositions
 def dot(a: Array, b: Array) -> Any:
     if a.ndim == 0 or b.ndim == 0:
         return a * b
-    return xp.matmul(a, b) if b.ndim == 1 or max(a.ndim, b.ndim) == 2 else xp.tensordot(a, b, axes=([-1], [-2]))
+    if b.ndim == 1 or max(a.ndim, b.ndim) == 2:
+        return xp.matmul(a, b)
+    return xp.tensordot(a, b, axes=([-1], [-2]))
 
 
 compositions |= {
@@ -69,7 +71,9 @@ def _condition(x: Any, p: Any) -> Any:
     if p in (None, 2, -2):
         s = xp.linalg.svdvals(x)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+            if p == -2:
+                return s[..., -1] / s[..., 0]
+            return s[..., 0] / s[..., -1]
     return xp.linalg.matrix_norm(x, ord=p) * xp.linalg.matrix_norm(xp.linalg.inv(x), ord=p)
 
 
@@ -79,12 +83,18 @@ def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
         return NotImplemented
     a, b = closeness.floating(a), closeness.floating(b)
     s = xp.linalg.svdvals(a)
-    cutoff = float(np.finfo(a.dtype).eps) * max(a.shape) if rcond is None else max(float(rcond), 0.0)
+    if rcond is None:
+        cutoff = float(np.finfo(a.dtype).eps) * max(a.shape)
+    else:
+        cutoff = max(float(rcond), 0.0)
     x = xp.matmul(xp.linalg.pinv(a, rtol=cutoff), b)
     rank = int(xp.count_nonzero(s > cutoff * xp.max(s)))
     rest = xp.abs(b - xp.matmul(a, x)) ** 2
     full = rank == a.shape[1] and a.shape[0] > a.shape[1]
-    residuals = xp.sum(rest, axis=0) if full else xp.zeros((0,), dtype=rest.dtype)
+    if full:
+        residuals = xp.sum(rest, axis=0)
+    else:
+        residuals = xp.zeros((0,), dtype=rest.dtype)
     return x, xp.reshape(residuals, (-1,)), rank, s
 
 
@@ -138,7 +148,9 @@ compositions |= {
 
 def _dtype_of(value: Any) -> Any:
     """Return the dtype of a tensor or an array type, and all else as it is."""
-    return value.dtype if tensor_protocol.types.participates(type(value)) else value
+    if tensor_protocol.types.participates(type(value)):
+        return value.dtype
+    return value
 
 
 @composition
@@ -175,7 +187,9 @@ def unique(
     wanted = [(return_index, indices), (return_inverse, inverse), (return_counts, counts)]
     further = [array for asked, array in wanted if asked]
     values = xp.take(xp.ravel(ar), indices)  # through which gradients flow
-    return (values, *further) if further else values
+    if further:
+        return (values, *further)
+    return values
 
 
 @composition
@@ -186,7 +200,10 @@ def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
 
 @composition
 def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Any:
-    first = xp.ravel(ar1) if assume_unique else unique(ar1)
+    if assume_unique:
+        first = xp.ravel(ar1)
+    else:
+        first = unique(ar1)
     return _where(first, xp.isin(first, xp.ravel(ar2), invert=True))
 
 
@@ -206,7 +223,9 @@ def digitize(x: Array, bins: Array, right: bool = False) -> Any:
     if bins.ndim != 1 or x.dtype.kind == "c" or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
         return NotImplemented
     places = xp.searchsorted(bins if rising else xp.flip(bins), x, side="left" if right else "right")
-    return places if rising else bins.size - places
+    if rising:
+        return places
+    return bins.size - places
 
 
 def _in_order(order: Callable[..., Any]) -> Callable[..., Any]:

@@ -69,7 +69,9 @@ def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Calla
             keepdims=keepdims,
             **{name: value for name, value in options.items() if value},
         )
-        return result if initial is None else combine(result, initial)
+        if initial is None:
+            return result
+        return combine(result, initial)
 
     return reduction
 
@@ -103,7 +105,9 @@ def var(
     correction: float | None = None,
 ) -> Any:
     a = _inexact(a, dtype)
-    center = extensions["mean"](a, axis=axis, keepdims=True, where=where) if mean is None else mean
+    center = mean
+    if mean is None:
+        center = extensions["mean"](a, axis=axis, keepdims=True, where=where)
     squares = np.sum(xp.abs(a - center) ** 2, axis=axis, keepdims=keepdims, where=where is None or where)
     count = _count(a, axis, keepdims, where) - (ddof if correction is None else correction)
     return squares / xp.maximum(xp.astype(count, squares.dtype), 0)
@@ -120,14 +124,20 @@ extensions["std"] = _root_of_var
 def _inexact(a: Any, dtype: Any) -> Any:
     """Return an array in a dtype; by default integers and booleans as floating-point numbers."""
     if dtype is None:
-        dtype = a.dtype if a.dtype.kind in "fc" else np.float64
-    return a if a.dtype == dtype else xp.astype(a, dtype)
+        if a.dtype.kind in "fc":
+            dtype = a.dtype
+        else:
+            dtype = np.float64
+    if a.dtype == dtype:
+        return a
+    return xp.astype(a, dtype)
 
 
 def _count(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
     """Return how many elements are reduced to one, of those that the type of the array counts."""
     counted = xp.logical_or(xp.isnan(a), True)
-    counted = counted if where is None else xp.logical_and(counted, where)
+    if where is not None:
+        counted = xp.logical_and(counted, where)
     return xp.astype(xp.count_nonzero(counted, axis=axis, keepdims=keepdims), np.finfo(a.dtype).dtype)
 
 
@@ -147,7 +157,9 @@ def cov(
     dtype: Any = None,
 ) -> Any:
     variables = _variables(m, y, rowvar, dtype)
-    correction = (0 if bias else 1) if ddof is None else ddof
+    correction = ddof
+    if ddof is None:
+        correction = 0 if bias else 1
     weights = {"fweights": fweights, "aweights": aweights}
     return xp.cov(variables, correction=correction, **{name: x for name, x in weights.items() if x is not None})
 
@@ -160,8 +172,13 @@ def corrcoef(x: Array, y: Array | None = None, rowvar: bool = True, *, dtype: An
 def _variables(x: Any, y: Any, rowvar: bool, dtype: Any) -> Any:
     """Return the variables of one or two arrays, each in a row."""
     rows = [part if rowvar or part.ndim < 2 else part.T for part in (x, y) if part is not None]
-    variables = rows[0] if len(rows) == 1 else xp.concat([at_least(2, row) for row in rows])
-    return variables if dtype is None else xp.astype(variables, dtype)
+    if len(rows) == 1:
+        variables = rows[0]
+    else:
+        variables = xp.concat([at_least(2, row) for row in rows])
+    if dtype is None:
+        return variables
+    return xp.astype(variables, dtype)
 
 
 # Orders, joints and ends.
@@ -181,7 +198,10 @@ def ravel(a: Array, order: Literal["C", "F"] = "C") -> Any:
 def reshape(a: Array, shape: Any, order: Literal["C", "F"] = "C") -> Any:
     if order == "C":
         return xp.reshape(a, shape)
-    shape = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    if np.ndim(shape) == 0:
+        shape = (shape,)
+    else:
+        shape = tuple(shape)
     return _reverse_axes(xp.reshape(_reverse_axes(a), shape[::-1]))
 
 
@@ -213,10 +233,13 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array | None = None, app
 
 @composition
 def where(condition: Array, x: Array | complex | None = None, y: Array | complex | None = None) -> Any:
-    condition = condition if condition.dtype.kind == "b" else condition != 0
+    if condition.dtype.kind != "b":
+        condition = condition != 0
     if x is None and y is None:
         return xp.nonzero(condition)
-    return NotImplemented if x is None or y is None else compose(xp.where, condition, x, y, fitting=False)
+    if x is None or y is None:
+        return NotImplemented
+    return compose(xp.where, condition, x, y, fitting=False)
 
 
 @extension
@@ -244,12 +267,17 @@ def linspace(
     inexact = np.result_type(*(getattr(x, "dtype", x) for x in (start, stop)), 1.0)
     start, stop = (as_array(x, inexact) if hasattr(x, "dtype") else x for x in (start, stop))
     values = xp.linspace(start, stop, num, endpoint=endpoint, dtype=dtype)
-    values = xp.moveaxis(values, 0, axis) if values.ndim > 1 else values
+    if values.ndim > 1:
+        values = xp.moveaxis(values, 0, axis)
     if not retstep:
         return values
-    count = num - 1 if endpoint else num
+    count = num
+    if endpoint:
+        count = num - 1
     difference: Any = stop - start
-    return (values, difference / count) if count > 0 else NotImplemented
+    if count > 0:
+        return values, difference / count
+    return NotImplemented
 
 
 # Linear algebra.
@@ -282,7 +310,9 @@ def outer(a: Array, b: Array) -> Any:
 
 @extension
 def linalg_svd(a: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
-    return xp.linalg.svd(a, full_matrices=full_matrices) if compute_uv else xp.linalg.svdvals(a)
+    if compute_uv:
+        return xp.linalg.svd(a, full_matrices=full_matrices)
+    return xp.linalg.svdvals(a)
 
 
 def _of_triangle(of_lower: Callable[..., Any]) -> Callable[..., Any]:
@@ -299,7 +329,9 @@ extensions |= {f"linalg.{_name}": _of_triangle(getattr(xp.linalg, _name)) for _n
 
 @extension
 def linalg_qr(a: Array, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
-    return xp.linalg.qr(a).R if mode == "r" else xp.linalg.qr(a, mode=mode)
+    if mode == "r":
+        return xp.linalg.qr(a).R
+    return xp.linalg.qr(a, mode=mode)
 
 
 @composition
@@ -307,6 +339,9 @@ def linalg_matrix_rank(A: Array, tol: Array | float | None = None, *, rtol: Arra
     if A.ndim < 2:
         return int(xp.any(A != 0))
     if tol is None:
-        return xp.linalg.matrix_rank(A) if rtol is None else xp.linalg.matrix_rank(A, rtol=rtol)
-    tol = tol if np.ndim(tol) == 0 else xp.expand_dims(tol, axis=-1)
+        if rtol is None:
+            return xp.linalg.matrix_rank(A)
+        return xp.linalg.matrix_rank(A, rtol=rtol)
+    if np.ndim(tol) != 0:
+        tol = xp.expand_dims(tol, axis=-1)
     return xp.count_nonzero(xp.linalg.svdvals(A) > tol, axis=-1)

@@ -55,7 +55,9 @@ def _slice_of_ends(trim: str, start: int, stop: int) -> slice:
     """Return a slice that begins and ends where its ends are trimmed, ``"f"`` at the front and ``"b"`` at the back."""
     if trim == "f":
         return slice(start, None)
-    return slice(None, stop) if trim == "b" else slice(start, stop)
+    if trim == "b":
+        return slice(None, stop)
+    return slice(start, stop)
 
 
 @composition
@@ -106,7 +108,9 @@ def unique_along(
     wanted = [(return_index, order[new]), (return_inverse, numbers), (return_counts, counts)]
     further = [xp.asarray(array) for asked, array in wanted if asked]
     values = xp.take(ar, xp.asarray(order[new]), axis=axis)
-    return (values, *further) if further else values
+    if further:
+        return (values, *further)
+    return values
 
 
 compositions["unique"] = unique_along
@@ -156,8 +160,13 @@ def piecewise(x: Array, condlist: Any, funclist: Any) -> Any:
     for condition, function in zip(conditions, funclist, strict=True):
         piece = _piece(x, condition, function)
         if piece is not None:
-            result = piece if result is None else xp.where(condition, piece, result)
-    return xp.zeros_like(x) if result is None else xp.astype(result, x.dtype)
+            if result is None:
+                result = piece
+            else:
+                result = xp.where(condition, piece, result)
+    if result is None:
+        return xp.zeros_like(x)
+    return xp.astype(result, x.dtype)
 
 
 def _piece(x: Any, condition: Any, function: Any) -> Any:
@@ -192,7 +201,10 @@ def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
         result = as_array(func(a, axis))
         if result.ndim not in (a.ndim, a.ndim - 1):
             raise ValueError("function is not returning an array of the correct shape")
-        a = result if result.ndim == a.ndim else xp.expand_dims(result, axis=axis)
+        if result.ndim == a.ndim:
+            a = result
+        else:
+            a = xp.expand_dims(result, axis=axis)
     return a
 
 
@@ -211,17 +223,24 @@ def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, d
     values = start * factors
     if endpoint and num > 1:
         values = xp.concat([values[:-1], xp.expand_dims(stop, axis=0)])
-    values = xp.moveaxis(values, 0, axis) if values.ndim > 1 else values
-    return values if dtype is None else xp.astype(values, dtype)
+    if values.ndim > 1:
+        values = xp.moveaxis(values, 0, axis)
+    if dtype is None:
+        return values
+    return xp.astype(values, dtype)
 
 
 @composition
 def real_if_close(a: Array, tol: float = 100) -> Any:
     if a.dtype.kind != "c":
         return a
-    limit = tol * float(np.finfo(a.dtype).eps) if tol > 1 else tol
+    limit = tol
+    if tol > 1:
+        limit = tol * float(np.finfo(a.dtype).eps)
     imag = xp.imag(a)
-    return xp.real(a) if bool(xp.all(xp.abs(imag) < xp.ones_like(imag) * limit)) else a
+    if bool(xp.all(xp.abs(imag) < xp.ones_like(imag) * limit)):
+        return xp.real(a)
+    return a
 
 
 @composition
@@ -251,7 +270,9 @@ def einsum_path(*operands: object, optimize: Any = "greedy") -> Any:
 
 def _of_its_shape(operand: Any) -> Any:
     """Return a plain array of the shape of an operand; text, and lists of labels, as they are."""
-    return np.broadcast_to(0.0, tuple(operand.shape)) if hasattr(operand, "shape") else operand
+    if hasattr(operand, "shape"):
+        return np.broadcast_to(0.0, tuple(operand.shape))
+    return operand
 
 
 def _asks_memory(ask: Callable[[Any, Any], bool]) -> Callable[..., Any]:

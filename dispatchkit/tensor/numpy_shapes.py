@@ -34,7 +34,9 @@ def extension(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _path(function: Callable[..., Any]) -> str:
     module, _, name = function.__name__.partition("_")
-    return f"{module}.{name}" if module in ("linalg", "fft") and name else function.__name__
+    if module in ("linalg", "fft") and name:
+        return f"{module}.{name}"
+    return function.__name__
 
 
 # Whose code in NumPy is of functions alone that tensors and array types answer.
@@ -58,7 +60,9 @@ def in_dtype(x: Any, dtype: Any) -> Any:
     """Return an array in a dtype where one is asked for; what would lose fractions is left to NumPy's error."""
     if dtype is None:
         return x
-    return xp.astype(x, dtype) if np.can_cast(x.dtype, dtype, "same_kind") else NotImplemented
+    if np.can_cast(x.dtype, dtype, "same_kind"):
+        return xp.astype(x, dtype)
+    return NotImplemented
 
 
 def at_least(ndim: int, x: Any) -> Any:
@@ -67,7 +71,9 @@ def at_least(ndim: int, x: Any) -> Any:
         return xp.reshape(x, (1,) * ndim)
     if x.ndim == 1 and ndim > 1:
         x = xp.expand_dims(x, axis=0)
-    return xp.expand_dims(x, axis=2) if x.ndim < ndim else x
+    if x.ndim < ndim:
+        return xp.expand_dims(x, axis=2)
+    return x
 
 
 def _at_least(ndim: int) -> Callable[..., Any]:
@@ -75,7 +81,9 @@ def _at_least(ndim: int) -> Callable[..., Any]:
 
     def with_axes(*arys: Array) -> Any:
         arrays = tuple(at_least(ndim, x) for x in arys)
-        return arrays[0] if len(arrays) == 1 else arrays
+        if len(arrays) == 1:
+            return arrays[0]
+        return arrays
 
     return with_axes
 
@@ -93,7 +101,9 @@ def block(arrays: Any) -> Any:
     def assemble(value: Any, axis: int) -> Any:
         if not isinstance(value, list):
             x = as_array(value)
-            return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) if x.ndim < ndim else x
+            if x.ndim < ndim:
+                return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape))
+            return x
         return xp.concat([assemble(part, axis + 1) for part in value], axis=axis)
 
     depths = _depths(arrays, 0)
@@ -101,14 +111,18 @@ def block(arrays: Any) -> Any:
         return NotImplemented  # NumPy says what is wrong
     deepest = depths[0][0]
     ndim = max(deepest, *(x_ndim for _, x_ndim in depths))
-    return assemble(arrays, -deepest) if deepest else xp.clone(as_array(arrays))
+    if deepest:
+        return assemble(arrays, -deepest)
+    return xp.clone(as_array(arrays))
 
 
 def _depths(value: Any, depth: int) -> list[tuple[int, int]]:
     """Return for each array in nested lists how deep it lies, and how many axes it has; an empty list has none."""
     if not isinstance(value, list):
         return [(depth, np.ndim(value))]
-    return [pair for part in value for pair in _depths(part, depth + 1)] if value else [(-1, 0)]
+    if value:
+        return [pair for part in value for pair in _depths(part, depth + 1)]
+    return [(-1, 0)]
 
 
 @composition
@@ -125,16 +139,25 @@ def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @composition
 def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
-    x = xp.ravel(arr) if axis is None else arr
-    axis = 0 if axis is None else normal_axis(axis, x.ndim, "axis")
-    places = obj if isinstance(obj, slice) else np.asarray(obj)
+    x = arr
+    if axis is None:
+        x = xp.ravel(arr)
+    if axis is None:
+        axis = 0
+    else:
+        axis = normal_axis(axis, x.ndim, "axis")
+    places = obj
+    if not isinstance(obj, slice):
+        places = np.asarray(obj)
     return xp.take(x, np.delete(np.arange(x.shape[axis]), places), axis=axis)
 
 
 def _matrices(x: Any, axis1: int, axis2: int) -> Any:
     """Return an array with two of its axes last."""
     ndim = x.ndim
-    return x if (axis1 % ndim, axis2 % ndim) == (ndim - 2, ndim - 1) else xp.moveaxis(x, (axis1, axis2), (-2, -1))
+    if (axis1 % ndim, axis2 % ndim) == (ndim - 2, ndim - 1):
+        return x
+    return xp.moveaxis(x, (axis1, axis2), (-2, -1))
 
 
 @composition
@@ -148,7 +171,8 @@ def insert(arr: Array, obj: Any, values: Array | float, axis: Any = None) -> Any
     if not arr.size:
         return NotImplemented
     new = -1 - np.arange(np.size(values)).reshape(tuple(np.shape(values)))  # numbers of the values, below 0
-    obj = obj if isinstance(obj, (slice, list, tuple)) else np.asarray(obj)
+    if not isinstance(obj, (slice, list, tuple)):
+        obj = np.asarray(obj)
     numbers = np.insert(np.arange(arr.size).reshape(tuple(arr.shape)), obj, new, axis)
     elements = xp.reshape(xp.take(xp.ravel(arr), np.maximum(numbers, 0).ravel(), axis=0), numbers.shape)
     places = np.nonzero(numbers < 0)
@@ -207,7 +231,9 @@ def _of_real_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _floating(x: Any) -> Any:
     """Return an array as one of floating-point numbers, small integers in the dtype that NumPy gives them."""
-    return x if x.dtype.kind in "fc" else xp.astype(x, np.result_type(x.dtype, np.float16))
+    if x.dtype.kind in "fc":
+        return x
+    return xp.astype(x, np.result_type(x.dtype, np.float16))
 
 
 def _in_common_dtype(x1: Any, x2: Any) -> tuple[Any, Any]:

@@ -65,7 +65,9 @@ def set_printoptions(
 
 def _numpy_options(values: Any) -> AbstractContextManager[Any]:
     """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch."""
-    shown = values[np.isfinite(values)] if values.dtype.kind in "fc" else values
+    shown = values
+    if values.dtype.kind in "fc":
+        shown = values[np.isfinite(values)]
     whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
     if whole and values.dtype.kind == "f" and shown.size:
         # Where NumPy turns to exponents whole numbers, too, need their digits.
@@ -102,7 +104,9 @@ def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> st
     except TypeError:
         body = f"shape={tuple(array.shape)}, on {device_of(array)}"
     else:
-        formatter: Any = {"all": lambda element: format(element.item(), spec)} if spec else None
+        formatter: Any = None
+        if spec:
+            formatter = {"all": lambda element: format(element.item(), spec)}
         if spec:
             format(values.dtype.type(0).item(), spec)  # which a tensor without elements would not try
         with _numpy_options(values):
@@ -129,7 +133,9 @@ def html_of(text: str, array: Any) -> str:
 
 
 def _cell(value: Any, digits: int) -> str:
-    return f"{value:.{digits}g}" if np.issubdtype(type(value), np.floating) else str(value)
+    if np.issubdtype(type(value), np.floating):
+        return f"{value:.{digits}g}"
+    return str(value)
 
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -154,7 +160,9 @@ def divide_into(self: Any, other: Any) -> Any:
 
 def round_decimals(self: Any, ndigits: int | None = None) -> Any:
     """Return the array rounded to some decimals."""
-    return tensor_namespace.round(self) if not ndigits else np.round(self, ndigits)
+    if not ndigits:
+        return tensor_namespace.round(self)
+    return np.round(self, ndigits)
 
 
 def element(self: Any) -> Any:
@@ -253,11 +261,14 @@ def rmatvec(self: Any, x: Any) -> Any:
 
 
 def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> Any:
-    vector = x if tensor_protocol.types.participates(type(x)) else tensor_namespace.asarray(x)
+    vector = x
+    if not tensor_protocol.types.participates(type(x)):
+        vector = tensor_namespace.asarray(x)
     # SciPy gives columns, too, which rules for vectors would broadcast.
     column = vector.ndim == 2
     y = product(tensor_namespace.reshape(vector, (-1,)) if column else vector)
-    y = tensor_namespace.reshape(y, (-1, 1)) if column else y
+    if column:
+        y = tensor_namespace.reshape(y, (-1, 1))
     if not isinstance(x, np.ndarray):
         return y
     if getattr(y, "requires_grad", False) and is_grad_enabled():
@@ -271,7 +282,9 @@ def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> A
 def _adjoint_product(matrix: Any, x: Any) -> Any:
     xp, cls = tensor_namespace, type(matrix)
     if _has_rule(xp.matmul, type(x), cls):
-        return xp.conj(xp.matmul(xp.conj(x), matrix)) if matrix.dtype.kind == "c" else xp.matmul(x, matrix)
+        if matrix.dtype.kind == "c":
+            return xp.conj(xp.matmul(xp.conj(x), matrix))
+        return xp.matmul(x, matrix)
     if not _has_rule(xp.matrix_transpose, cls):
         with enable_grad():
             v = xp.zeros((matrix.shape[1],), dtype=np.result_type(matrix.dtype, x.dtype), requires_grad=True)
@@ -317,7 +330,9 @@ def convert(self: Any, *args: Any, **kwargs: Any) -> Any:
         self = _by_fields("to", self, lambda field: field.to(device=device))
     if dtype is not None:
         return tensor_namespace.astype(self, numpy_dtype(dtype), copy=copy)
-    return tensor_namespace.clone(self) if copy else self
+    if copy:
+        return tensor_namespace.clone(self)
+    return self
 
 
 def _by_fields(name: str, x: Any, change: Callable[[Any], Any]) -> Any:

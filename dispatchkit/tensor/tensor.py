@@ -132,7 +132,10 @@ def with_inplace(cls: T) -> T:
             setattr(cls, f"__i{member.name[2:]}", method)
         elif operation.kind.family is kinds.elementwise and not member.name.startswith("__"):
             binary = operation.parameters.binary
-            method = make_inplace(operation, cls, as_operator=False) if binary else _inplace_method(operation)
+            if binary:
+                method = make_inplace(operation, cls, as_operator=False)
+            else:
+                method = _inplace_method(operation)
             method.__name__ = method.__qualname__ = f"{member.name}_"
             method.__doc__ = _docstring(operation)
             setattr(cls, f"{member.name}_", method)
@@ -252,7 +255,9 @@ def weak_dtype(number: complex, arrays: Iterable[Any]) -> np.dtype[Any] | None:
         return None
     kind: Any = type(number)
     dtype, least, largest = _promotion(kind, *dtypes)
-    return dtype if least is None or least <= number.real <= largest else None
+    if least is None or least <= number.real <= largest:
+        return dtype
+    return None
 
 
 @lru_cache
@@ -270,7 +275,10 @@ def _dtypes_of(value: Any) -> Sequence[np.dtype[Any]]:
     cls = type(value)
     if cls is float or cls is int or value is None or isinstance(value, (str, type, np.dtype)):
         return ()  # quickly: what the fields of most types hold but arrays
-    dtype = getattr(value, "dtype", None) if isinstance(value, Storage) else known_layout(value)[1]
+    if isinstance(value, Storage):
+        dtype = getattr(value, "dtype", None)
+    else:
+        dtype = known_layout(value)[1]
     if dtype is not None:
         try:
             return (numpy_dtype(dtype),)
@@ -343,7 +351,10 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
             refuse_arguments(type(self), (data, *more))
         self.array = to_raw("Tensor", "data", data, dtype, device=device)
         self._memory = None
-        self._node = make_leaf(self.array) if requires_grad else None
+        if requires_grad:
+            self._node = make_leaf(self.array)
+        else:
+            self._node = None
         if isinstance(data, Storage) and may_share_memory(self.array, data.array):
             share_memory(self, data, family=False)
 
@@ -391,7 +402,9 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
     def dtype(self) -> Any:
         """Type of the elements, as NumPy's dtype where NumPy has it."""
         dtype = self.array.dtype
-        return dtype if not foreign or isinstance(dtype, np.dtype) else _as_numpys(dtype)
+        if not foreign or isinstance(dtype, np.dtype):
+            return dtype
+        return _as_numpys(dtype)
 
     @property
     def ndim(self) -> int:
@@ -470,22 +483,31 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
 
     def _text(self, spec: str = "") -> str:
         """Return the tensor as it prints, with a format for each element."""
-        name = "tensor" if type(self).__name__ == Tensor.__name__ else type(self).__name__
+        name = "tensor"
+        if type(self).__name__ != Tensor.__name__:
+            name = type(self).__name__
         notes = []
         if self._node is not None:
-            notes = ["requires_grad=True"] if self._node.is_leaf else [f"grad_fn={self._node!r}"]
+            if self._node.is_leaf:
+                notes = ["requires_grad=True"]
+            else:
+                notes = [f"grad_fn={self._node!r}"]
         if is_lazy(self.array):
             return f"{name}({', '.join([repr(self.array), *notes])})"
         return format_tensor(name, self.array, notes, spec)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>" if is_lazy(self.array) else html_of(repr(self), self.array)
+        if is_lazy(self.array):
+            return f"<pre>{escape(repr(self))}</pre>"
+        return html_of(repr(self), self.array)
 
     def __format__(self, spec: str) -> str:
         """Return the tensor with a format for each element; one without axes as its number."""
         if not spec or (self.ndim and self.is_tracer):
             return str(self)
-        return format(self.detach().item(), spec) if self.ndim == 0 else self._text(spec)
+        if self.ndim == 0:
+            return format(self.detach().item(), spec)
+        return self._text(spec)
 
     def __copy__(self) -> Self:
         view = twin(self, vertex_of(self))
@@ -535,7 +557,9 @@ def _restore(tensor: Tensor, attributes: dict[str, Any]) -> None:
 
 
 def _as_base(value: Any, others: Sequence[Any] = ()) -> Any:
-    dtype = weak_dtype(value, others) if others else None
+    dtype = None
+    if others:
+        dtype = weak_dtype(value, others)
     if dtype is not None and (type(value) is not int or abs(value) < 2**63):  # which no dtype refuses
         return wrap_array(Tensor, np.asarray(value, dtype))
     return wrap_array(Tensor, to_raw("asarray", "obj", value, dtype))

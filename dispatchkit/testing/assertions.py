@@ -90,7 +90,10 @@ def assert_close(
         . . .
     """
     if (rtol is None) != (atol is None):
-        missing, present = ("rtol", "atol") if rtol is None else ("atol", "rtol")
+        if rtol is None:
+            missing, present = "rtol", "atol"
+        else:
+            missing, present = "atol", "rtol"
         raise ValueError(
             f"assert_close: {present} is given without {missing}; give both, or none for those of the dtype"
         )
@@ -199,11 +202,15 @@ def _sizes(actual: Any, expected: Any, differs: Any, rtol: float, atol: Any) -> 
         lines.append(f"greatest {name} difference: {known[place]:.6g}{_at(place)}, allowed are {float(allowed):g}")
     pairs = [(place, f"{actual[place]} instead of {expected[place]}") for place in map(tuple, places[:MOST_PLACES])]
     lines += [f"{_at(place).strip()}: {text}" if place else text for place, text in pairs]
-    return lines if count <= MOST_PLACES else [*lines, f"and {count - MOST_PLACES} more"]
+    if count <= MOST_PLACES:
+        return lines
+    return [*lines, f"and {count - MOST_PLACES} more"]
 
 
 def _at(place: tuple[Any, ...]) -> str:
-    return f" at {tuple(map(int, place))}" if place else ""
+    if place:
+        return f" at {tuple(map(int, place))}"
+    return ""
 
 
 def _picture(differs: Any) -> list[str]:
@@ -215,6 +222,10 @@ def _picture(differs: Any) -> list[str]:
     for axis, most in enumerate((MOST_ROWS, MOST_COLUMNS)):
         blocks.append(-(-marks.shape[axis] // most))
         marks = np.logical_or.reduceat(marks, range(0, marks.shape[axis], blocks[axis]), axis=axis)
-    where = f"in [{', '.join(map(str, [*outer, ':', ':']))}]" if outer else "in the array"
-    note = f", each mark stands for {blocks[0]} x {blocks[1]} elements" if max(blocks) > 1 else ""
+    where = "in the array"
+    if outer:
+        where = f"in [{', '.join(map(str, [*outer, ':', ':']))}]"
+    note = ""
+    if max(blocks) > 1:
+        note = f", each mark stands for {blocks[0]} x {blocks[1]} elements"
     return [f"{where}, x differs{note}:", *("  " + " ".join(".x"[mark] for mark in row) for row in marks.astype(int))]

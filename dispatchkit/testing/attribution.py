@@ -32,7 +32,10 @@ class Entered(Observer):
     replaces = False
 
     def __init__(self, rules: dict[Rule, None] | None = None) -> None:
-        self.rules = {} if rules is None else rules
+        if rules is None:
+            self.rules = {}
+        else:
+            self.rules = rules
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Note the rules that a call asked, up to the one that answered or raised."""
@@ -149,7 +152,9 @@ def _with_simple_elements(sample: Sample) -> Sample | None:
         return np.arange(1.0, np.prod(draw.shape, dtype=int) + 1).reshape(draw.shape)
 
     simpler = with_arrays(sample, count_up)
-    return simpler if replaced else None
+    if replaced:
+        return simpler
+    return None
 
 
 def program(subject: Subject, failure: Failure) -> str:
@@ -157,7 +162,9 @@ def program(subject: Subject, failure: Failure) -> str:
     writer = Writer()
     if isinstance(failure.made, TypeCall):
         return _of_call(subject, failure, failure.made, writer)
-    operation = f"dk.{failure.operation.removeprefix('dispatchkit.')}" if failure.operation else ""
+    operation = ""
+    if failure.operation:
+        operation = f"dk.{failure.operation.removeprefix('dispatchkit.')}"
     return writer.text([_check(subject, failure, writer.write(failure.made), operation), *_comments(failure)])
 
 
@@ -179,7 +186,9 @@ def _of_call(subject: Subject, failure: Failure, call: TypeCall, writer: Writer)
 
 
 def _check(subject: Subject, failure: Failure, instances: str, function: str) -> str:
-    operations = f"[{function}]" if function else "[]"
+    operations = "[]"
+    if function:
+        operations = f"[{function}]"
     return f"check_type({subject.cls.__name__}, [{instances}], operations={operations}, checks=[{failure.check!r}])"
 
 

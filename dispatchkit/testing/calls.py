@@ -77,7 +77,9 @@ def fitted_samples(
         yield candidate
         if names & ADAPTED:
             yield _with_arguments(operation, candidate, lambda name, value: _by_name(shape, name, value))
-    last = [*sample.args[1:], *sample.kwargs.values()][-1:] if unnamed else []
+    last = []
+    if unnamed:
+        last = [*sample.args[1:], *sample.kwargs.values()][-1:]
     if last and not isinstance(last[0], (Draw, np.ndarray)):
         count = len(shape)
         for value in ((-1,), shape, tuple(reversed(range(count))), (2,) * count, -1, 0):
@@ -118,7 +120,9 @@ def _carry_over(lengths: dict[int, int], name: str, value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         return type(value)(lengths.get(n, n) for n in value)
-    return lengths.get(value, value) if isinstance(value, int) else value
+    if isinstance(value, int):
+        return lengths.get(value, value)
+    return value
 
 
 def _by_name(shape: tuple[int, ...], name: str, value: Any) -> Any:
@@ -127,7 +131,9 @@ def _by_name(shape: tuple[int, ...], name: str, value: Any) -> Any:
         return tuple(reversed(range(len(shape))))
     if name != "shape":
         return value
-    return shape if isinstance(value, (list, tuple)) else -1
+    if isinstance(value, (list, tuple)):
+        return shape
+    return -1
 
 
 def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Sample:
@@ -153,8 +159,12 @@ def _with_arguments(operation: Overridable, sample: Sample, change: Callable[[st
     """Return a sample with other arguments than arrays."""
 
     def change_argument(name: str, value: Any) -> Any:
-        members = value if isinstance(value, (list, tuple)) else (value,)
-        return value if any(isinstance(member, (Draw, np.ndarray)) for member in members) else change(name, value)
+        members = value
+        if not isinstance(value, (list, tuple)):
+            members = (value,)
+        if any(isinstance(member, (Draw, np.ndarray)) for member in members):
+            return value
+        return change(name, value)
 
     names = _positional_names(operation, len(sample.args))
     args = tuple(change_argument(name, arg) for name, arg in zip(names, sample.args, strict=True))
@@ -185,7 +195,9 @@ def mistakes(operation: Overridable, sample: Sample, shape: tuple[int, ...]) -> 
     ndim = len(shape)
 
     def beyond(p: inspect.Parameter, given: Any) -> list[Any]:
-        return [ndim, -ndim - 1] if p.name == "axis" and not isinstance(given, (tuple, list)) else []
+        if p.name == "axis" and not isinstance(given, (tuple, list)):
+            return [ndim, -ndim - 1]
+        return []
 
     yield from _each(operation, sample, beyond, MOST)
     if ndim and 0 not in shape:
@@ -285,7 +297,9 @@ class Operand:
     def _description(self) -> str:
         value = self.make()
         array = hasattr(value, "shape") and not isinstance(value, np.generic)
-        return f"{type(value).__name__} {tuple(value.shape)}" if array else repr(value)
+        if array:
+            return f"{type(value).__name__} {tuple(value.shape)}"
+        return repr(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,7 +322,9 @@ class Call:
         operands = iter(self.operands)
 
         def fill(name: str, value: Any) -> Any:
-            return make(next(operands)) if isinstance(value, (Draw, np.ndarray)) else value
+            if isinstance(value, (Draw, np.ndarray)):
+                return make(next(operands))
+            return value
 
         return self.operation.parameters.replace(self.sample.args, self.sample.kwargs, fill)
 
@@ -417,7 +433,9 @@ class TypeCall(Call):
             else:
                 assert subject.from_dense is not None
                 instance = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
-            return simple(instance) if counted else vary(instance, turn)
+            if counted:
+                return simple(instance)
+            return vary(instance, turn)
 
         form = cache(lambda: subject.right_dense(make()))
         shared = own and index is not None  # the same in all calls

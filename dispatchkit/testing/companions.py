@@ -38,7 +38,9 @@ COMPANIONS: tuple[Companion, ...] = (xp.asarray, lambda value: value, _number(2.
 
 def _small_number(value: Any) -> Any:
     """Stand in for an array as a NumPy scalar of fewer digits; for integers, which may be indices, as one of those."""
-    return np.int32(2) if np.asarray(value).dtype.kind in "iu" else np.float32(2)
+    if np.asarray(value).dtype.kind in "iu":
+        return np.int32(2)
+    return np.float32(2)
 
 
 SHAPES: tuple[Companion, ...] = (
@@ -105,7 +107,9 @@ def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None]
 
 def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     failure = _among(subject, call, check)
-    return failure if failure is not None and failure.check == check else None
+    if failure is not None and failure.check == check:
+        return failure
+    return None
 
 
 def _companion_change(subject: Subject, outcome: CallResult) -> tuple[str, str] | None:

@@ -48,7 +48,9 @@ def in_tasks(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         if not isinstance(outcome, BaseException) and outcome[1] != names:
             yield call.failure("asyncio", f"a mode that saw {outcome[1]}", f"{names}")
         else:
-            result = outcome if isinstance(outcome, BaseException) else outcome[0]
+            result = outcome
+            if not isinstance(outcome, BaseException):
+                result = outcome[0]
             yield _failure("asyncio", subject, call, result, expected)
 
 
@@ -85,7 +87,9 @@ def _by_turns(coroutines: list[Coroutine[Any, Any, Any]]) -> list[Any]:
 
 def in_threads(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Two threads that take turns after every line of the type's handlers compute what one would."""
-    calls = [] if fails(subject, operation, in_tasks) else _two_calls(subject, operation)
+    calls = []
+    if not fails(subject, operation, in_tasks):
+        calls = _two_calls(subject, operation)
     if not calls:
         return
     expected = [_call(subject, call) for call in calls]
@@ -167,7 +171,9 @@ class _Turns:
             return on_line
 
         def on_call(frame: FrameType, event: str, arg: Any) -> Any:
-            return on_line if place_of(frame) in self.places else None
+            if place_of(frame) in self.places:
+                return on_line
+            return None
 
         return on_call
 

@@ -188,7 +188,10 @@ def _chosen(checks: Iterable[str] | None) -> list[str]:
     ------
     ValueError : for the name of no check
     """
-    names = list(CHECKS) if checks is None else list(checks)
+    if checks is None:
+        names = list(CHECKS)
+    else:
+        names = list(checks)
     for name in names:
         if name not in CHECKS:
             raise ValueError(f"checks: there is no check {name!r}; the checks are {', '.join(CHECKS)}")
@@ -209,7 +212,10 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         for name in chosen:
             for result in _results(CHECKS[name], subject):
                 tried[name] += 1
-                failures += [] if result is None or _is_skipped(result, left_out) else [result]
+                if result is None or _is_skipped(result, left_out):
+                    failures += []
+                else:
+                    failures += [result]
         failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]

@@ -126,7 +126,9 @@ def with_plain_tensors(protocol: Dispatcher, value: Any) -> Any:
     maker = protocol.types.to_dense(cls)
     if maker is not None:
         dense = maker(value)
-        return OPAQUE if type(dense) is cls else with_plain_tensors(protocol, dense)
+        if type(dense) is cls:
+            return OPAQUE
+        return with_plain_tensors(protocol, dense)
     if isinstance(value, Tensor):
         return wrap_array(Tensor, value.array, vertex_of(value))
     return OPAQUE
@@ -155,7 +157,10 @@ def difference(
     -------
     the first difference, None where they agree
     """
-    result, right = (found, expected) if operation is None else invariants_of(operation, found, expected)
+    if operation is None:
+        result, right = found, expected
+    else:
+        result, right = invariants_of(operation, found, expected)
     ours, theirs = list(members(result)), list(members(right))
     if _holder(result) is not _holder(right):
         held, brief = zip(*(_described_holder(side, len(ours) != len(theirs)) for side in (result, right)), strict=True)
@@ -201,13 +206,17 @@ def result_difference(
     wrong = difference(
         dense(result), dense(expected), given, values=exact, operation=operation, tolerance=relation.tolerance
     )
-    return _outside(operation.types, result, expected) if wrong is None and values and not exact else wrong
+    if wrong is None and values and not exact:
+        return _outside(operation.types, result, expected)
+    return wrong
 
 
 def _outside(types: ArrayTypes, result: Any, expected: Any) -> Difference | None:
     """Return that an instance is not right for the dense result, by the relation of its type."""
     for mine, right in zip(members(result), members(expected), strict=True):
-        holds = types.relation(type(mine)).holds if types.participates(type(mine)) else None
+        holds = None
+        if types.participates(type(mine)):
+            holds = types.relation(type(mine)).holds
         if holds is not None and not bool(holds(mine, right)):
             text = f"one for which {function_name(holds)} is true of {value_text(right)}"
             return Difference("value", value_text(mine), text, f"{function_name(holds)} is false")
@@ -246,13 +255,19 @@ def member_difference(
 
 
 def _members_of(types: ArrayTypes, value: Any, dense: Callable[[Any], Any]) -> Sequence[Any]:
-    members_of = types.relation(type(value)).members if types.participates(type(value)) else None
-    return [dense(value)] if members_of is None else members_of(value)
+    members_of = None
+    if types.participates(type(value)):
+        members_of = types.relation(type(value)).members
+    if members_of is None:
+        return [dense(value)]
+    return members_of(value)
 
 
 def _holder(result: Any) -> type | None:
     """Return what holds the arrays of a result: a tuple, a named one, a list; None where it is one array."""
-    return type(result) if isinstance(result, (tuple, list)) else None
+    if isinstance(result, (tuple, list)):
+        return type(result)
+    return None
 
 
 def _described_holder(result: Any, counted: bool) -> tuple[str, str]:
@@ -272,7 +287,9 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, 
     mine, right = elements_of(found), elements_of(expected)
     if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
         alike = not values or same(mine, right)
-        return None if alike else Difference("value", repr(found), value_text(right), f"{found!r} instead of {right!r}")
+        if alike:
+            return None
+        return Difference("value", repr(found), value_text(right), f"{found!r} instead of {right!r}")
     if mine.shape != right.shape:
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
@@ -290,7 +307,9 @@ def _furthest(found: Any, expected: Any) -> str:
     far = np.abs(np.subtract(found, expected, dtype=np.result_type(found, expected, np.float64)))
     alike = (found == expected) | (np.isnan(found) & np.isnan(expected))
     place = np.unravel_index(int(np.argmax(np.where(alike, 0, np.where(np.isnan(far), np.inf, far)))), expected.shape)
-    index = f" at {tuple(map(int, place))}" if expected.ndim else ""
+    index = ""
+    if expected.ndim:
+        index = f" at {tuple(map(int, place))}"
     pairs = [(f"{found[place]:{form}}", f"{expected[place]:{form}}") for form in (".6g", ".17g")]
     return f"{' instead of '.join(pairs[pairs[0][0] == pairs[0][1]])}{index}"
 
@@ -304,7 +323,9 @@ def elements_of(value: Any) -> Any:
     """Return the elements of a plain tensor or number as a NumPy array of its own; what holds none as it is."""
     if isinstance(value, Tensor):
         return np.array(value.detach().numpy())
-    return np.array(value) if isinstance(value, (*NUMBERS, np.ndarray)) else value
+    if isinstance(value, (*NUMBERS, np.ndarray)):
+        return np.array(value)
+    return value
 
 
 def same(found: Any, expected: Any) -> bool:
@@ -332,10 +353,18 @@ def close(found: Any, expected: Any, eps: float = 0.0, tolerance: float = 0.0) -
     if np.array_equal(found, expected):
         return True
     eps = max(eps, *map(rounding, (found, expected)))
-    relative, absolute = (4e-3, 4e-3) if eps > 1e-6 else (1e-4, 1e-5) if eps > 1e-12 else (1.5e-8, 1.5e-10)
+    if eps > 1e-6:
+        relative, absolute = 4e-3, 4e-3
+    elif eps > 1e-12:
+        relative, absolute = 1e-4, 1e-5
+    else:
+        relative, absolute = 1.5e-8, 1.5e-10
     relative, absolute = max(relative, tolerance), max(absolute, tolerance)
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = max(float(finite.max()), 1.0) if finite.size else 1.0  # what cancels is as exact as the largest element
+    # what cancels is as exact as the largest element
+    scale = 1.0
+    if finite.size:
+        scale = max(float(finite.max()), 1.0)
     return bool(np.allclose(found, expected, rtol=relative, atol=absolute * scale, equal_nan=True))
 
 
@@ -348,7 +377,9 @@ def exactness(values: Iterable[Any]) -> float:
 def rounding(value: Any) -> float:
     """Return the rounding error of an array's dtype, 0 of what holds no floating-point numbers."""
     dtype = getattr(value, "dtype", None)
-    return float(np.finfo(dtype).eps) if isinstance(dtype, np.dtype) and dtype.kind in "fc" else 0.0
+    if isinstance(dtype, np.dtype) and dtype.kind in "fc":
+        return float(np.finfo(dtype).eps)
+    return 0.0
 
 
 def value_text(value: Any) -> str:
@@ -361,7 +392,9 @@ def value_text(value: Any) -> str:
 def error_text(error: BaseException) -> str:
     """Return an exception as a message shows it: its class and the first line of its text."""
     text = str(error).partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if text:
+        return f"{type(error).__name__}: {text}"
+    return type(error).__name__
 
 
 class WrongDerivatives(NamedTuple):

@@ -186,7 +186,9 @@ class Examination:
     def sound(self) -> list[TypeCall]:
         """The answered calls, none where one of the operation's calls went wrong."""
         wrong = any(failure.check != "metadata" for failure in self.failures)
-        return [] if wrong else list(self.answered)
+        if wrong:
+            return []
+        return list(self.answered)
 
     def some(self, count: int | None) -> list[TypeCall]:
         """Return so many of the sound calls of each instance and each group of rules."""
@@ -275,9 +277,13 @@ def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: s
     if not rules:
         if call.index == 0 and len(subject.by_fallback) < FALLBACKS:
             subject.by_fallback.add(operation)
-        return () if operation in subject.by_fallback else None
+        if operation in subject.by_fallback:
+            return ()
+        return None
     novelty = (call.index, *rules)
-    return novelty if subject.looked_into.setdefault(novelty, operation) is operation else None
+    if subject.looked_into.setdefault(novelty, operation) is operation:
+        return novelty
+    return None
 
 
 def _looked_at(subject: Subject, call: TypeCall, run: Callable[..., Any] | None = None) -> tuple[bool, list[Failure]]:
@@ -308,7 +314,9 @@ def _dense_forms_raise(subject: Subject, call: TypeCall, error: Exception | None
 
 def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     """Return the failure of a check on one call, None where it passes."""
-    failures = _looked_at(subject, call)[1] if call.is_valid() else []
+    failures = []
+    if call.is_valid():
+        failures = _looked_at(subject, call)[1]
     return next((failure for failure in failures if failure.check == check), None)
 
 
@@ -318,12 +326,16 @@ def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected:
 
 def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
     """Return that a call among instances alone gave plain tensors, where the type says that it is closed."""
-    values = call.values() if call.operation in subject.closed else []
+    values = []
+    if call.operation in subject.closed:
+        values = call.values()
     if not all(isinstance(value, subject.cls) for value in values) or len({tuple(x.shape) for x in values}) != 1:
         return None
     outside = next((member for member in members(result) if not isinstance(member, subject.cls)), None)
     text = f"a {type_name(type(outside))}"
-    return None if outside is None else _failure("closed", subject, call, text, f"a {subject.name}")
+    if outside is None:
+        return None
+    return _failure("closed", subject, call, text, f"a {subject.name}")
 
 
 def _fault(subject: Subject, outcome: CallResult, call: TypeCall) -> Failure | None:
@@ -344,7 +356,9 @@ def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str] 
         wrong = compare_call(outcome, subject.dense)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
         return dense_form_failure(subject, outcome.result, outcome.call.expected, error)
-    return None if wrong is None else wrong.failure
+    if wrong is None:
+        return None
+    return wrong.failure
 
 
 def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:
@@ -382,7 +396,9 @@ class Snapshot:
         self.states = [self._state(value) for _, value in self.values]
 
     def _state(self, value: Any) -> tuple[Any, dict[str, Any]]:
-        carried = self.subject.metadata_of(value) if isinstance(value, self.subject.cls) else {}
+        carried = {}
+        if isinstance(value, self.subject.cls):
+            carried = self.subject.metadata_of(value)
         return self.subject.array(value), {name: deep_copy(entry) for name, entry in carried.items()}
 
     def first_change(self) -> tuple[str, str] | None:

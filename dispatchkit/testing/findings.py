@@ -83,17 +83,31 @@ class Subject:
         self.name = type_name(cls)
         self.cls = cls
         self._to_dense = to_dense or self._declared_dense()
-        self._samples: Any = drawn(samples, self._to_dense) if is_strategy(samples) else samples
+        self._samples: Any
+        if is_strategy(samples):
+            self._samples = drawn(samples, self._to_dense)
+        else:
+            self._samples = samples
         self.from_dense = from_dense
         self.plain = frozenset(plain)
-        self.depth = None if thorough else depth
+        if thorough:
+            self.depth = None
+        else:
+            self.depth = depth
         self.thorough = thorough
         self.relation = tensor_protocol.types.relation(cls)
         declared = tensor_protocol.types.refuses(cls)
         self.refusals: tuple[type[Exception], ...] = (NoImplementationError, *declared, *refuses)
         self.closed = frozenset(map(tensor_protocol.operation, closed))
-        self.laws: Mapping[str, Law] = metadata if isinstance(metadata, Mapping) else {}
-        self.metadata = self._metadata_names() if metadata is None else tuple(metadata)
+        self.laws: Mapping[str, Law]
+        if isinstance(metadata, Mapping):
+            self.laws = metadata
+        else:
+            self.laws = {}
+        if metadata is None:
+            self.metadata = self._metadata_names()
+        else:
+            self.metadata = tuple(metadata)
         self.memory: dict[str, dict[Overridable, Any]] = {}
         self.looked_into: dict[Any, Overridable] = {}
         self.by_fallback: set[Overridable] = set()
@@ -139,7 +153,9 @@ class Subject:
 
     def sample(self, index: int) -> Any:
         """Return one of the samples, made anew."""
-        return self.samples()[index] if callable(self._samples) else anew(self._samples[index])
+        if callable(self._samples):
+            return self.samples()[index]
+        return anew(self._samples[index])
 
     def dense(self, value: Any) -> Any:
         """Return an argument or result with plain tensors in the place of instances, in lists and tuples too."""
@@ -150,7 +166,9 @@ class Subject:
         if isinstance(value, Storage) or not tensor_protocol.types.participates(type(value)):
             return value
         other = tensor_protocol.types.to_dense(type(value))
-        return value if other is None else other(value)
+        if other is None:
+            return value
+        return other(value)
 
     def right_dense(self, value: Any) -> Any:
         """Return the dense form of an argument.
@@ -160,7 +178,9 @@ class Subject:
         ValueError : if an instance is none that the type can hold, since it is not right for its own dense form
         """
         dense = self.dense(value)
-        holds = self.relation.holds if isinstance(value, self.cls) else None
+        holds = None
+        if isinstance(value, self.cls):
+            holds = self.relation.holds
         if holds is not None and not bool(holds(value, dense)):
             raise ValueError(f"check_type: {value!r} is not right for its own dense form")
         return dense
@@ -229,7 +249,9 @@ class Failure:
             lines.append(f"    handler:  {self.handler}")
         lines += [f"    found:    {_indent(self.found)}", f"    expected: {_indent(self.expected)}"]
         if self.also:
-            more = f", and {len(self.also) - LISTED} more" if len(self.also) > LISTED else ""
+            more = ""
+            if len(self.also) > LISTED:
+                more = f", and {len(self.also) - LISTED} more"
             lines.append(f"    also:     {', '.join(self.also[:LISTED])}{more}")
         if self.program:
             lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
@@ -274,7 +296,10 @@ class Conformance:
             lines += [f"    {text}" for text in self.unentered]
         for name in self.checks:
             mine = [failure for failure in self.failures if failure.check == name]
-            lines += ["", *map(str, mine[:SHOWN])] if mine else []
+            if mine:
+                lines += ["", *map(str, mine[:SHOWN])]
+            else:
+                lines += []
             if len(mine) > SHOWN:
                 lines.append(f"{name}: and {len(mine) - SHOWN} more")
         return "\n".join(lines)
@@ -302,7 +327,9 @@ def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, st
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
         return dense_form_failure(subject, found, expected, error)
     differs = difference(dense, subject.dense(expected))
-    return None if differs is None else differs.failure
+    if differs is None:
+        return None
+    return differs.failure
 
 
 def dense_form_failure(subject: Subject, found: Any, expected: Any, error: Exception) -> tuple[str, str, str]:

@@ -82,11 +82,9 @@ def _where_others_stood(subject: Subject, call: TypeCall, places: set[int]) -> t
 
 def repeatable(subject: Subject, operation: Overridable, count: int | None) -> list[TypeCall]:
     """Return so many sound calls of an operation; none where repeated ones differ, by right or as `repeat` reports."""
-    return (
-        []
-        if not is_determined(operation) or fails(subject, operation, repeat)
-        else examination(subject, operation).some(count)
-    )
+    if not is_determined(operation) or fails(subject, operation, repeat):
+        return []
+    return examination(subject, operation).some(count)
 
 
 def operators(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -135,7 +133,9 @@ def _in_place(subject: Subject, call: TypeCall, name: str) -> Failure | None:
         or right.first_change()
         or (None if changed is x else left.first_change())
     )
-    return None if wrong is None else call.failure("inplace", *wrong, text)
+    if wrong is None:
+        return None
+    return call.failure("inplace", *wrong, text)
 
 
 def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -149,7 +149,9 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
             if isinstance(view, Property) and (args or kwargs):
                 continue
             (_, *words), named = call.arguments(lambda operand: operand)
-            shown = "" if isinstance(view, Property) else f"({arguments_text(tuple(words), named)})"
+            shown = ""
+            if not isinstance(view, Property):
+                shown = f"({arguments_text(tuple(words), named)})"
             form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
@@ -157,7 +159,9 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
 
 def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     member = getattr(x, name)
-    return member if isinstance(view, Property) else member(*args, **kwargs)
+    if isinstance(view, Property):
+        return member
+    return member(*args, **kwargs)
 
 
 def _operator(check: str, subject: Subject, call: TypeCall, name: str, shown: str) -> Failure | None:
@@ -178,7 +182,9 @@ def _form(
     except Exception as error:  # noqa: BLE001  # what the form raises is what is looked for
         return call.failure(check, error_text(error), "what the function gives", text)
     difference = alike(results, expected)
-    return None if difference is None else call.failure(check, *difference, text)
+    if difference is None:
+        return None
+    return call.failure(check, *difference, text)
 
 
 def _members(operation: Overridable, *, dunder: bool) -> list[str]:
@@ -210,7 +216,10 @@ def dense_gradient(subject: Subject, x: Any) -> Iterator[Failure | None]:
     if numbers(x):
         fault = _dense_gradient(subject, x)
         text = f"to_dense() of a {subject.name}"
-        yield None if fault is None else Failure("gradient", "", text, f"{fault} ({ADVICE})", "a derivative")
+        if fault is None:
+            yield None
+        else:
+            yield Failure("gradient", "", text, f"{fault} ({ADVICE})", "a derivative")
 
 
 def _dense_gradient(subject: Subject, x: Any) -> str | None:
@@ -218,7 +227,9 @@ def _dense_gradient(subject: Subject, x: Any) -> str | None:
         grads = gradients(lambda one: [subject.dense(one)], [x])
     except Exception as error:  # noqa: BLE001  # what to_dense() of a traced instance raises is shown
         return error_text(error)
-    return None if any(map(np.any, grads)) or not np.size(subject.array(x)) else "no derivative"
+    if any(map(np.any, grads)) or not np.size(subject.array(x)):
+        return None
+    return "no derivative"
 
 
 def second(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
@@ -261,7 +272,10 @@ def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transform
     else:
         hinted = any(map(wrong.lost, range(len(wrong.found))))
         seen, expected = (", ".join(map(value_text, derivatives)) for derivatives in (wrong.found, wrong.expected))
-    seen += f" ({advice})" if hinted else ""
+    if hinted:
+        seen += f" ({advice})"
+    else:
+        seen += ""
     return call.failure(name, seen, expected)
 
 
@@ -277,7 +291,9 @@ def _tangents(function: Function, instances: list[Any]) -> list[Any]:
     rng = np.random.default_rng(2)
 
     def tangent(x: Any) -> Any:
-        return xp.asarray(rng.uniform(0.5, 1.5, x.shape), dtype=x.dtype) if is_floating(x) else x
+        if is_floating(x):
+            return xp.asarray(rng.uniform(0.5, 1.5, x.shape), dtype=x.dtype)
+        return x
 
     if not numbers(instances):
         return []

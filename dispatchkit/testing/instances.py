@@ -78,7 +78,9 @@ def renew(value: Any) -> Any:
     dependent = tensor_protocol.types.participates(cls) and any(
         rule.dependent for rule in tensor_protocol.types.field_rules(cls).values()
     )
-    return _reconstruct(value) if dependent else value
+    if dependent:
+        return _reconstruct(value)
+    return value
 
 
 def _reconstruct(value: Any) -> Any:
@@ -109,7 +111,9 @@ def count_up(x: Any) -> Any:
 
 def _with_elements(x: Any, elements: Any) -> Any:
     values = np.resize(elements, x.shape).astype(x.dtype)
-    return xp.asarray(values) if isinstance(x, Storage) else values
+    if isinstance(x, Storage):
+        return xp.asarray(values)
+    return values
 
 
 def simple(value: Any) -> Any:
@@ -174,4 +178,6 @@ def _novelty(value: Any, to_dense: Callable[[Any], Any]) -> tuple[int, str, int]
     if all(n > 1 for n in dense.shape):
         return (2, str(dense.dtype), len(dense.shape))
     lengths = "".join(str(min(n, 2)) for n in dense.shape)
-    return (1, lengths, 0) if dense.dtype == np.float64 else None
+    if dense.dtype == np.float64:
+        return 1, lengths, 0
+    return None

@@ -52,7 +52,9 @@ class Lines:
     def watched(self) -> Iterator[None]:
         """Have Python say which lines are entered, as long as the block runs."""
         monitoring: Any = getattr(sys, "monitoring", None)
-        free = [] if monitoring is None else [tool for tool in range(5, -1, -1) if monitoring.get_tool(tool) is None]
+        free = []
+        if monitoring is not None:
+            free = [tool for tool in range(5, -1, -1) if monitoring.get_tool(tool) is None]
         if not free:
             yield
             return
@@ -91,7 +93,9 @@ class Lines:
             self.known |= entered
 
     def _on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        return self._on_traced_line if frame.f_code.co_filename in self.files else None
+        if frame.f_code.co_filename in self.files:
+            return self._on_traced_line
+        return None
 
     def _on_traced_line(self, frame: FrameType, event: str, arg: Any) -> Any:
         if event == "line":

@@ -40,7 +40,10 @@ def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
             yield Failure("dense", "", text, f"a {type(dense).__name__}", "a plain tensor")
         else:
             fault = different(subject, again, dense)
-            yield None if fault is None else Failure("dense", "", f"{text} for the second time", *fault[1:])
+            if fault is None:
+                yield None
+            else:
+                yield Failure("dense", "", f"{text} for the second time", *fault[1:])
 
 
 def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -50,7 +53,10 @@ def attributes(subject: Subject, x: Any) -> Iterator[Failure | None]:
         for name, read in ATTRIBUTES.items():
             if name not in NEEDED or hasattr(subject.cls, NEEDED[name]):
                 failure = _attribute(subject, name, read, instance, dense)
-                yield None if failure is None else replace(failure, made=instance)
+                if failure is None:
+                    yield None
+                else:
+                    yield replace(failure, made=instance)
 
 
 def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, dense: Any) -> Failure | None:
@@ -61,13 +67,20 @@ def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, 
         return None
     try:
         value = read(x)
-        fault = different(subject, value, expected) if name == "iter" else _differs(value, expected, name)
+        if name == "iter":
+            fault = different(subject, value, expected)
+        else:
+            fault = _differs(value, expected, name)
     except subject.refusals:
         return None
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
         missing = name in NEEDED and (isinstance(error, TypeError) or _of_the_library(subject.cls, NEEDED[name]))
-        return None if missing else Failure("attributes", "", text, error_text(error), value_text(expected))
-    return None if fault is None else Failure("attributes", "", text, *fault[1:])
+        if missing:
+            return None
+        return Failure("attributes", "", text, error_text(error), value_text(expected))
+    if fault is None:
+        return None
+    return Failure("attributes", "", text, *fault[1:])
 
 
 def _of_the_library(cls: type, name: str) -> bool:
@@ -77,11 +90,15 @@ def _of_the_library(cls: type, name: str) -> bool:
 
 def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | None:
     if name == "hash":
-        return None if len(found) == 1 else ("", "two numbers for one object", "the same number each time")
+        if len(found) == 1:
+            return None
+        return "", "two numbers for one object", "the same number each time"
     if name == "shape" and not isinstance(found, tuple):
         return "", repr(found), repr(expected)
     equal = same(found, expected) and getattr(found, "dtype", None) == getattr(expected, "dtype", None)
-    return None if equal else ("", value_text(found), value_text(expected))
+    if equal:
+        return None
+    return "", value_text(found), value_text(expected)
 
 
 ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
@@ -139,7 +156,10 @@ def _handed_out(subject: Subject, x: Any) -> Failure | None:
     if type(dense.array) is not np.ndarray or not dense.size or not dense.array.flags.writeable:
         return None
     before = dense.array.copy()
-    dense.array[...] = 1 - before if before.dtype.kind != "b" else ~before
+    if before.dtype.kind != "b":
+        dense.array[...] = 1 - before
+    else:
+        dense.array[...] = ~before
     try:
         now, fresh = subject.array(x), subject.array(of_fields(x))
     except Exception:  # noqa: BLE001  # an instance is more than its fields
@@ -214,12 +234,18 @@ def assignment(subject: Subject, x: Any) -> Iterator[Failure | None]:
         x[key] = value
     except (TypeError, *subject.refusals):  # type: ignore[misc]  # a tuple of them, with one more
         untouched = different(subject, x, before)
-        yield None if untouched is None else Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
+        if untouched is None:
+            yield None
+        else:
+            yield Failure("assignment", "dispatchkit.setitem", text, *untouched[1:])
     except Exception as error:  # noqa: BLE001  # what the type's own method raises is what is looked for
         yield Failure("assignment", "dispatchkit.setitem", text, error_text(error), "no exception, or a refusal")
     else:
         fault = different(subject, x, plain)
-        yield None if fault is None else Failure("assignment", "dispatchkit.setitem", text, *fault[1:])
+        if fault is None:
+            yield None
+        else:
+            yield Failure("assignment", "dispatchkit.setitem", text, *fault[1:])
 
 
 def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any], Any]) -> Failure | None:
@@ -228,7 +254,9 @@ def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any],
         fault = alike(readings(subject, form(x)), readings(subject, x))
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
         return Failure(check, "", text, error_text(error), f"an equal {subject.name}")
-    return None if fault is None else Failure(check, "", text, *fault)
+    if fault is None:
+        return None
+    return Failure(check, "", text, *fault)
 
 
 ANSWER = "answered by the foreign type"
@@ -284,7 +312,10 @@ def _with_foreigner(subject: Subject, call: TypeCall, name: str) -> Iterator[Fai
     text = f"{subject.name}.{name}(Foreigner())"
     try:
         answered = form(x, Foreigner()) == ANSWER
-        yield None if answered else call.failure("foreign", "an answer of its own", ANSWER, text)
+        if answered:
+            yield None
+        else:
+            yield call.failure("foreign", "an answer of its own", ANSWER, text)
     except Exception as error:  # noqa: BLE001  # whatever the operator raises, the other operand was not asked
         yield call.failure("foreign", error_text(error), "NotImplemented, then its answer", text)
     try:

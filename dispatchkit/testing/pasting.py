@@ -25,7 +25,9 @@ def code_of(value: Any, write: Callable[[Any], str] | None = None) -> str:
     if write is not None and type(value) is not Tensor and tensor_protocol.types.participates(type(value)):
         return write(value)
     if type(value) is Tensor:
-        flag = ", requires_grad=True" if value.requires_grad and value.is_leaf else ""
+        flag = ""
+        if value.requires_grad and value.is_leaf:
+            flag = ", requires_grad=True"
         return f"dk.tensor({_elements(np.asarray(value.detach().numpy()))}{flag})"
     if isinstance(value, np.ndarray):
         return _elements(value)
@@ -35,7 +37,9 @@ def code_of(value: Any, write: Callable[[Any], str] | None = None) -> str:
         return repr(str(value))
     if type(value) in (list, tuple):
         inner = ", ".join(code_of(member, write) for member in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner}{',' if len(value) == 1 else ''})"
     if type(value) is dict:
         return "{" + ", ".join(f"{code_of(key)}: {code_of(member, write)}" for key, member in value.items()) + "}"
     return repr(value)
@@ -43,9 +47,13 @@ def code_of(value: Any, write: Callable[[Any], str] | None = None) -> str:
 
 def _elements(array: Any) -> str:
     if not array.size or array.size > MOST:
-        text = f"np.zeros({array.shape}, dtype={str(array.dtype)!r})" if not array.size else ""
+        text = ""
+        if not array.size:
+            text = f"np.zeros({array.shape}, dtype={str(array.dtype)!r})"
         return text or f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
-    order = ", order='F'" if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous else ""
+    order = ""
+    if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous:
+        order = ", order='F'"
     return f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r}{order})"
 
 
@@ -77,8 +85,12 @@ def call_code(
 
     def text(_: str, value: Any) -> Any:
         name = names.get(id(value))
-        suffix = ".to_dense()" if on_dense and type(value) is not Tensor else ""
-        return value if name is None else TextOf(f"{name}{suffix}")
+        suffix = ""
+        if on_dense and type(value) is not Tensor:
+            suffix = ".to_dense()"
+        if name is None:
+            return value
+        return TextOf(f"{name}{suffix}")
 
     args, kwargs = operation.parameters.replace(args, kwargs, text)
     arguments = [*map(code_of, args), *(f"{key}={code_of(value)}" for key, value in kwargs.items())]
@@ -132,8 +144,16 @@ class Writer:
     def text(self, lines: list[str]) -> str:
         """Return the program that makes the instances, and goes on with other lines."""
         body = "\n".join([*self.lines, *lines])
-        imports = ["import numpy as np"] if "np." in body else []
-        imports += ["from numpy import inf, nan"] if "inf" in body or "nan" in body else []
+        imports = []
+        if "np." in body:
+            imports = ["import numpy as np"]
+        if "inf" in body or "nan" in body:
+            imports += ["from numpy import inf, nan"]
+        else:
+            imports += []
         imports.append("import dispatchkit as dk")
-        imports += ["from dispatchkit.testing import check_type"] if "check_type(" in body else []
+        if "check_type(" in body:
+            imports += ["from dispatchkit.testing import check_type"]
+        else:
+            imports += []
         return "\n".join([*imports, *self.imports, "", body])

@@ -288,7 +288,9 @@ def _dense_copy(value: Any) -> Any:
     value = _dense_of(value)
     if isinstance(value, Tensor):
         return xp.clone(value.detach())
-    return value.copy() if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value
 
 
 def _difference(
@@ -335,7 +337,9 @@ def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) ->
     if error is not None or NO_DENSE_ANSWER in str(refusal):
         return None
     answer, unreadable = _outcome(lambda: _dense_of(result))
-    return None if unreadable is not None else _aspect_difference("error", value_text(answer), error_text(refusal))
+    if unreadable is not None:
+        return None
+    return _aspect_difference("error", value_text(answer), error_text(refusal))
 
 
 def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -> Difference | None:
@@ -343,7 +347,9 @@ def _wrong_arguments(call: ProgramCall, before: list[Any], dense: ProgramCall) -
     if call.operation is not SETITEM and all(map(same, call.elements(), before)):
         return None
     for (p, value), plain in zip(call.operation.parameters.values(call.args, call.kwargs), dense.arrays(), strict=True):
-        wrong = result_difference(call.operation, value, plain, _dense_of, [value]) if is_typed(value) else None
+        wrong = None
+        if is_typed(value):
+            wrong = result_difference(call.operation, value, plain, _dense_of, [value])
         if wrong is not None:
             return _aspect_difference(
                 "mutation", f"'{p.name}' is {wrong.found} after the call", f"'{p.name}' {wrong.expected}"
@@ -397,8 +403,12 @@ def _memory(value: Any, assignable: bool = True) -> list[tuple[Any, bool]]:
     if is_typed(value) and not isinstance(value, Tensor):
         names = types.fields_of(value)[: 1 if fallback.rewrap in types.fallback(type(value)) else None]
         return _memory([getattr(value, name) for name in names], _is_assignable(type(value)))
-    array = value.array if isinstance(value, Storage) else value
-    return [(array, assignable)] if isinstance(array, np.ndarray) and array.size else []
+    array = value
+    if isinstance(value, Storage):
+        array = value.array
+    if isinstance(array, np.ndarray) and array.size:
+        return [(array, assignable)]
+    return []
 
 
 def _overlap(array: Any, other: Any) -> bool:
@@ -436,7 +446,9 @@ def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
     call, wrong = simple or (call, wrong)
     with observing(noted := Entered()):
         _outcome(call.replace_arrays(anew).make)
-    program = "" if simple is None else _program(call)
+    program = ""
+    if simple is not None:
+        program = _program(call)
     rules = tuple(map(str, noted.rules))
     return WrongCallError(
         call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program
@@ -448,10 +460,14 @@ def _simplest(call: ProgramCall, aspect: str) -> tuple[ProgramCall, Difference] 
 
     def again(other: ProgramCall) -> Difference | None:
         wrong = other.again()
-        return wrong if wrong is not None and wrong.aspect == aspect else None
+        if wrong is not None and wrong.aspect == aspect:
+            return wrong
+        return None
 
     wrong = again(call)
-    return None if wrong is None else simplest(call, wrong, _simpler, again)
+    if wrong is None:
+        return None
+    return simplest(call, wrong, _simpler, again)
 
 
 def _simpler(call: ProgramCall) -> Iterator[ProgramCall]:

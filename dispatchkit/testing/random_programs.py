@@ -50,7 +50,10 @@ def programs(subject: Subject) -> Iterator[Failure | None]:
     subject.lines.known.clear()  # so that the same programs run whatever was checked before
     for number in range(ROUNDS * (THOROUGH if subject.thorough else 1)):
         operations = _operations(subject, wrong)
-        failure, count = _round(subject, operations, number) if operations else (None, 0)
+        if operations:
+            failure, count = _round(subject, operations, number)
+        else:
+            failure, count = None, 0
         yield from [None] * count
         if failure is not None:
             wrong.add(tensor_protocol.operations[failure.operation])
@@ -67,7 +70,13 @@ def _operations(subject: Subject, without: set[Overridable]) -> list[Overridable
             continue
         targets = [target for target in (operation, *operation.kind.lineage()) if target in codes]
         new = any(code is not None and subject.lines.new_in(code) for code in map(codes.get, targets[:1]))
-        chosen += [operation] * (12 if new else 8 if operation in targets else 2 if targets else 1)
+        if new:
+            times = 12
+        elif operation in targets:
+            times = 8
+        else:
+            times = 2 if targets else 1
+        chosen += [operation] * times
     return chosen
 
 
@@ -109,7 +118,10 @@ class Program:
         self.lines.append(f"{name} = {call.code(self.names)}")
         dense, _ = call.on_dense()
         try:
-            result = call.make() if dense is None else call.check(dense)
+            if dense is None:
+                result = call.make()
+            else:
+                result = call.check(dense)
         except WrongCallError:
             raise
         except Exception:
@@ -169,7 +181,9 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tu
     except Exception:  # Hypothesis says that a fault comes and goes
         if not failing:
             raise
-    return (None, count) if not failing else (_failure(*failing[-1]), count)
+    if not failing:
+        return None, count
+    return _failure(*failing[-1]), count
 
 
 def _failure(error: WrongCallError, program: Program) -> Failure:
@@ -217,15 +231,22 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
     sample: Sample = data.draw(st.sampled_from(operation.samples))
     count = len(sample.arrays(operation.parameters))
     smooth = operation.differentiable and bool(program.regular) and data.draw(st.booleans())
-    values = program.regular if smooth else program.values
+    if smooth:
+        values = program.regular
+    else:
+        values = program.values
     instances = [value for value in values if isinstance(value, subject.cls)]
     if not count or not instances:
         return None
     instance = data.draw(st.sampled_from([*instances, *instances[-2:]]))  # rather what calls have given
     shape = tuple(instance.shape)
     seat = data.draw(st.integers(0, count - 1))
-    alike = [value for value in values if tuple(value.shape) == shape] if data.draw(st.booleans()) else []
-    seats = None if alike else (seat,)
+    alike = []
+    if data.draw(st.booleans()):
+        alike = [value for value in values if tuple(value.shape) == shape]
+    seats = None
+    if not alike:
+        seats = (seat,)
     try:
         ways = list(islice(fitted_samples(operation, sample, shape, seats, unnamed=False), FITTED))
         ways += islice(variations(operation, ways[0], shape), FITTED)
@@ -247,13 +268,19 @@ def _companion(described: Any, data: Any, kinds: Sequence[str]) -> Any:
     array = np.asarray(_array(described, data, kinds))
     form = data.draw(st.sampled_from(["tensor", "tensor", "array", "number", "0-D tensor"]))
     if form in ("number", "0-D tensor") and array.size and not isinstance(described, np.ndarray):
-        return array.flat[0].item() if form == "number" else _tensor(array.flat[0])
-    return array if form == "array" else _tensor(array)
+        if form == "number":
+            return array.flat[0].item()
+        return _tensor(array.flat[0])
+    if form == "array":
+        return array
+    return _tensor(array)
 
 
 def _tensor(array: Any) -> Any:
     tensor = xp.asarray(array)
-    return tensor.requires_grad_() if is_floating(tensor) else tensor
+    if is_floating(tensor):
+        return tensor.requires_grad_()
+    return tensor
 
 
 def _array(described: Any, data: Any, kinds: Sequence[str]) -> Any:

@@ -35,7 +35,11 @@ class TypeSample:
     def __init__(self, protocol: DispatchProtocol, given: Any) -> None:
         self.protocol = protocol
         made_by_call = callable(given) and not protocol.types.participates(type(given))
-        self.make: Callable[[], Any] = given if made_by_call else partial(anew, given)
+        self.make: Callable[[], Any]
+        if made_by_call:
+            self.make = given
+        else:
+            self.make = partial(anew, given)
         value = self.make()
         self.cls = type(value)
         if not protocol.types.participates(self.cls):
@@ -44,7 +48,9 @@ class TypeSample:
                 f"one; found {value!r}"
             )
         self.to_dense = _dense_maker(protocol, self.cls)
-        described = value if self.to_dense is None else self.to_dense(value)
+        described = value
+        if self.to_dense is not None:
+            described = self.to_dense(value)
         try:
             self.shape: Shape = tuple(described.shape)
             self.dtype: Any = described.dtype
@@ -57,7 +63,9 @@ class TypeSample:
     @property
     def text(self) -> str:
         """Type, shape and, if it is not float64, dtype."""
-        dtype = "" if self.dtype == np.float64 else f" {self.dtype}"
+        dtype = ""
+        if self.dtype != np.float64:
+            dtype = f" {self.dtype}"
         return f"{type_name(self.cls)}{list(self.shape)}{dtype}"
 
     def plain(self) -> Any:
@@ -78,7 +86,10 @@ class TypeSample:
 
 def samples_of(protocol: DispatchProtocol, given: Any) -> list[TypeSample]:
     """Return the sample that is given, or those that a strategy of Hypothesis gives."""
-    instances = drawn(given, lambda value: TypeSample(protocol, value).plain()) if is_strategy(given) else [given]
+    if is_strategy(given):
+        instances = drawn(given, lambda value: TypeSample(protocol, value).plain())
+    else:
+        instances = [given]
     return [TypeSample(protocol, instance) for instance in instances]
 
 
@@ -163,11 +174,21 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
         return role
     array = np.asarray(_elements(described, ()) if role is float else _elements(described, described.shape))
     if role is float:
-        number = array.flat[0].item() if array.size else 1.0
+        number = 1.0
+        if array.size:
+            number = array.flat[0].item()
         return Operand(False, lambda: number, lambda: number, repr(number))
     wrap = protocol.types.wrap
-    make: Callable[[], Any] = array.copy if role is np.ndarray else lambda: wrap(array.copy())
-    dtype = "" if array.dtype == np.float64 else f" {array.dtype}"
+
+    def wrapped() -> Any:
+        return wrap(array.copy())
+
+    make: Callable[[], Any] = wrapped
+    if role is np.ndarray:
+        make = array.copy
+    dtype = ""
+    if array.dtype != np.float64:
+        dtype = f" {array.dtype}"
     return Operand(False, make, make, f"{role.__name__}{list(array.shape)}{dtype}")
 
 
@@ -175,7 +196,9 @@ def _elements(described: Any, shape: Shape) -> Any:
     """Return the elements of an array, the same at every run."""
     if not isinstance(described, Draw):
         return described
-    content = "real" if described.content == "definite" and not shape else described.content
+    content = "real"
+    if described.content != "definite" or shape:
+        content = described.content
     return replace(described, shape=shape, content=content).make(np.random.default_rng(1))
 
 

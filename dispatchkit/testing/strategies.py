@@ -136,7 +136,9 @@ def tensors(
     strategies, extra = _hypothesis()
 
     def strategy_of(value: Any) -> Any:
-        return value if isinstance(value, strategies.SearchStrategy) else strategies.just(value)
+        if isinstance(value, strategies.SearchStrategy):
+            return value
+        return strategies.just(value)
 
     @strategies.composite  # type: ignore[untyped-decorator]
     def drawn(draw: Any) -> Any:
@@ -149,7 +151,10 @@ def tensors(
         flag = draw(strategy_of(requires_grad)) and kind.kind in "fc"
         return tensor_namespace.tensor(array, requires_grad=bool(flag))
 
-    lengths = shapes() if shape is None else strategy_of(shape)
+    if shape is None:
+        lengths = shapes()
+    else:
+        lengths = strategy_of(shape)
     strategy: SearchStrategy[Any] = drawn()
     return strategy
 

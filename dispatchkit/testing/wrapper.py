@@ -33,7 +33,11 @@ class Wrapper(ArrayMethods):
     """
 
     def __init__(self, data: Any, tag: Any = None) -> None:
-        self.data: Tensor = data if isinstance(data, Tensor) else ops.asarray(data)
+        self.data: Tensor
+        if isinstance(data, Tensor):
+            self.data = data
+        else:
+            self.data = ops.asarray(data)
         self.tag = tag
 
     @property

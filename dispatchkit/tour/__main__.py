@@ -135,7 +135,9 @@ def show_the_decisions() -> None:
 def indented(value: object, by: int, first: bool = False) -> str:
     """Return the text of a value with its further lines moved to the right."""
     text = str(value).replace("\n", "\n" + " " * by)
-    return " " * by + text if first else text
+    if first:
+        return " " * by + text
+    return text
 
 
 def main() -> None:

@@ -58,7 +58,9 @@ class Batched(Tracer):
         """Return a new tensor as a batch of this level, with memory of its own for each element."""
         batch = _batched_at(like_tensor(self.value, x), self.level, self.value.shape[0])
         batch = tensor_namespace.clone(batch)
-        return self.rebuilt(batch.value) if batch.level == self.level else batch
+        if batch.level == self.level:
+            return self.rebuilt(batch.value)
+        return batch
 
     def detach(self) -> Self:
         """Return the batch outside the graph."""
@@ -85,18 +87,26 @@ class Batched(Tracer):
         result = self._compute(operation, args, kwargs)
         if operation.kind not in (kinds.creation, kinds.random) or not isinstance(result, Tensor):
             return result
-        return result if in_batch(result, self.level) else self.take_in(result)
+        if in_batch(result, self.level):
+            return result
+        return self.take_in(result)
 
     def _compute(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call, which need not be a batch."""
-        ask = drawer.get() if operation.kind is kinds.random else None
+        ask = None
+        if operation.kind is kinds.random:
+            ask = drawer.get()
         if ask is not None:
             return ask(operation, operation.function, args, kwargs)
         batch = Batch(self.level, self.value.shape[0], type(self), operation)
         rule = BY_NAME.get(operation.qualified_name)
         if rule is None and isinstance(operation, DeclaredOperation):
-            by_kind = None if operation.composite else BY_KIND.get(operation.kind.family)
-            rule = by_kind if operation.axes is None else along_axes
+            by_kind = None
+            if not operation.composite:
+                by_kind = BY_KIND.get(operation.kind.family)
+            rule = along_axes
+            if operation.axes is None:
+                rule = by_kind
         if rule is not None:
             result = rule(batch, *args, **kwargs)
             if result is not NotImplemented:
@@ -171,7 +181,9 @@ def in_batch(x: Any, level: int) -> bool:
 def in_element(x: Any, level: int, index: int) -> Any:
     """Return the part of an array that belongs to one element of the batch of a level."""
     if isinstance(x, Tracer):
-        return x.value[index] if x.level == level else x.map_values(lambda one: in_element(one, level, index))
+        if x.level == level:
+            return x.value[index]
+        return x.map_values(lambda one: in_element(one, level, index))
     return x
 
 

@@ -59,7 +59,9 @@ class Batch:
             return x
         value = x.value
         missing = ndim - len(x.shape)
-        return xp.reshape(value, (self.size, *(1,) * missing, *x.shape)) if missing else value
+        if missing:
+            return xp.reshape(value, (self.size, *(1,) * missing, *x.shape))
+        return value
 
     def flat(self, x: Any, depth: int = 0) -> Any:
         """Return the elements of an argument in a row behind the batch, and `depth` axes between the two."""
@@ -123,7 +125,10 @@ def along_axes(batch: Batch, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     several = first.form is Form.SEQUENCE
     value = batch.argument(args, kwargs, first.name)
-    arrays = list(value) if several else [value]
+    if several:
+        arrays = list(value)
+    else:
+        arrays = [value]
     names, none, _ = operation.axes
     axes = {name: batch.argument(args, kwargs, name) for name in names}
     if none is None and None in axes.values():
@@ -155,7 +160,9 @@ def reduction_to_index(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> An
     indices = along_axes(batch, x, *args, **kwargs)
     flat = batch.argument((x, *args), kwargs, "axis") is None
     kept = flat and batch.argument((x, *args), kwargs, "keepdims")
-    return xp.reshape(indices, (batch.size, *(1,) * len(x.shape))) if kept else indices
+    if kept:
+        return xp.reshape(indices, (batch.size, *(1,) * len(x.shape)))
+    return indices
 
 
 @rule_for("astype", "clone", "from_dlpack", "zeros_like", "ones_like", "empty_like")
@@ -167,7 +174,9 @@ def on_value(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
 @rule_for("full_like")
 def full_like(batch: Batch, x: Any, /, fill_value: Any, **kwargs: Any) -> Any:
     """Fill each array with a number of its own."""
-    return NotImplemented if batch.holds(fill_value) else batch.operation.function(x.value, fill_value, **kwargs)
+    if batch.holds(fill_value):
+        return NotImplemented
+    return batch.operation.function(x.value, fill_value, **kwargs)
 
 
 @rule_for("asarray")
@@ -196,7 +205,9 @@ def of_unknown_shape(batch: Batch, *args: Any, **kwargs: Any) -> Any:
 @rule_for("bincount")
 def bincount(batch: Batch, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Add up weights that differ; integers that differ would give results of several lengths."""
-    return of_unknown_shape(batch) if batch.holds(x) else NotImplemented
+    if batch.holds(x):
+        return of_unknown_shape(batch)
+    return NotImplemented
 
 
 BY_KIND[kinds.elementwise] = elementwise
@@ -232,7 +243,9 @@ class Selection:
                 f"which have {self.count} axes"
             )
         value = batch.align(value, self.count)
-        return xp.moveaxis(value, self.target, self.source) if self.source else value
+        if self.source:
+            return xp.moveaxis(value, self.target, self.source)
+        return value
 
 
 def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> Selection:
@@ -253,10 +266,14 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
     places = [i for i, part in enumerate(parts) if _is_array(part) or isinstance(part, int)]
     depth = max((1 if _is_mask(parts[i]) else ndim_of(parts[i]) for i in places), default=0)
     adjacent = not places or places == list(range(places[0], places[-1] + 1))
-    before = sum(rest if part is Ellipsis else 1 for part in parts[: places[0]]) if places and adjacent else 0
+    before = 0
+    if places and adjacent:
+        before = sum(rest if part is Ellipsis else 1 for part in parts[: places[0]])
     count = depth + rest + sum(part is None or isinstance(part, slice) for part in parts)
     if not any(map(batch.holds, parts)):
-        behind = depth if not adjacent else 0
+        behind = 0
+        if not adjacent:
+            behind = depth
         return Selection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
     aligned = tuple(batch.align(part, depth) for part in parts)
     if not own:
@@ -291,7 +308,9 @@ def _parts(batch: Batch, key: Any, shape: tuple[int, ...]) -> tuple[list[Any], i
 def _as_part(part: Any) -> Any:
     if not isinstance(part, list):
         return part
-    return xp.asarray(part) if part else xp.zeros(0, dtype=np.int64)
+    if part:
+        return xp.asarray(part)
+    return xp.zeros(0, dtype=np.int64)
 
 
 def _is_array(part: Any) -> bool:
@@ -306,7 +325,9 @@ def _axes_of(part: Any) -> int:
     """Return how many axes of the array a part of an index is about."""
     if part is None or part is Ellipsis:
         return 0
-    return ndim_of(part) if _is_mask(part) else 1
+    if _is_mask(part):
+        return ndim_of(part)
+    return 1
 
 
 @rule_for("getitem")
@@ -314,7 +335,9 @@ def getitem(batch: Batch, x: Any, key: Any, /) -> Any:
     is_batched = batch.holds(x)
     selection = _selection(batch, key, tuple(x.shape), own=is_batched)
     y = (x.value if is_batched else x)[selection.key]
-    return xp.moveaxis(y, selection.source, selection.target) if selection.source else y
+    if selection.source:
+        return xp.moveaxis(y, selection.source, selection.target)
+    return y
 
 
 @rule_for("index_put")
@@ -354,7 +377,9 @@ def take_along_axis(batch: Batch, x: Any, indices: Any, /, *, axis: int = -1) ->
 def isin(batch: Batch, x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     members = batch.flat(x2, ndim_of(x1))
     among = xp.any(xp.expand_dims(batch.front(x1), axis=-1) == members, axis=-1)
-    return ~among if invert else among
+    if invert:
+        return ~among
+    return among
 
 
 @rule_for("searchsorted")
@@ -396,11 +421,18 @@ def matmul(batch: Batch, x1: Any, x2: Any, /) -> Any:
     if n1 == 1 and not batch.holds(x2) and n2 <= 2:
         return x1.value @ x2
     row, column = n1 == 1, n2 == 1
-    first = xp.expand_dims(x1, axis=0) if row else x1
-    second = xp.expand_dims(x2, axis=1) if column else x2
+    first = x1
+    if row:
+        first = xp.expand_dims(x1, axis=0)
+    second = x2
+    if column:
+        second = xp.expand_dims(x2, axis=1)
     y = xp.matmul(*_stacks(batch, first, second))
-    y = xp.squeeze(y, axis=-1) if column else y
-    return xp.squeeze(y, axis=-1 if column else -2) if row else y
+    if column:
+        y = xp.squeeze(y, axis=-1)
+    if row:
+        return xp.squeeze(y, axis=-1 if column else -2)
+    return y
 
 
 @rule_for("linalg.outer", "average")
@@ -414,9 +446,13 @@ def solve(batch: Batch, x1: Any, x2: Any, /) -> Any:
     if len(x1.shape) < 2:
         raise ValueError(f"solve: x1 must be a matrix or a stack of them, found shape {x1.shape}")
     vector = ndim_of(x2) == 1
-    second = xp.expand_dims(x2, axis=1) if vector else x2
+    second = x2
+    if vector:
+        second = xp.expand_dims(x2, axis=1)
     y = xp.linalg.solve(*_stacks(batch, x1, second))
-    return xp.squeeze(y, axis=-1) if vector else y
+    if vector:
+        return xp.squeeze(y, axis=-1)
+    return y
 
 
 @rule_for("vecdot", "linalg.cross")
@@ -429,7 +465,9 @@ def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         return call(*_stacks(batch, x1, x2), axis=axis)
     # Each argument counts from its own first axis.
     y = call(*_stacks(batch, *(xp.moveaxis(x, axis, -1) for x in (x1, x2))), axis=-1)
-    return xp.moveaxis(y, -1, axis + 1) if batch.operation.name == "cross" else y
+    if batch.operation.name == "cross":
+        return xp.moveaxis(y, -1, axis + 1)
+    return y
 
 
 BY_KIND[kinds.linalg] = of_matrices
@@ -437,10 +475,15 @@ BY_KIND[kinds.linalg] = of_matrices
 
 @rule_for("reshape")
 def reshape(batch: Batch, x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(shape, int):
+        shape = (shape,)
+    else:
+        shape = tuple(shape)
     if -1 in shape:
         known = prod(n for n in shape if n != -1)
-        missing = prod(x.shape) // known if known else 0
+        missing = 0
+        if known:
+            missing = prod(x.shape) // known
         shape = tuple(missing if n == -1 else n for n in shape)
     if prod(shape) != prod(x.shape):
         raise ValueError(f"reshape: an array of shape {x.shape} cannot have the shape {shape}")
@@ -459,7 +502,10 @@ def view(batch: Batch, x: Any, /, shape: Any) -> Any:
 
 @rule_for("broadcast_to")
 def broadcast_to(batch: Batch, x: Any, /, shape: Any) -> Any:
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(shape, int):
+        shape = (shape,)
+    else:
+        shape = tuple(shape)
     if len(x.shape) > len(shape):
         raise ValueError(f"broadcast_to: an array of shape {x.shape} does not broadcast to {shape}")
     return xp.broadcast_to(batch.align(x, len(shape)), (batch.size, *shape))
@@ -476,7 +522,9 @@ def permute_dims(batch: Batch, x: Any, /, axes: Any) -> Any:
 @rule_for("roll")
 def roll(batch: Batch, x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     rolled = along_axes(batch, x, shift, axis=axis)
-    return xp.reshape(rolled, x.value.shape) if axis is None else rolled
+    if axis is None:
+        return xp.reshape(rolled, x.value.shape)
+    return rolled
 
 
 @rule_for("tile")

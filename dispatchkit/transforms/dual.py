@@ -51,7 +51,9 @@ class Dual(Tracer):
 
     def parts(self) -> tuple[Any, ...]:
         """Return value and tangent."""
-        return (self.value,) if self.tangent is None else (self.value, self.tangent)
+        if self.tangent is None:
+            return (self.value,)
+        return self.value, self.tangent
 
     def map_values(self, change: Callable[[Any], Any]) -> Self:
         """Return a dual of this level with value and tangent changed."""
@@ -145,7 +147,9 @@ def _pair(y: Any, t: Any, level: int) -> Any:
     if isinstance(y, (tuple, list)):
         members = [member if part is None else Dual(member, part, level) for member, part in zip(y, t, strict=True)]
         return with_members(y, members)
-    return y if t is None else Dual(y, t, level)
+    if t is None:
+        return y
+    return Dual(y, t, level)
 
 
 def _tangents(
@@ -170,7 +174,10 @@ def _tangents(
 
 def _assign(level: int, x: Any, key: Any, value: Any) -> None:
     """Assign value and tangent; `x` must be dual if `value` is."""
-    key = tuple(value_at(part, level) for part in key) if isinstance(key, tuple) else value_at(key, level)
+    if isinstance(key, tuple):
+        key = tuple(value_at(part, level) for part in key)
+    else:
+        key = value_at(key, level)
     t = tangent_at(value, level)
     if not (isinstance(x, Dual) and x.level == level):
         if t is not None:
@@ -187,7 +194,9 @@ def _assign(level: int, x: Any, key: Any, value: Any) -> None:
                 "setitem: the tensor shares memory with views of it, whose tangents would become wrong; change a copy "
                 "(x = x.clone()), or use index_put"
             )
-        before = tensor_namespace.zeros_like(x.value) if tangent is None else tangent
+        before = tangent
+        if tangent is None:
+            before = tensor_namespace.zeros_like(x.value)
         tangent = tensor_namespace.index_put(before, key, 0.0 if t is None else t)
     tensor_namespace.setitem(x.value, key, value_at(value, level))
     # Others may hold the tangent that was: it is replaced, not changed.

@@ -96,7 +96,9 @@ class Tracer(Tensor):
         if not all(issubclass(other, Storage) for other in types):
             return decline(f"another type holds what {cls.transformation} cannot look into")
         operation = tensor_protocol.operation(func)
-        keywords = dict(kwargs) if kwargs else {}
+        keywords = {}
+        if kwargs:
+            keywords = dict(kwargs)
         parameters = operation.parameters
         alone = not keywords and len(args) == parameters.positional
         top = top_level(args if alone else [value for _, value in parameters.values(args, keywords)])
@@ -111,7 +113,9 @@ class Tracer(Tensor):
     def answer_call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Let an operation that knows the transformation answer, else its rules and body."""
         result = operation.call_transformed(self, args, kwargs)
-        return self.answer(operation, args, kwargs) if result is NotImplemented else result
+        if result is NotImplemented:
+            return self.answer(operation, args, kwargs)
+        return result
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Compute a call in which this level is the highest."""
@@ -248,4 +252,6 @@ def top_level(values: Sequence[Any]) -> Tracer | None:
 
 def as_tensor(value: Any) -> Any:
     """Return an array or number as a tensor; tensors and array types as they are."""
-    return value if tensor_protocol.types.participates(type(value)) else tensor_namespace.asarray(value)
+    if tensor_protocol.types.participates(type(value)):
+        return value
+    return tensor_namespace.asarray(value)

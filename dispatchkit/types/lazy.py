@@ -69,7 +69,11 @@ class LazyTensor(ArrayMethods):
 
     def __init__(self, data: Any) -> None:
         self._call: _Call | None = None
-        self._data: Tensor | None = data if isinstance(data, Tensor) else ops.asarray(data)
+        self._data: Tensor | None
+        if isinstance(data, Tensor):
+            self._data = data
+        else:
+            self._data = ops.asarray(data)
 
     @property
     def data(self) -> Tensor:
@@ -102,7 +106,9 @@ class LazyTensor(ArrayMethods):
     @property
     def recorded(self) -> int:
         """Number of operations that are recorded and not computed yet."""
-        return 0 if self._call is None else self._call.count
+        if self._call is None:
+            return 0
+        return self._call.count
 
     def evaluate(self, out: Any = None) -> Tensor:
         """Return the elements as a plain tensor, computed if they are not yet.
@@ -191,7 +197,10 @@ class _Call:
         self.args: list[Any] = [arg._call or arg._data if isinstance(arg, LazyTensor) else arg for arg in args]
         self.versions = [arg._version if isinstance(arg, Tensor) else None for arg in self.args]
         shapes = {arg.shape for arg in self.args if hasattr(arg, "shape")}
-        self.shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+        if len(shapes) == 1:
+            self.shape = shapes.pop()
+        else:
+            self.shape = np.broadcast_shapes(*shapes)
         self.count: int = 1 + sum(arg.count for arg in self.args if isinstance(arg, _Call))
 
 
@@ -199,7 +208,9 @@ def _kind(arg: Any) -> Any:
     """Return what the dtype of a result depends on: a dtype, or a number with its type, one for all small integers."""
     if type(arg) is int and not 0 <= arg < 128:
         return int, arg
-    return arg.dtype if hasattr(arg, "dtype") else (type(arg), 1)
+    if hasattr(arg, "dtype"):
+        return arg.dtype
+    return type(arg), 1
 
 
 @lru_cache(maxsize=4096)
@@ -272,11 +283,17 @@ class _Program:
         shape, held, cut = self.last.shape, list(self.held), list(self.operands)
         arrays = [held[place] for place in cut] + ([] if result is None else [result])
         flat = all(x.shape == shape and x.flags.c_contiguous for x in arrays)
-        length, step = (math.prod(shape), BLOCK) if flat else (shape[0], BLOCK * shape[0] // math.prod(shape))
+        if flat:
+            length, step = math.prod(shape), BLOCK
+        else:
+            length, step = shape[0], BLOCK * shape[0] // math.prod(shape)
         step, inner = min(max(step, 1), length), () if flat else shape[1:]
         whole = {place: held[place].reshape(-1) if flat else np.broadcast_to(held[place], shape) for place in cut}
         if result is not None:
-            whole[self.buffers[-1]] = result.reshape(-1) if flat else result
+            if flat:
+                whole[self.buffers[-1]] = result.reshape(-1)
+            else:
+                whole[self.buffers[-1]] = result
         buffers = {place: np.empty((step, *inner), dtype=held[place]) for place in self.buffers if place not in whole}
         for start in range(0, length, step):
             if start == 0 or start + step > length:
@@ -321,7 +338,9 @@ def record(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _is_plain(arg: Any) -> bool:
-    tensor = arg._data if isinstance(arg, LazyTensor) else arg
+    tensor = arg
+    if isinstance(arg, LazyTensor):
+        tensor = arg._data
     if not isinstance(tensor, Tensor):
         return isinstance(arg, LazyTensor) or type(tensor) in (int, float, complex, bool)
     return is_plain(tensor)
@@ -340,6 +359,8 @@ def compute(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 def reduce_blocks(op: Any, x: LazyTensor, /) -> Any:
     """Reduce a chain over everything, block by block, without an array of its elements."""
     if op not in REDUCTIONS or x._call is None or x.dtype.char not in "bB?fdilqFD":
-        return LazyTensor(op(x.data)) if op in REDUCTIONS else decline("the elements are computed first")
+        if op in REDUCTIONS:
+            return LazyTensor(op(x.data))
+        return decline("the elements are computed first")
     parts = np.asarray([op(ops.asarray(block)).numpy() for block in _Program(x._call).run(None)])
     return LazyTensor(ops.asarray(REDUCTIONS[op].reduce(parts)))

@@ -139,7 +139,9 @@ class Wrapper(ArrayMethods):
 
 def as_array(data: Any) -> Any:
     """Return what a wrapper is made around: an array type as it is, anything else as a tensor."""
-    return data if tensor_protocol.types.participates(type(data)) else ops.asarray(data)
+    if tensor_protocol.types.participates(type(data)):
+        return data
+    return ops.asarray(data)
 
 
 # Gives the result of an operation with a change made to each array in it.
@@ -175,4 +177,6 @@ def open_arguments(
 
 def list_parts(result: Any) -> list[Any]:
     """Return the parts of a result, those of lists and tuples one by one."""
-    return [leaf for part in result for leaf in list_parts(part)] if isinstance(result, (list, tuple)) else [result]
+    if isinstance(result, (list, tuple)):
+        return [leaf for part in result for leaf in list_parts(part)]
+    return [result]

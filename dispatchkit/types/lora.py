@@ -62,7 +62,10 @@ class LoraTensor(ArrayMethods):
     """
 
     def __init__(self, base: Any, left: Any, right: Any, scale: float = 1.0) -> None:
-        self.base = base if tensor_protocol.types.participates(type(base)) else ops.asarray(base)
+        if tensor_protocol.types.participates(type(base)):
+            self.base = base
+        else:
+            self.base = ops.asarray(base)
         self.left, self.right, self.scale = ops.asarray(left), ops.asarray(right), scale
         for name in ("base", "left", "right"):
             dtype = getattr(self, name).dtype
@@ -92,11 +95,14 @@ class LoraTensor(ArrayMethods):
         -----
         `left` is zero and `right` uniform in ±1 / sqrt(n), as in the source.
         """
-        base = x if tensor_protocol.types.participates(type(x)) else ops.asarray(x)
+        base = x
+        if not tensor_protocol.types.participates(type(x)):
+            base = ops.asarray(x)
         if like is not None:
             rank, scale = like.rank, like.scale
             make = tensor_protocol.types.from_dense(type(like.base))
-            base = base if make is None else make(base, like.base)
+            if make is not None:
+                base = make(base, like.base)
         (rows, columns), bound = base.shape, 1 / math.sqrt(max(base.shape[1], 1))
         left = ops.zeros((rows, rank), dtype=base.dtype)
         return cls(base, left, ops.astype(random.uniform(-bound, bound, shape=(rank, columns)), base.dtype), scale)
@@ -130,7 +136,9 @@ class LoraTensor(ArrayMethods):
 
     def extra_repr(self) -> str:
         """Return what a module shows of it."""
-        base = "" if isinstance(self.base, Tensor) else f", base={type(self.base).__name__}"
+        base = ""
+        if not isinstance(self.base, Tensor):
+            base = f", base={type(self.base).__name__}"
         return f"rank={self.rank}{base}"
 
 
@@ -161,7 +169,9 @@ def matrix_transpose_lora(x: LoraTensor, /) -> LoraTensor:
 @implements(ops.permute_dims)
 def permute_dims_lora(x: LoraTensor, /, axes: tuple[int, ...]) -> Any:
     base = ops.permute_dims(x.base, axes)
-    return LoraTensor(base, x.left, x.right, x.scale) if axes[0] in (0, -2) else matrix_transpose_lora(x)
+    if axes[0] in (0, -2):
+        return LoraTensor(base, x.left, x.right, x.scale)
+    return matrix_transpose_lora(x)
 
 
 @implements(ops.negative)
@@ -185,10 +195,19 @@ def sum_lora(x: LoraTensor, /, *, axis: Any = None, keepdims: bool = False) -> A
         return decline("a sum along no axis is the matrix itself")
     if not all_finite(x.left, x.right):
         return decline(ORDER_MATTERS)
-    base = x.base if x.base.dtype == x.dtype else ops.astype(x.base, x.dtype)
+    if x.base.dtype == x.dtype:
+        base = x.base
+    else:
+        base = ops.astype(x.base, x.dtype)
     total = ops.sum(base, axis=axis, keepdims=keepdims)
-    left = ops.sum(x.left, axis=0) if 0 in axes else x.left
-    right = ops.sum(x.right, axis=1) if 1 in axes else x.right
+    if 0 in axes:
+        left = ops.sum(x.left, axis=0)
+    else:
+        left = x.left
+    if 1 in axes:
+        right = ops.sum(x.right, axis=1)
+    else:
+        right = x.right
     return total + ops.reshape(left @ right * x.scale, total.shape)
 
 

@@ -75,16 +75,25 @@ class MaskedTensor(Wrapper):
         if isinstance(data, MaskedTensor):
             data, known = data.data, data.valid
         if known is not None:
-            valid = known if valid is None else known & ops.asarray(valid)
+            if valid is None:
+                valid = known
+            else:
+                valid = known & ops.asarray(valid)
         self.data = data
-        valid = ops.ones_like(_numbers(self.data), dtype=ops.bool) if valid is None else ops.asarray(valid)
+        if valid is None:
+            valid = ops.ones_like(_numbers(self.data), dtype=ops.bool)
+        else:
+            valid = ops.asarray(valid)
         if valid.dtype != ops.bool:
             raise TypeError(
                 f"MaskedTensor: valid must hold booleans, True where there is an element, not {valid.dtype}"
             )
         # Of its own, so that writing into one array changes no other's.
         same = tuple(valid.shape) == tuple(self.data.shape)
-        self.valid = valid if same else ops.clone(ops.broadcast_to(valid, self.data.shape))
+        if same:
+            self.valid = valid
+        else:
+            self.valid = ops.clone(ops.broadcast_to(valid, self.data.shape))
 
     def filled(self, value: Any) -> Any:
         """Return the array with a value in the places of the missing elements.
@@ -158,7 +167,9 @@ class MaskedTensor(Wrapper):
         ----------
         value : what a rule takes together with this array
         """
-        return value.data if isinstance(value, MaskedTensor) else value
+        if isinstance(value, MaskedTensor):
+            return value.data
+        return value
 
     def __repr__(self) -> str:
         return f"MaskedTensor({self.data!r}, valid={self.valid!r})"
@@ -166,7 +177,9 @@ class MaskedTensor(Wrapper):
 
 def _numbers(data: Any) -> Any:
     """Return the innermost array of wrappers."""
-    return _numbers(data.data) if isinstance(data, Wrapper) else data
+    if isinstance(data, Wrapper):
+        return _numbers(data.data)
+    return data
 
 
 def with_value(x: MaskedTensor, value: Any) -> Any:
@@ -180,12 +193,16 @@ SAFE: dict[Any, float] = {ops.acosh: 2.0, special.erfinv: 0.25}
 
 def safe(op: Any, x: MaskedTensor) -> Any:
     """Return the data with a number inside the domain of a function in the places of the missing elements."""
-    return x.data if x.dtype == ops.bool else with_value(x, 1 if x.dtype.kind in "iu" else SAFE.get(op, 0.5))
+    if x.dtype == ops.bool:
+        return x.data
+    return with_value(x, 1 if x.dtype.kind in "iu" else SAFE.get(op, 0.5))
 
 
 def parts(x: Any) -> tuple[Any, Any]:
     """Return the data of an operand, and what is valid in it."""
-    return (x.data, x.valid) if isinstance(x, MaskedTensor) else (x, True)
+    if isinstance(x, MaskedTensor):
+        return x.data, x.valid
+    return x, True
 
 
 def validity_of(x: Any) -> Any:
@@ -201,9 +218,17 @@ def neutral(op: Any, x: MaskedTensor) -> Any:
         low = op in (ops.max, ops.argmax)
         if x.dtype.kind in "fc":
             return float("-inf" if low else "inf")
-        info = None if x.dtype == ops.bool else ops.iinfo(x.dtype)
-        return (not low) if info is None else info.min if low else info.max
-    return 1 if op in (ops.prod, ops.all, ops.cumulative_prod) else 0
+        info = None
+        if x.dtype != ops.bool:
+            info = ops.iinfo(x.dtype)
+        if info is None:
+            return not low
+        if low:
+            return info.min
+        return info.max
+    if op in (ops.prod, ops.all, ops.cumulative_prod):
+        return 1
+    return 0
 
 
 @implements(kinds.creation, MaskedTensor)
@@ -285,7 +310,9 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     def validity(name: str, value: Any) -> Any:
         if name in PLACES or value is None:
             return value
-        return ~validity_of(value) if adds else validity_of(value)
+        if adds:
+            return ~validity_of(value)
+        return validity_of(value)
 
     opened, options, _ = open_arguments(op, args, kwargs, MaskedTensor, lambda x: x.data)
     result = op(*opened, **options)
@@ -356,7 +383,10 @@ def diff_masked(x: Any, /, n: int = 1, *, axis: int = -1, prepend: Any = None, a
         x = ops.concat([part for part in (prepend, x, append) if part is not None], axis=axis)
     length, along = x.shape[axis], axis % x.ndim
     ahead, behind = (tuple([slice(None)] * along + [part]) for part in (slice(1, None), slice(0, max(length - 1, 0))))
-    step = ops.not_equal(x[ahead], x[behind]) if x.dtype == ops.bool else x[ahead] - x[behind]
+    if x.dtype == ops.bool:
+        step = ops.not_equal(x[ahead], x[behind])
+    else:
+        step = x[ahead] - x[behind]
     return diff_masked(step, n - 1, axis=axis)
 
 
@@ -373,7 +403,8 @@ def logsumexp_masked(x: MaskedTensor, /, *, axis: Any = None, keepdims: bool = F
 
 def _lowest(x: MaskedTensor) -> Any:
     """Return the data with a finite number in the places of missing elements whose exponential is zero."""
-    x = x if x.dtype.kind in "fc" else ops.astype(x, ops.float64)
+    if x.dtype.kind not in "fc":
+        x = ops.astype(x, ops.float64)
     return with_value(x, ops.finfo(x.dtype).min)
 
 
@@ -441,7 +472,10 @@ def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -
 @in_single
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
-    parts = (ops.real(centred), ops.imag(centred)) if x.dtype.kind == "c" else (centred,)
+    if x.dtype.kind == "c":
+        parts = ops.real(centred), ops.imag(centred)
+    else:
+        parts = (centred,)
     total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
     return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
 
@@ -471,8 +505,12 @@ def quantile_masked(
     if axis is None and is_plain(x.data) and is_plain(x.valid) and x.valid.array.any():
         result = ops.quantile(x.data[x.valid], q)
         return MaskedTensor(ops.reshape(result, (1,) * x.ndim if keepdims else ()))
-    flat = x if axis is not None else ops.reshape(x, (-1,))
-    along = 0 if axis is None else axis
+    flat = x
+    if axis is None:
+        flat = ops.reshape(x, (-1,))
+    along = axis
+    if axis is None:
+        along = 0
     line = sort_masked(flat, axis=along)
     place = ops.maximum(_count(flat, along, True) - 1, 0) * q
     low, high = ops.floor(place), ops.ceil(place)
@@ -484,7 +522,9 @@ def quantile_masked(
     quantile = MaskedTensor(result, _count(flat, along, True) > 0)
     if axis is None:
         return ops.reshape(quantile, (1,) * x.ndim if keepdims else ())
-    return quantile if keepdims else ops.squeeze(quantile, axis=along)
+    if keepdims:
+        return quantile
+    return ops.squeeze(quantile, axis=along)
 
 
 @implements(linalg.trace)
@@ -499,12 +539,16 @@ def place_masked(op: Any, x: MaskedTensor, /, *, axis: Any = None, keepdims: boo
     # Stable: of equal elements the first that is there.
     order = ops.argsort(~x.valid if axis is not None else ops.reshape(~x.valid, (-1,)), axis=axis or 0)
     known = with_value(x, neutral(op, x))
-    data = known if axis is not None else ops.reshape(known, (-1,))
+    data = known
+    if axis is None:
+        data = ops.reshape(known, (-1,))
     first = op(ops.take_along_axis(data, order, axis=axis or 0), axis=axis or 0, keepdims=True)
     place = ops.take_along_axis(order, first, axis=axis or 0)
     if axis is None:
         return ops.reshape(place, (1,) * x.ndim if keepdims else ())
-    return place if keepdims else ops.squeeze(place, axis=axis)
+    if keepdims:
+        return place
+    return ops.squeeze(place, axis=axis)
 
 
 @implements(ops.average, MaskedTensor)
@@ -524,7 +568,9 @@ def average_masked(
     present = ops.any(known, axis=axis, keepdims=keepdims) & (total != 0)
     products = ops.where(known, parts(x)[0], 0) * shares
     y = MaskedTensor(ops.sum(products, axis=axis, keepdims=keepdims) / ops.where(present, total, 1), present)
-    return (y, MaskedTensor(ops.astype(total, y.dtype), present)) if returned else y
+    if returned:
+        return y, MaskedTensor(ops.astype(total, y.dtype), present)
+    return y
 
 
 @implements(ops.cov)
@@ -534,16 +580,23 @@ def cov_masked(
     """Estimate each covariance from the observations that are there in both variables, as `numpy.ma.cov` does."""
     if x.ndim > 2 or fweights is not None or aweights is not None:
         return decline("covariances of masked arrays are of one or two axes, without weights; write x.filled(value)")
-    x = ops.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else ops.matrix_transpose(x)
+    if x.ndim < 2:
+        x = ops.reshape(x, (1, -1))
+    elif not rowvar:
+        x = ops.matrix_transpose(x)
     deviations = with_value(x - mean_masked(x, axis=1, keepdims=True), 0)
     known = ops.astype(x.valid, ops.real(deviations).dtype)
     freedom = known @ known.T - correction
     c = deviations @ ops.conj(deviations).T / ops.where(freedom > 0, freedom, 1)
     covariances = MaskedTensor(c, freedom > 0)
-    return ops.reshape(covariances, ()) if covariances.shape == (1, 1) else covariances
+    if covariances.shape == (1, 1):
+        return ops.reshape(covariances, ())
+    return covariances
 
 
 @implements(ops.corrcoef)
 def corrcoef_masked(x: MaskedTensor, /, *, rowvar: bool = True) -> Any:
     c = cov_masked(x, rowvar=rowvar)
-    return scale_covariances(ops, c, linalg.diagonal(c) if c.ndim else c) if isinstance(c, MaskedTensor) else c
+    if isinstance(c, MaskedTensor):
+        return scale_covariances(ops, c, linalg.diagonal(c) if c.ndim else c)
+    return c

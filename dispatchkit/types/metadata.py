@@ -82,7 +82,9 @@ class MetadataTensor(Wrapper):
         ----------
         value : what a rule takes together with this tensor
         """
-        return value.data if isinstance(value, MetadataTensor) else value
+        if isinstance(value, MetadataTensor):
+            return value.data
+        return value
 
     @staticmethod
     def derivative(array: Any, output: MetadataTensor | None, argument: MetadataTensor | None) -> MetadataTensor:
@@ -102,7 +104,9 @@ class MetadataTensor(Wrapper):
 
 def _rule(key: str, law: Any) -> FieldRule:
     """Return the rule of a field that `dk.field` has made, which is kept, since a field cannot be pickled."""
-    rule = rule_of(law) if isinstance(law, dataclasses.Field) else law
+    rule = law
+    if isinstance(law, dataclasses.Field):
+        rule = rule_of(law)
     if not isinstance(rule, FieldRule):
         raise TypeError(f"MetadataTensor: the law of {key!r} is made by dk.field(), found {law!r}")
     return rule

@@ -60,7 +60,10 @@ def _is_missing_value(member: Any) -> bool:
 
 def _numbers_of(data: Any) -> Any:
     """Return the elements of an array, series or table of pandas, 0 in the place of missing ones."""
-    columns = data.dtypes if data.ndim > 1 else [data.dtype]
+    if data.ndim > 1:
+        columns = data.dtypes
+    else:
+        columns = [data.dtype]
     dtypes = [getattr(dtype, "numpy_dtype", dtype) for dtype in columns]
     for dtype in dtypes:
         if getattr(dtype, "kind", "O") not in "biufc" or not isinstance(dtype, np.dtype):

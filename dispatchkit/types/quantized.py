@@ -77,10 +77,16 @@ class QuantizedTensor(ArrayMethods):
                 f"QuantizedTensor: data must be a matrix and scale a vector with an element for each "
                 f"{'row' if axis == -2 else 'column'}; found shapes {self.data.shape} and {self.scale.shape}"
             )
-        wanted = self.scale.dtype if elements is None else np.dtype(elements)
+        if elements is None:
+            wanted = self.scale.dtype
+        else:
+            wanted = np.dtype(elements)
         if wanted.kind != "f":
             raise TypeError(f"QuantizedTensor: elements must be a dtype of real floating-point numbers, not {wanted}")
-        self.elements = None if wanted == self.scale.dtype else wanted
+        if wanted == self.scale.dtype:
+            self.elements = None
+        else:
+            self.elements = wanted
 
     @classmethod
     def from_dense(cls, x: Any, like: QuantizedTensor | None = None) -> Self:
@@ -120,18 +126,27 @@ class QuantizedTensor(ArrayMethods):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return self.scale.dtype if self.elements is None else self.elements
+        if self.elements is None:
+            return self.scale.dtype
+        return self.elements
 
     device = property(attrgetter("data.device"), doc="Where the data is.")
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
-        scale = self.scale[:, None] if self.axis == -2 else self.scale
+        if self.axis == -2:
+            scale = self.scale[:, None]
+        else:
+            scale = self.scale
         return in_dtype_of(self, ops.astype(self.data, self.scale.dtype) * scale)
 
     def __repr__(self) -> str:
-        axis = "" if self.axis == -2 else f", axis={self.axis}"
-        elements = "" if self.elements is None else f", elements={self.elements.name!r}"
+        axis = ""
+        if self.axis != -2:
+            axis = f", axis={self.axis}"
+        elements = ""
+        if self.elements is not None:
+            elements = f", elements={self.elements.name!r}"
         return f"QuantizedTensor(data={self.data!r}, scale={self.scale!r}{axis}{elements})"
 
 
@@ -186,8 +201,13 @@ class BlockedProduct(autograd.Function):
                 parts.append(x @ ops.matrix_transpose(block))
             else:
                 part = x[..., start : start + step] @ block
-                total = part if total is None else total + part
-        return ops.concat(parts, axis=-1) if transposed else total
+                if total is None:
+                    total = part
+                else:
+                    total = total + part
+        if transposed:
+            return ops.concat(parts, axis=-1)
+        return total
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -258,7 +278,10 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
     if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
         return decline("only products and quotients with one real number scale all rows alike")
-    elements = np.result_type(x1.dtype, x2.dtype) if isinstance(x2, Tensor) else x1.dtype
+    if isinstance(x2, Tensor):
+        elements = np.result_type(x1.dtype, x2.dtype)
+    else:
+        elements = x1.dtype
     return QuantizedTensor(x1.data, x1.scale * x2, x1.axis, elements)
 
 
@@ -284,12 +307,17 @@ def sum_quantized(x: QuantizedTensor, /, *, axis: Any = None, keepdims: bool = F
         y = ops.astype(ops.sum(x.data, axis=-3 - x.axis), x.scale.dtype) * x.scale
         y = in_dtype_of(x, y if len(axes) == 1 else ops.sum(y))
     shape = tuple(1 if a in axes else x.shape[a] for a in (-2, -1))
-    return ops.reshape(y, shape) if keepdims else y
+    if keepdims:
+        return ops.reshape(y, shape)
+    return y
 
 
 @implements(ops.getitem)
 def getitem_quantized(x: QuantizedTensor, key: Any, /) -> Any:
-    rows, *rest = key if isinstance(key, tuple) else (key,)
+    if isinstance(key, tuple):
+        rows, *rest = key
+    else:
+        rows, *rest = (key,)
     if x.axis != -2 or len(rest) > 1 or not all(_is_basic(part) for part in rest):
         return decline("rows, and single elements or slices of them, are read without the dense matrix")
     if isinstance(rows, slice) and all(isinstance(part, slice) for part in rest):
@@ -312,7 +340,8 @@ def take_quantized(x: QuantizedTensor, indices: Tensor, /, *, axis: int | None =
     if not ops.isdtype(indices.dtype, "integral"):
         return decline("rows are chosen by an array of integers")
     scale = ops.take(x.scale, indices)
-    scale = scale[..., None] if x.axis == -2 else scale
+    if x.axis == -2:
+        scale = scale[..., None]
     return in_dtype_of(x, ops.take(x.data, indices, axis=axis) * scale)
 
 

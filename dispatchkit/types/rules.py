@@ -77,7 +77,12 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     ------
     ValueError : if not
     """
-    inner = right[0] if len(right) == 1 else right[-2] if right else None
+    if len(right) == 1:
+        inner = right[0]
+    elif right:
+        inner = right[-2]
+    else:
+        inner = None
     batches = zip(reversed(left[:-2]), reversed(right[:-2]), strict=False)
     if not left or inner != left[-1] or any(rows != others and 1 not in (rows, others) for rows, others in batches):
         raise ValueError(f"matmul: arrays of shapes {left} and {right} cannot be multiplied")
@@ -97,8 +102,13 @@ def is_plain(x: Any) -> bool:
 
 def promote(x: Tensor, dtype: Any) -> Tensor:
     """Return a tensor of the dtype that it has with elements of another."""
-    wanted = x.dtype if x.dtype == dtype else np.result_type(x.dtype, dtype)
-    return x if x.dtype == wanted else ops.astype(x, wanted)
+    if x.dtype == dtype:
+        wanted = x.dtype
+    else:
+        wanted = np.result_type(x.dtype, dtype)
+    if x.dtype == wanted:
+        return x
+    return ops.astype(x, wanted)
 
 
 def axis_of(name: str, x: Any, axis: int) -> int:

@@ -102,12 +102,18 @@ class SparsePattern:
     @property
     def rows(self) -> Any:
         """Row of each stored element."""
-        return self.first if self.format == "coo" else self._lines() if self.format == "csr" else self.second
+        if self.format == "coo":
+            return self.first
+        if self.format == "csr":
+            return self._lines()
+        return self.second
 
     @property
     def columns(self) -> Any:
         """Column of each stored element."""
-        return self._lines() if self.format == "csc" else self.second
+        if self.format == "csc":
+            return self._lines()
+        return self.second
 
     @property
     def keys(self) -> Any:
@@ -167,7 +173,10 @@ class SparsePattern:
         ----------
         rows : integers in range, NumPy array of shape (n,); a row may be there twice
         """
-        pattern, order = (self, None) if self.format == "csr" else self._by_rows
+        if self.format == "csr":
+            pattern, order = self, None
+        else:
+            pattern, order = self._by_rows
         starts = pattern.first[rows].astype(np.int64)
         counts = pattern.first[rows + 1] - starts
         numbers = np.repeat(np.arange(len(rows)), counts)
@@ -189,7 +198,9 @@ class SparsePattern:
         ----------
         format : of the first operand, ``"coo"``, ``"csr"`` or ``"csc"``
         """
-        return known_pattern(self.rows, self.second, self.shape, "coo") if format == "coo" else self
+        if format == "coo":
+            return known_pattern(self.rows, self.second, self.shape, "coo")
+        return self
 
     @staticmethod
     def of_keys(keys: Any, shape: tuple[int, int]) -> SparsePattern:
@@ -254,7 +265,10 @@ def assembled(rows: Any, columns: Any, shape: tuple[int, int], format: str) -> t
     """
     if format == "coo":
         return known_pattern(rows, columns, shape, "coo"), None
-    lines, others = (rows, columns) if format == "csr" else (columns, rows)
+    if format == "csr":
+        lines, others = rows, columns
+    else:
+        lines, others = columns, rows
     order = np.lexsort((others, lines))
     counts = np.bincount(lines, minlength=shape[0 if format == "csr" else 1])
     return known_pattern(np.append(0, np.cumsum(counts)), others[order], shape, format), order

@@ -118,7 +118,10 @@ def sum_elements(parts: Sequence[Part]) -> Part:
     """Return the sum of all elements of parts of own sources."""
     factor = ops.concat([ops.reshape(part, (-1,)) for _, part in parts])
     ids = np.concatenate([ids.ravel() for ids, _ in parts])
-    every, places = (ids, None) if ids.size == 1 else np.unique(ids, return_inverse=True)
+    if ids.size == 1:
+        every, places = ids, None
+    else:
+        every, places = np.unique(ids, return_inverse=True)
     if places is None or len(every) == len(ids):
         return ids, factor
     zeros = ops.zeros((len(every),), dtype=factor.dtype, device=factor.device)
@@ -233,7 +236,10 @@ class UncertainTensor(Wrapper):
         value = _plain(value)
         if value.dtype.kind not in "fiu":
             raise TypeError(f"UncertainTensor: the value must hold real numbers, not {value.dtype}")
-        self.data = value if value.dtype.kind == "f" else ops.astype(value, ops.float64)
+        if value.dtype.kind == "f":
+            self.data = value
+        else:
+            self.data = ops.astype(value, ops.float64)
         std = ops.asarray(0.0 if std is None else std, dtype=factor_dtype(self.data.dtype))
         self.factor = ops.broadcast_to(_checked_std(std), self.data.shape)[None]
         # At random, so that what processes make is independent.
@@ -263,7 +269,9 @@ class UncertainTensor(Wrapper):
         ----------
         value : what a rule takes together with this array
         """
-        return value.data if isinstance(value, UncertainTensor) else value
+        if isinstance(value, UncertainTensor):
+            return value.data
+        return value
 
     @staticmethod
     def derivative(array: Any, output: UncertainTensor | None, argument: UncertainTensor | None) -> Any:
@@ -299,7 +307,9 @@ class UncertainTensor(Wrapper):
 
 def _plain(value: Any) -> Any:
     """Return an array each of whose elements varies alone, so that structured matrices become dense."""
-    return value if isinstance(value, (Tensor, Wrapper)) else dense_form(value)
+    if isinstance(value, (Tensor, Wrapper)):
+        return value
+    return dense_form(value)
 
 
 def factor_dtype(dtype: Any) -> Any:
@@ -443,7 +453,9 @@ def _few_sources(
 
 
 def _with_factor(value: Any, factor: Any, sources: Sources) -> Any:
-    return _wrap(value, factor, sources) if value.dtype.kind in "fc" else value
+    if value.dtype.kind in "fc":
+        return _wrap(value, factor, sources)
+    return value
 
 
 def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | None:
@@ -455,7 +467,10 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     values = [arg.data if type(arg) is UncertainTensor else arg for arg in args]
     if op in (ops.sum, ops.cumulative_sum):
         result, part = op(*values), _part(arrays[0])
-        ids, factor = sum_elements([part]) if op is ops.sum else all_sources(*part)
+        if op is ops.sum:
+            ids, factor = sum_elements([part])
+        else:
+            ids, factor = all_sources(*part)
         return _wrap(result, factor if op is ops.sum else op(factor, axis=1), Sources(ids))
     if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
@@ -470,10 +485,14 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
         return None
     for name, x in zip(names, arrays, strict=True):
         rule = rules.partials[name]
-        slope = rule if isinstance(rule, (int, float)) else rule.forward(xp, None, result, *values)
+        slope = rule
+        if not isinstance(rule, (int, float)):
+            slope = rule.forward(xp, None, result, *values)
         parts.append((x.sources.ids, _scale_factor(slope, x.factor, result.ndim)))
     merged = merge_sources(parts)
-    return None if merged is None else _wrap(result, merged[1], Sources(merged[0]))
+    if merged is None:
+        return None
+    return _wrap(result, merged[1], Sources(merged[0]))
 
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:
@@ -495,7 +514,9 @@ def _scale_factor(slope: Any, factor: Any, ndim: int) -> Any:
     if isinstance(slope, (int, float)):
         if slope == 0:
             return ops.zeros_like(factor)
-        return factor if slope == 1 else factor * slope
+        if slope == 1:
+            return factor
+        return factor * slope
     # What does not vary adds nothing, and neither does what nothing depends on: 0 times inf or nan is 0 here.
     if is_plain(slope) and is_plain(factor):
         with np.errstate(all="ignore"):

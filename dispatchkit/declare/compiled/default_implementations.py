@@ -104,7 +104,9 @@ def default_implementation(operation: Declared, key: Key, cls: type) -> Function
     elif operation.implementation.arrays_only:
         implementation = _by_place(operation, cls, general, places)
     elif parameters.leading and not isinstance(operation.kind, CreationKind):
-        implementation = _by_place(operation, cls, general, places) if places == ["tensor"] else general
+        implementation = general
+        if places == ["tensor"]:
+            implementation = _by_place(operation, cls, general, places)
     elif parameters.gathering and not making:
         implementation = _make(operation, cls, partial(_general, operation, sequence=True), _general=general)
     elif parameters.positional > 1 and "tensor" in places and not making:
@@ -121,12 +123,16 @@ def _place(cls: Any) -> str:
     """Return what the argument of an array parameter is, by its type."""
     if isinstance(cls, type) and issubclass(cls, Storage):
         return "tensor"
-    return "scalar" if cls in PLAIN else "array"
+    if cls in PLAIN:
+        return "scalar"
+    return "array"
 
 
 def _make(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
-    finalize = None if cls is operation.protocol.types.base else cls.__tensor_finalize__
+    finalize = None
+    if cls is not operation.protocol.types.base:
+        finalize = cls.__tensor_finalize__
 
     def build(_: object) -> tuple[str, Mapping[str, Any]]:
         names_of_function = {
@@ -169,7 +175,9 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     parameters = operation.parameters
     signature = parameters.signature.parameters
     by_name = len(parameters.arrays) > 1 and any(signature[p.name].kind is BOTH for p in parameters.arrays)
-    rest = [] if operation.implementation.arrays_only else ["*_rest", "**_keywords"]
+    rest = []
+    if not operation.implementation.arrays_only:
+        rest = ["*_rest", "**_keywords"]
     passed = ", ".join([*values, *rest])
     taken = passed.replace(", *_rest", ", /, *_rest")
     call = f"{tuple_of([*values, *rest[:1]])}, {'_keywords' if rest else '{}'}"
@@ -185,14 +193,19 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     if "array" not in places and (not rest or parameters.leading or whole):
         arrays = [a for a, place in zip(raw, places, strict=True) if place == "tensor"]
         several = [f"_xp = _same_library({', '.join(arrays)})", "if _xp is None:", f"    {elsewhere[0]}"]
-        elsewhere = [f"_xp = _namespace_of({arrays[0]})"] if len(arrays) == 1 else several
+        elsewhere = several
+        if len(arrays) == 1:
+            elsewhere = [f"_xp = _namespace_of({arrays[0]})"]
         run = f"    _r = (_by_library.get(_xp) or _on(_xp))({', '.join([*raw, *rest])})"
         compute = ["if _xp is None:", *indent(compute), "else:", run]
     flows = " or ".join(f"{x}._node is not None" for x in tensors)
     recorded = ", ".join([*values, *(["_rest", "_keywords"] if rest else [])])
     record = [f"if {flows}:", f"    _y._node = _record(_r, {recorded})"]
     sources = tuple_of(tensors)
-    share = f"_note_view(_y, {tensors[0]}, _views)" if len(tensors) == 1 else f"_note_sharing(_y, {sources}, _views)"
+    if len(tensors) == 1:
+        share = f"_note_view(_y, {tensors[0]}, _views)"
+    else:
+        share = f"_note_sharing(_y, {sources}, _views)"
     return fill_template(
         BY_PLACE,
         taken=taken,
@@ -225,9 +238,14 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     sequence : whether it is of a sequence of arrays, given first, with parameters
     """
     names = operation.parameters.signature.parameters
-    call = "(_arrays, *_rest), _keywords" if sequence else "_args, _keywords"
+    call = "_args, _keywords"
+    if sequence:
+        call = "(_arrays, *_rest), _keywords"
     record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
-    record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"] if LEAF in names else []
+    if LEAF in names:
+        record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"]
+    else:
+        record += []
     return fill_template(
         SEQUENCE if sequence else ANY,
         leaf=LEAF in names,
@@ -273,7 +291,9 @@ def _take_arrays(value: Any, tensors: list[Storage]) -> Any:
 def _members(value: Any) -> list[Item] | None:
     """Return the members of a sequence, but for one of plain values alone."""
     sequence = isinstance(value, (tuple, list)) and not PLAIN.issuperset(map(type, value))
-    return sequence_items(value) if sequence else None
+    if sequence:
+        return sequence_items(value)
+    return None
 
 
 def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:
@@ -297,7 +317,8 @@ def _through_body(
     except BACKEND_ERRORS as error:
         raise_with_context(operation, error, args, kwargs, inner=True)
     # An argument that is returned itself becomes a new tensor, as it does outside the graph.
-    result = result[...] if is_held(result, tensors) else result
+    if is_held(result, tensors):
+        result = result[...]
     finalize_all(operation, cls, result, tensors)
     return result
 

@@ -245,7 +245,9 @@ def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> 
     call, types = ", ".join(values), [f"type({x})" for x in others]
     arguments = f"{tuple_of(values)}, {{}}"
     flows = " or ".join(f"{x}._node is not None" for x in values)
-    record = [f"if {flows}:", f"    _y._node = _record(_r, {call})"] if operation.differentiable else []
+    record = []
+    if operation.differentiable:
+        record = [f"if {flows}:", f"    _y._node = _record(_r, {call})"]
     return _entry(
         f"{call}, /",
         PLAIN,
@@ -268,14 +270,20 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
     beyond = ["_unknown", *([] if its.spread else ["_star"])]
     needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
-    more, has_more = (", *_args", "_args or _unknown") if its.positional[1:] or its.spread else ("", "_unknown")
+    if its.positional[1:] or its.spread:
+        more, has_more = ", *_args", "_args or _unknown"
+    else:
+        more, has_more = "", "_unknown"
     arguments = f"({first}{more or ','}), _unknown"
     fits = ["not _foreign", *(f"not {x}" for x in beyond), *(f"{x} is not _MISSING" for x in needed)]
     compute = [f"_r = _compute({its.passed_on('_array')})"]
     if not needed and not sequence:
         left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
         whole = "_r = _kernel(_array)"
-        compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"] if values else [whole]
+        if values:
+            compute = [f"if {' and '.join(left_out)}:", f"    {whole}", "else:", f"    {compute[0]}"]
+        else:
+            compute = [whole]
     record: list[str] = []
     if sequence:
         flows, same, share = "False", "_is_held(_r, _array)", f"_note_sharing(_y, {first})"
@@ -319,14 +327,24 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     rest = f"return _rest({its.given})"
     arrays = [p for p in its.parameters if p.name in its.forms]
     flows = has_own_flow(operation) and set(its.forms.values()) == {Form.ONE} and operation.kind is not kinds.random
-    tracked = "_tracked = True" if flows else ""
+    tracked = ""
+    if flows:
+        tracked = "_tracked = True"
     apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if its.spread else ["_star"])]
-    apart += ["_drawer() is not None"] if operation.kind is kinds.random else []
+    if operation.kind is kinds.random:
+        apart += ["_drawer() is not None"]
+    else:
+        apart += []
     apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
     same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
-    check = its.check() if arrays else ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
-    value = its.values[0] if its.values else ""
+    if arrays:
+        check = its.check()
+    else:
+        check = ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
+    value = ""
+    if its.values:
+        value = its.values[0]
     if returns_itself:
         check += [f"if _r is {same[0].removeprefix('_r is ')} is not {value}:", f"    return {value}"]
     return _entry(

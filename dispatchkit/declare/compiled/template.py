@@ -90,7 +90,9 @@ def compute_lines(
     apart : whether results of other libraries show the memory of no other array, and need not be asked
     finish : lines that are done with the tensor last
     """
-    sharing = [share] if share else []
+    sharing = []
+    if share:
+        sharing = [share]
     if share and same is not None:
         based = f"type(_r) is {'_ndarray and' if apart else 'not _ndarray or'} _r.base is not None"
         sharing = [f"if {' or '.join([based, *same])}:", f"    {share}"]
@@ -132,7 +134,9 @@ def fill_template(template: str, **parts: object) -> list[str]:
 
 def tuple_of(names: Sequence[str]) -> str:
     """Return the expression for a tuple."""
-    return f"({names[0]},)" if len(names) == 1 else f"({', '.join(names)})"
+    if len(names) == 1:
+        return f"({names[0]},)"
+    return f"({', '.join(names)})"
 
 
 def indent(lines: Sequence[str]) -> list[str]:
@@ -157,7 +161,9 @@ def recompile(function: FunctionType) -> None:
 def text_of(function: Any) -> str:
     """Return the text that a function is compiled from, "" for one that is written as it is."""
     names = getattr(function, "__globals__", {})
-    return names["_build"](names)[0] if "_build" in names else ""
+    if "_build" in names:
+        return names["_build"](names)[0]
+    return ""
 
 
 def _first_call(*args: Any, **kwargs: Any) -> Any:
@@ -273,16 +279,26 @@ class SpelledOut:
         """Return the types of what a parameter takes as it is."""
         form = self.forms.get(p.name)
         if form is not None:
-            numbers = LOOSE if form is Form.LOOSE else PYTHON_SCALARS
-            return numbers | {type(None)} if p.default is None else numbers
+            numbers = PYTHON_SCALARS
+            if form is Form.LOOSE:
+                numbers = LOOSE
+            if p.default is None:
+                return numbers | {type(None)}
+            return numbers
         # Where there are further arrays, lists may hold them; otherwise they are axes or shapes.
-        passed = UNTRACKED if len(self.forms) < 2 else UNTRACKED - {list}
+        passed = UNTRACKED
+        if not (len(self.forms) < 2):
+            passed = UNTRACKED - {list}
         return frozenset(passed if p.default is p.empty else passed | {Missing})
 
     @staticmethod
     def value_of(p: Parameter) -> str:
         """Return what an argument is called, however it came."""
-        return "_star" if p.kind is STAR else f"_value_{p.name}" if p.kind is BOTH else p.name
+        if p.kind is STAR:
+            return "_star"
+        if p.kind is BOTH:
+            return f"_value_{p.name}"
+        return p.name
 
     def passed_on(self, *first: str) -> str:
         """Return what the body is given: these expressions, then the other arguments, defaults for those left out."""
@@ -291,9 +307,16 @@ class SpelledOut:
 
     def _argument(self, p: Parameter) -> str:
         if p.kind is STAR:
-            return f"*_array_{p.name}" if p.name in self.forms else "*_star"
-        passed = f"_array_{p.name}" if p.name in self.forms else self.leaf(p)
-        return f"{p.name}={passed}" if p.kind is NAMED else passed
+            if p.name in self.forms:
+                return f"*_array_{p.name}"
+            return "*_star"
+        if p.name in self.forms:
+            passed = f"_array_{p.name}"
+        else:
+            passed = self.leaf(p)
+        if p.kind is NAMED:
+            return f"{p.name}={passed}"
+        return passed
 
     def either(self, p: Parameter, otherwise: str) -> Iterator[str]:
         """Yield the lines that find an argument in its place or by its name."""
@@ -305,7 +328,9 @@ class SpelledOut:
     def leaf(self, p: Parameter) -> str:
         """Return the expression for an argument as it came, its default where it is left out."""
         value = self.value_of(p)
-        return value if p.default is p.empty else f"_default_{p.name} if {value} is _MISSING else {value}"
+        if p.default is p.empty:
+            return value
+        return f"_default_{p.name} if {value} is _MISSING else {value}"
 
     def looked_at(self, p: Parameter, otherwise: str, tracked: str = "") -> Iterator[str]:
         """Yield the lines that look at an argument, and take the raw array out of a plain tensor.
@@ -349,7 +374,9 @@ class SpelledOut:
     def untracked_condition(self, p: Parameter) -> str:
         """Return the condition that an argument holds no tensors."""
         name = f"_passed_{p.name}"
-        return f"{name}.issuperset(map(type, _star))" if p.kind is STAR else f"(type({self.value_of(p)}) in {name})"
+        if p.kind is STAR:
+            return f"{name}.issuperset(map(type, _star))"
+        return f"(type({self.value_of(p)}) in {name})"
 
     def check(self) -> list[str]:
         """Return the lines that look at the dtype of what was computed, where a call asks for one."""
@@ -433,7 +460,9 @@ def _source(operation: Declared, tensors: Sequence[bool], plan: VjpPlan) -> str:
     saved, kept = [], []
     for i, x in enumerate(arrays):
         readers = [j for j in places if plan.reads[j][i]]
-        nothing = f"_spec_of({x})" if parameters or plan.saves_specs else "None"
+        nothing = "None"
+        if parameters or plan.saves_specs:
+            nothing = f"_spec_of({x})"
         if readers == places:
             saved.append(x)
         elif readers:

@@ -269,10 +269,14 @@ class Program:
     def _inputs(self, state: State, held: list[Any], arrays: Sequence[Any], drawn: Sequence[Any] = ()) -> list[Any]:
         """Return what goes into the program: state, gradients, learning rates, random numbers, arguments."""
         backend, tensors = self._backend, state.tensors
-        grads = [gradient_of(tensors[i]).array for i in self._with_grad] if self._reads_gradients else []
+        grads = []
+        if self._reads_gradients:
+            grads = [gradient_of(tensors[i]).array for i in self._with_grad]
         rates = map(backend.rate, state.rates)
         inputs = [*held, *grads, *rates, *map(backend.from_numpy, drawn), *arrays]
-        return inputs if backend.known.issuperset(map(type, inputs)) else list(map(backend.own, inputs))
+        if backend.known.issuperset(map(type, inputs)):
+            return inputs
+        return list(map(backend.own, inputs))
 
     def _pure(self, *inputs: Any) -> list[Any]:
         """Run the step on arrays that stand for others, and return all that it made; nothing else is changed."""
@@ -288,7 +292,10 @@ class Program:
                 tensor.array = array
                 tensor.grad = None
             for i in self._with_grad:  # what stands for those that are not read is of their shape
-                array = backend.mutable(*take(1)) if self._reads_gradients else before[i]
+                if self._reads_gradients:
+                    array = backend.mutable(*take(1))
+                else:
+                    array = before[i]
                 state.tensors[i].grad = wrap_array(Tensor, array)
             state.set_rates([wrap_array(Tensor, rate) for rate in take(len(state.rates))])
             draws = replaying(take(len(self._draws)) if self._draws else None)
@@ -318,7 +325,10 @@ class Program:
             begun = {id(x) for optimizer in optimizers for x in optimizer._take_begun()}
             new = zip(after._places, after.tensors, strict=True)
             places = {id(x): place for place, x in new if id(x) not in state._known}
-            self.begun = [*places.values()] if places.keys() == begun else []
+            if places.keys() == begun:
+                self.begun = [*places.values()]
+            else:
+                self.begun = []
             return []
         pairs = list(zip(before, map(raw, after.tensors), strict=True))
         self._changed = [i for i, (old, new) in enumerate(pairs) if new is not old or getattr(new, "_version", False)]
@@ -374,21 +384,27 @@ class Program:
             return wrap_array(template.cls, made[template.index])
 
         def result(leaf: Any) -> Any:
-            return wrap_array(leaf.cls, made[leaf.index]) if type(leaf) is Result else leaf
+            if type(leaf) is Result:
+                return wrap_array(leaf.cls, made[leaf.index])
+            return leaf
 
         return map_leaves(items_of, result, template)
 
 
 def raw(leaf: Any) -> Any:
     """Return the array of a tensor, a raw array as it is."""
-    return leaf.array if isinstance(leaf, Storage) else leaf
+    if isinstance(leaf, Storage):
+        return leaf.array
+    return leaf
 
 
 def outline_of(value: Any) -> Any:
     """Return the containers and constants of an argument, and the types of its arrays, as a key."""
     parts = items_of(value)
     if parts is None:
-        return type(value) if is_array(value) else hashable(value)
+        if is_array(value):
+            return type(value)
+        return hashable(value)
     return type(value), *((key, outline_of(part)) for key, part in parts)
 
 
@@ -444,11 +460,16 @@ class CompiledStep:
         operands = args if plain else list(leaves(items_of, (args, kwargs)))
         if not plain and any(isinstance(leaf, Storage) and leaf.is_tracer for leaf in operands):
             return self._step(*args, **kwargs)
-        arrays = [tensor.array for tensor in args] if plain else self._arrays(operands)
+        if plain:
+            arrays = [tensor.array for tensor in args]
+        else:
+            arrays = self._arrays(operands)
         state = self._state
         if not plain or state is None or not state.is_current():
             state = self._current(() if plain else operands)
-        outline = None if plain else outline_of((args, kwargs))
+        outline = None
+        if not plain:
+            outline = outline_of((args, kwargs))
         layouts = [(array.shape, array.dtype) for array in arrays]
         held, without = state.arrays(), [gradient_of(tensor) is None for tensor in state.tensors]
         frozen = [tensor._node is None for tensor in state.tensors]
@@ -538,5 +559,8 @@ def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledSte
     ...     return loss
     >>> train = dk.compile(step, state=[model, optimizer], backend="jax")  # doctest: +SKIP
     """
-    owners = list(state) if isinstance(state, (list, tuple)) else [state]
+    if isinstance(state, (list, tuple)):
+        owners = list(state)
+    else:
+        owners = [state]
     return CompiledStep(step, owners, backend)

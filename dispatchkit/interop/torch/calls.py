@@ -53,14 +53,18 @@ def path_of(func: Callable[..., Any]) -> str:
         return path.removeprefix("Tensor.")
     path = path.removeprefix("functional.")
     # Some functions have several names in `torch`, of which `resolve_name` finds the first: `spmm` is `mm`.
-    return path if "." in path else getattr(func, "__name__", path)
+    if "." in path:
+        return path
+    return getattr(func, "__name__", path)
 
 
 @functools.cache
 def method_name(func: Callable[..., Any]) -> str | None:
     """Return the name of a method of PyTorch's tensors, None for what is no method."""
     path = resolve_name(func) or ""
-    return path.removeprefix("torch.Tensor.") if path.startswith("torch.Tensor.") else None
+    if path.startswith("torch.Tensor."):
+        return path.removeprefix("torch.Tensor.")
+    return None
 
 
 @functools.cache
@@ -143,8 +147,12 @@ def _known(cls: type) -> bool:
 
 def _answered(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inplace = path.endswith("_") and not path.endswith("__")
-    target = args[0] if inplace else kwargs.pop("out", None)
-    path = path[:-1] if inplace else path
+    if inplace:
+        target = args[0]
+    else:
+        target = kwargs.pop("out", None)
+    if inplace:
+        path = path[:-1]
     try:
         result = _by_operations(func, path, args, kwargs)
     except NotTranslated:
@@ -166,7 +174,9 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
     NotTranslated : where there is none, or it has no such parameter
     """
     function = TRANSLATIONS.get(path)
-    operation = None if function is not None else operation_of(path)
+    operation = None
+    if function is None:
+        operation = operation_of(path)
     if function is None and operation is None:
         raise NotTranslated
     operands, keywords = mapped(opened, (args, kwargs))
@@ -180,7 +190,9 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
     with nullcontext() if first is None else making_with(namespace_of(first)):
         result = mapped(closed, function(*operands, **keywords))
     kind = getattr(torch.return_types, path.replace(".", "_"), None)
-    return result if kind is None or not isinstance(result, tuple) else kind(result)
+    if kind is None or not isinstance(result, tuple):
+        return result
+    return kind(result)
 
 
 def _call_of(
@@ -193,7 +205,8 @@ def _call_of(
     NotTranslated : if the operation has no such parameter
     """
     parameters = operation.parameters
-    if not kwargs and len(args) == (2 if parameters.binary else 1 if parameters.unary else -1):
+    arrays_alone = (parameters.unary and len(args) == 1) or (parameters.binary and len(args) == 2)
+    if arrays_alone and not kwargs:
         return args, kwargs
     if kwargs.get("inplace"):
         raise NotTranslated

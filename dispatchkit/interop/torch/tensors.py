@@ -102,7 +102,9 @@ def raw_torch(tensor: Tensor) -> torch.Tensor:
 
 def like(tensor: Tensor, t: torch.Tensor) -> Any:
     """Return a tensor of PyTorch as an array of the library that another tensor's is of."""
-    return t.detach().numpy() if isinstance(tensor.array, np.ndarray) else t
+    if isinstance(tensor.array, np.ndarray):
+        return t.detach().numpy()
+    return t
 
 
 class _IntoDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` where PyTorch is not installed
@@ -209,7 +211,9 @@ def as_torch_function(function: Call) -> Call:
 
 def closed(value: Any) -> Any:
     """Return a plain tensor as PyTorch's; an array type or subclass of `Tensor` as it is."""
-    return to_torch(value) if type(value) is Tensor else value
+    if type(value) is Tensor:
+        return to_torch(value)
+    return value
 
 
 class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` where PyTorch is not installed
@@ -263,7 +267,9 @@ class _OfDispatchkit(torch.autograd.Function):  # type: ignore[misc]  # `Any` wh
 def _leaf(t: torch.Tensor) -> Tensor:
     """Return a leaf of dispatchkit's graph in the memory of a tensor of PyTorch."""
     x = from_torch(t.detach())
-    return x.requires_grad_() if t.requires_grad else x
+    if t.requires_grad:
+        return x.requires_grad_()
+    return x
 
 
 def as_dispatchkit_function(function: Call) -> Call:
@@ -303,7 +309,9 @@ def as_dispatchkit_function(function: Call) -> Call:
 
 
 def _tensors(value: Any) -> Any:
-    return from_torch(value) if isinstance(value, torch.Tensor) else value
+    if isinstance(value, torch.Tensor):
+        return from_torch(value)
+    return value
 
 
 def _of_tensors(function: Call, arguments: Any) -> Callable[[Sequence[torch.Tensor]], Any]:
@@ -327,11 +335,16 @@ class _OfTorch(Function):
             leaves = [raw_torch(x).detach().requires_grad_(need) for x, need in zip(xs, needs, strict=True)]
             answer = run(leaves)
         several = isinstance(answer, (tuple, list))
-        outputs = list(answer) if several else [answer]
+        if several:
+            outputs = list(answer)
+        else:
+            outputs = [answer]
         ctx.run, ctx.leaves, ctx.outputs = run, leaves, outputs
         ctx.save_for_backward(*xs)
         results = [_tensor(y.detach(), xs) for y in outputs]
-        return tuple(results) if several else results[0]
+        if several:
+            return tuple(results)
+        return results[0]
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
@@ -341,7 +354,10 @@ class _OfTorch(Function):
 
         def pull(tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
             answer = run(tensors[:count])
-            ys = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+            if isinstance(answer, (tuple, list)):
+                ys = list(answer)
+            else:
+                ys = [answer]
             with torch.enable_grad():
                 gs = torch.autograd.grad(
                     [ys[place] for place in reached],
@@ -446,7 +462,9 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
 
 
 def _array_of(value: Any) -> Any:
-    return value() if isinstance(value, FieldParameters) else value
+    if isinstance(value, FieldParameters):
+        return value()
+    return value
 
 
 def set_weight(module: torch.nn.Module, name: str, value: Any) -> FieldParameters:

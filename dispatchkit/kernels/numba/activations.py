@@ -29,7 +29,10 @@ def _gelu(x: Any, y: Any) -> None:
         q = ((((q + c[5]) * t + c[6]) * t + c[7]) * t + c[8]) * t
         q *= exp(-HALF * near * near)
         # What lies beyond is 0 times the distance, which is NaN at minus infinity.
-        y[i] = q * -a if x[i] < -near else max(x[i], ZERO) - q * near
+        if x[i] < -near:
+            y[i] = q * -a
+        else:
+            y[i] = max(x[i], ZERO) - q * near
 
 
 @loop
@@ -72,12 +75,16 @@ def _elementwise(compute: Callable[..., None], *arrays: Any) -> Any:
 
 
 def _exact_slope(g: Any, x: Any, approximate: str) -> Any:
-    return _elementwise(_gelu_slope, g, x) if approximate == "none" else NotImplemented
+    if approximate == "none":
+        return _elementwise(_gelu_slope, g, x)
+    return NotImplemented
 
 
 @gelu.def_kernel("numba", gradients=_exact_slope)
 def exact_gelu(x, /, *, approximate="none"):
-    return _elementwise(_gelu, x) if approximate == "none" else NotImplemented
+    if approximate == "none":
+        return _elementwise(_gelu, x)
+    return NotImplemented
 
 
 silu.def_kernel("numba", lambda x, /: _elementwise(_silu, x), lambda g, x: _elementwise(_silu_slope, g, x))

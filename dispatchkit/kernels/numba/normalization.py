@@ -127,10 +127,15 @@ def _shape(rows: Rows) -> tuple[int, int, int, int] | None:
 
 def _parameter(rows: Rows, shape: tuple[int, ...], parameter: Any, default: float, x: Any) -> Any:
     """Return a weight or bias of columns, or of rows in the shape of the first axes; `default` for None."""
-    shape = shape[3:] if rows.columns else shape[:3]
+    if rows.columns:
+        shape = shape[3:]
+    else:
+        shape = shape[:3]
     if parameter is None:
         return np.full(shape, default, x.dtype)
-    return parameter.reshape(shape) if rows.columns else rows.of_rows(parameter).reshape(shape)
+    if rows.columns:
+        return parameter.reshape(shape)
+    return rows.of_rows(parameter).reshape(shape)
 
 
 def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, eps: float) -> Any:
@@ -141,9 +146,14 @@ def _standardized_gradients(g: Any, x: Any, weight: Any, bias: Any, axis: Any, e
     of_x = np.empty(x.shape, x.dtype)
     weight = _parameter(rows, shape, weight, 1, x)
     of_weight, of_bias = np.zeros((2, *weight.shape), x.dtype)
-    differentiate = _differentiate_columns if rows.columns else _differentiate
+    differentiate = _differentiate
+    if rows.columns:
+        differentiate = _differentiate_columns
     differentiate(g.reshape(shape), x.reshape(shape), weight, eps, of_x.reshape(shape), of_weight, of_bias)
-    of_parameters = rows.tail if rows.columns else (*rows.lead, *[1] * len(rows.tail))
+    if rows.columns:
+        of_parameters = rows.tail
+    else:
+        of_parameters = (*rows.lead, *[1] * len(rows.tail))
     return [of_x, of_weight.reshape(of_parameters), of_bias.reshape(of_parameters)]
 
 
@@ -157,6 +167,8 @@ def standardized_rows(x, /, weight=None, bias=None, *, axis=-1, eps=1e-5):
         return NotImplemented
     y = np.empty(x.shape, x.dtype)
     weight, bias = _parameter(rows, shape, weight, 1, x), _parameter(rows, shape, bias, 0, x)
-    compute = _standardize_columns if rows.columns else _standardize
+    compute = _standardize
+    if rows.columns:
+        compute = _standardize_columns
     compute(x.reshape(shape), weight, bias, eps, y.reshape(shape))
     return y

@@ -111,7 +111,9 @@ def prelu(xp: Any, x: Tensor, weight: Tensor, /) -> Tensor:
     if prod(weight.shape) == 1:
         slopes = xp.reshape(weight, ())
     else:
-        channels = shape[1] if len(shape) > 1 else 1
+        channels = 1
+        if len(shape) > 1:
+            channels = shape[1]
         wanted = f"({channels},), a slope for each channel of an x of shape {shape}, or (1,), one for all"
         expect(prelu, "weight", shape_of(weight), shape_of(weight) == (channels,), wanted)
         slopes = xp.reshape(weight, (channels,) + (1,) * (len(shape) - 2))

@@ -56,12 +56,17 @@ def linear(xp: Any, x: Tensor, weight: Tensor, /, bias: Tensor | None = None) ->
     if xp is numpy_namespace:
         return _on_numpy(x, weight, bias)
     y = xp.matmul(x, xp.matrix_transpose(weight) if len(weight.shape) == 2 else weight)
-    return y if bias is None else xp.add(y, bias)
+    if bias is None:
+        return y
+    return xp.add(y, bias)
 
 
 def _check(x: Any, weight: Any, bias: Any) -> None:
     of_x, of_weight = shape_of(x), shape_of(weight)
-    of_bias = of_weight[:-1] if bias is None else shape_of(bias)
+    if bias is None:
+        of_bias = of_weight[:-1]
+    else:
+        of_bias = shape_of(bias)
     if len(of_weight) in (1, 2) and of_x and of_x[-1] == of_weight[-1] and of_bias == of_weight[:-1]:
         return
     expect(linear, "weight", of_weight, len(of_weight) in (1, 2), "(out_features, in_features)")
@@ -88,13 +93,17 @@ def _on_numpy(x: Any, weight: Any, bias: Any) -> Any:
 @linear.def_vjp("x")
 def linear_vjp_x(xp, g, weight):
     weight = conjugate(xp, weight)
-    return g[..., None] * weight if weight.ndim == 1 else xp.matmul(g, weight)
+    if weight.ndim == 1:
+        return g[..., None] * weight
+    return xp.matmul(g, weight)
 
 
 @linear.def_vjp("weight")
 def linear_vjp_weight(xp, g, x):
     x = conjugate(xp, x)
-    rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1])) if x.ndim != 2 else x
+    rows = x
+    if x.ndim != 2:
+        rows = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     if g.ndim < x.ndim:
         return xp.matmul(xp.reshape(g, (rows.shape[0],)), rows)
     # In the layout of the weight, so that an optimiser's step runs through both in order.
@@ -186,7 +195,9 @@ def embedding_jvp_weight(xp, t, y, x, weight, padding_idx):
 def _without_padding(xp: Any, rows: Any, x: Any, weight: Any, padding_idx: int | None) -> Any:
     """Return rows that belong to numbers, zeros for those of the padding."""
     row = padding_row(embedding, padding_idx, weight.shape[0])
-    return rows if row is None else xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
+    if row is None:
+        return rows
+    return xp.where((x == row)[..., None], xp.zeros_like(rows), rows)
 
 
 def padding_row(op: Named, padding_idx: int | None, count: int) -> int | None:

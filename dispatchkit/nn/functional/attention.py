@@ -192,12 +192,16 @@ def _rows_at_once(xp: Any, query: Any, key: Any, value: Any, mask: Any) -> int |
         return None
     shapes = [shape_of(x)[:-2] for x in arrays]
     each = max(prod(shape) for shape in shapes) * key.shape[-2]
-    return max(1, BLOCK // each) if each * query.shape[-2] > MOST else None
+    if each * query.shape[-2] > MOST:
+        return max(1, BLOCK // each)
+    return None
 
 
 def _rows_of(mask: Any, rows: slice) -> Any:
     """Return what a mask has for some of the queries."""
-    return mask if mask is None or mask.ndim < 2 or mask.shape[-2] == 1 else mask[..., rows, :]
+    if mask is None or mask.ndim < 2 or mask.shape[-2] == 1:
+        return mask
+    return mask[..., rows, :]
 
 
 def _weights(xp: Any, scores: Any, mask: Any) -> Any:
@@ -206,7 +210,9 @@ def _weights(xp: Any, scores: Any, mask: Any) -> Any:
         return called(xp, softmax, scores, axis=-1)
     if xp.isdtype(mask.dtype, "bool"):
         scores = xp.where(mask, scores, -float("inf"))
-        alive = xp.any(mask, axis=-1, keepdims=True) if mask.ndim else mask
+        alive = mask
+        if mask.ndim:
+            alive = xp.any(mask, axis=-1, keepdims=True)
     else:
         scores = scores + mask
         alive = xp.max(scores, axis=-1, keepdims=True) != -float("inf")

@@ -152,12 +152,23 @@ def _plan(
     channels, lengths = of_x[-1 - n], of_x[-n:]
     if channels % groups:
         raise ValueError(f"{name}: groups={groups} do not divide the {channels} channels of x, shape {of_x}")
-    part = f"/{groups}" if groups > 1 else ""
-    of_filters = f"({channels}, out_channels{part}" if transposed else f"(out_channels, {channels}{part}"
-    right = of_weight[:1] == (channels,) if transposed else of_weight[1:2] == (channels // groups,)
+    part = ""
+    if groups > 1:
+        part = f"/{groups}"
+    if transposed:
+        of_filters = f"({channels}, out_channels{part}"
+    else:
+        of_filters = f"(out_channels, {channels}{part}"
+    if transposed:
+        right = of_weight[:1] == (channels,)
+    else:
+        right = of_weight[1:2] == (channels // groups,)
     right = right and len(of_weight) == 2 + n and min(of_weight) > 0
     expect(op, "weight", of_weight, right, f"{of_filters}, {kernel}) for x of shape {of_x}")
-    filters = of_weight[1] * groups if transposed else of_weight[0]
+    if transposed:
+        filters = of_weight[1] * groups
+    else:
+        filters = of_weight[0]
     if filters % groups:
         raise ValueError(f"{name}: groups={groups} do not divide the out_channels of a weight {of_weight}")
     if of_bias is not None:
@@ -195,7 +206,9 @@ def padding_of(
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if padding != "same":
-        several = f" {SEVERAL[len(kernel)]}," if len(kernel) > 1 else ""
+        several = ""
+        if len(kernel) > 1:
+            several = f" {SEVERAL[len(kernel)]},"
         raise ValueError(f"{op.__name__}: padding must be an int,{several} 'valid' or 'same', found {padding!r}")
     if max(stride) != 1:
         raise ValueError(f"{op.__name__}: padding='same' is for stride 1, found stride={stride}")
@@ -550,7 +563,10 @@ def _declare_rules(op: Any, forth: str, back: str) -> None:
         return getattr(product(x, weight, values), back)(xp, g, conjugate(xp, weight))
 
     def vjp_weight(xp, g, x, weight, *values):
-        of_windows, images = (g, conjugate(xp, x)) if forth == "convolve" else (conjugate(xp, x), g)
+        if forth == "convolve":
+            of_windows, images = g, conjugate(xp, x)
+        else:
+            of_windows, images = conjugate(xp, x), g
         return product(x, weight, values).gradient_of_weight(xp, of_windows, images)
 
     def vjp_bias(xp, g, *_):

@@ -95,12 +95,18 @@ def reduced(xp: Any, loss: Any, reduction: str) -> Any:
     if reduction == "none":
         return loss
     total = xp.sum(loss)
-    return total if reduction == "sum" else total / prod(loss.shape) if prod(loss.shape) else total * math.nan
+    if reduction == "sum":
+        return total
+    if prod(loss.shape):
+        return total / prod(loss.shape)
+    return total * math.nan
 
 
 def spread(g: Any, x: Any, reduction: str) -> Any:
     """Return the cotangent of each loss, from that of what they are reduced to."""
-    return g / max(prod(x.shape), 1) if reduction == "mean" else g
+    if reduction == "mean":
+        return g / max(prod(x.shape), 1)
+    return g
 
 
 def declare_slopes(op: Any, **slopes: Callable[..., Any]) -> None:
@@ -294,12 +300,17 @@ def smooth_l1_loss(
     if not beta >= 0:
         raise ValueError(f"{smooth_l1_loss.__name__}: beta must not be negative, found {beta}")
     x, target = alike(xp, smooth_l1_loss, x, target, reduction)
-    loss = _bounded_square(xp, x, target, beta) / beta if beta else xp.abs(x - target)
+    if beta:
+        loss = _bounded_square(xp, x, target, beta) / beta
+    else:
+        loss = xp.abs(x - target)
     return reduced(xp, loss, reduction)
 
 
 def _smooth_slope(xp: Any, x: Any, target: Any, beta: float) -> Any:
-    return _bound(xp, x, target, beta) / beta if beta else xp.sign(x - target)
+    if beta:
+        return _bound(xp, x, target, beta) / beta
+    return xp.sign(x - target)
 
 
 declare_slopes(smooth_l1_loss, x=_smooth_slope, target=lambda xp, x, target, beta: -_smooth_slope(xp, x, target, beta))
@@ -436,7 +447,9 @@ def _cross_entropies(xp: Any, x: Any, target: Any) -> Any:
 
 
 def _weigh(losses: Any, weight: Any) -> Any:
-    return losses if weight is None else losses * weight
+    if weight is None:
+        return losses
+    return losses * weight
 
 
 declare_slopes(
@@ -505,19 +518,26 @@ def binary_cross_entropy_with_logits(
 def _loss_of_scores(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
     """Return each loss, and its derivative where it is followed, without differences of nearly equal numbers."""
     opposite = -x
-    right = target if pos_weight is None else pos_weight * target
+    right = target
+    if pos_weight is not None:
+        right = pos_weight * target
     loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
     rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
     return loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
 
 
 def _slope_of_scores(xp: Any, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:
-    right = target if pos_weight is None else pos_weight * target
+    right = target
+    if pos_weight is not None:
+        right = pos_weight * target
     return _weigh((1.0 - target) * logistic(xp, x) - right * logistic(xp, -x), weight)
 
 
 def _slope_of_target(xp: Any, x: Any, weight: Any, pos_weight: Any) -> Any:
-    slope = -x if pos_weight is None else pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
+    if pos_weight is None:
+        slope = -x
+    else:
+        slope = pos_weight * xp.logaddexp(-x, 0.0) - xp.logaddexp(x, 0.0)
     return _weigh(slope, weight)
 
 

@@ -46,12 +46,16 @@ class Probabilities:
 
     def shares(self, x: Any, smoothing: float) -> Any:
         """Return the share of each class, of the shape of `x`."""
-        return self.target * (1.0 - smoothing) + smoothing / x.shape[self.axis] if smoothing else self.target
+        if smoothing:
+            return self.target * (1.0 - smoothing) + smoothing / x.shape[self.axis]
+        return self.target
 
     def weighted(self, x: Any, weight: Any, smoothing: float) -> Any:
         """Return what the logarithm of each class is multiplied with, of the shape of `x`."""
         shares = self.shares(x, smoothing)
-        return shares if weight is None else shares * self.along(x, weight)
+        if weight is None:
+            return shares
+        return shares * self.along(x, weight)
 
     def centred(self, x: Any, weight: Any, smoothing: float) -> Any:
         """Return the derivative of the loss of each place by its scores, of the shape of `x`."""
@@ -66,14 +70,18 @@ class Probabilities:
         """Return the cotangent of the loss of each place, which broadcasts with `x`."""
         if reduction == "none":
             return self.xp.expand_dims(g, axis=self.axis)
-        return g if reduction == "sum" else self.divided(g, x, weight)
+        if reduction == "sum":
+            return g
+        return self.divided(g, x, weight)
 
     def reduced(self, loss: Any, x: Any, weight: Any, reduction: str) -> Any:
         """Return a number of each place put together."""
         if reduction == "none":
             return loss
         total = self.xp.sum(loss)
-        return total if reduction == "sum" else self.divided(total, x, weight)
+        if reduction == "sum":
+            return total
+        return self.divided(total, x, weight)
 
     def divided(self, total: Any, x: Any, weight: Any) -> Any:
         """Return a sum divided by the number of places; NaN where there are none."""
@@ -124,7 +132,9 @@ class Classes(Probabilities):
 
     def counted(self, values: Any) -> Any:
         """Return numbers of places, 0 where a place does not count."""
-        return values if self.counts is None else self.xp.where(self.counts, values, 0.0)
+        if self.counts is None:
+            return values
+        return self.xp.where(self.counts, values, 0.0)
 
     def of_places(self, weight: Any) -> Any:
         """Return the weight of the class of each place, 0 where that does not count."""
@@ -134,7 +144,10 @@ class Classes(Probabilities):
     def right(self, x: Any) -> Any:
         """Return 1 for the right class of each place that counts, else 0, of the shape of `x`."""
         xp, axis = self.xp, self.axis
-        numbers = self.numbers if self.counts is None else xp.where(self.counts, self.numbers, -1)
+        if self.counts is None:
+            numbers = self.numbers
+        else:
+            numbers = xp.where(self.counts, self.numbers, -1)
         all_numbers = self.along(x, xp.arange(x.shape[axis], dtype=xp.int64))
         return xp.astype(xp.expand_dims(numbers, axis=axis) == all_numbers, x.dtype)
 
@@ -158,7 +171,9 @@ class Classes(Probabilities):
         xp, shares = self.xp, self.shares(x, smoothing)
         logarithms = called(xp, log_softmax, x, axis=self.axis)
         slope = -shares * xp.where(shares == 0, 0.0, logarithms)
-        return slope - y * self.right(x) if reduction == "mean" else slope
+        if reduction == "mean":
+            return slope - y * self.right(x)
+        return slope
 
     @override
     def divided(self, total: Any, x: Any, weight: Any) -> Any:
@@ -189,7 +204,9 @@ def loss(x: Any, target: Any, ignore_index: int, reduction: str) -> Any:
     shifted = x - largest
     of_target = shifted[np.arange(len(target)), target]
     total = np.add.reduce(np.log(np.add.reduce(np.exp(shifted, shifted), 1)) - of_target)
-    return total if reduction == "sum" else total / x.dtype.type(len(target))
+    if reduction == "sum":
+        return total
+    return total / x.dtype.type(len(target))
 
 
 def gradient(g: Any, x: Any, target: Any, ignore_index: int, reduction: str) -> Any:
@@ -201,7 +218,10 @@ def gradient(g: Any, x: Any, target: Any, ignore_index: int, reduction: str) -> 
     np.exp(shares, shares)
     shares /= np.add.reduce(shares, axis=1, keepdims=True)
     shares[np.arange(len(target)), target] -= 1
-    shares *= g if reduction == "sum" else g / x.dtype.type(len(target))
+    if reduction == "sum":
+        shares *= g
+    else:
+        shares *= g / x.dtype.type(len(target))
     return shares
 
 
@@ -216,7 +236,9 @@ def _largest(x: Any, target: Any, ignore_index: int) -> Any:
     if np.maximum.reduce(target.view(target.dtype.str.replace("i", "u"))) >= count or 0 <= ignore_index < count:
         return None
     largest = np.maximum.reduce(x, axis=1, keepdims=True)
-    return largest if np.logical_and.reduce(np.isfinite(largest), None) else None
+    if np.logical_and.reduce(np.isfinite(largest), None):
+        return largest
+    return None
 
 
 NUMBERS = np.asarray([2, 0, -100, 1])
@@ -404,7 +426,9 @@ def _target(xp: Any, op: Named, x: Any, target: Any, axis: int, ignore_index: in
         return Probabilities(xp, target, axis)
     ignore_index = integer(op, "ignore_index", ignore_index)
     if dtype is None or not xp.isdtype(dtype, "integral"):
-        others = ", or probabilities (floating-point numbers)" if op is cross_entropy else ""
+        others = ""
+        if op is cross_entropy:
+            others = ", or probabilities (floating-point numbers)"
         raise TypeError(
             f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found "
             f"{type(target).__name__ if dtype is None else dtype}"
@@ -456,7 +480,8 @@ def cross_entropy_jvp_x(xp, t, x, target, weight, ignore_index, label_smoothing,
 def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoothing, reduction):
     x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
-    slope = slope if weight is None else slope * classes.along(x, weight)
+    if weight is not None:
+        slope = slope * classes.along(x, weight)
     return classes.spread(g, x, weight, reduction) * slope
 
 
@@ -464,7 +489,8 @@ def cross_entropy_vjp_target(xp, g, x, target, weight, ignore_index, label_smoot
 def cross_entropy_jvp_target(xp, t, x, target, weight, ignore_index, label_smoothing, reduction):
     x, classes = _parts_of_call(xp, x, target, ignore_index)
     slope = called(xp, log_softmax, x, axis=classes.axis) * (label_smoothing - 1.0)
-    slope = slope if weight is None else slope * classes.along(x, weight)
+    if weight is not None:
+        slope = slope * classes.along(x, weight)
     return classes.reduced(xp.sum(slope * t, axis=classes.axis), x, weight, reduction)
 
 

@@ -191,8 +191,11 @@ class Rows(NamedTuple):
         if not self.columns:
             return self.of_rows(weight), self.of_rows(bias), self._plain(x)
         both = np.empty((2, prod(self.tail)), x.dtype)
-        both[0] = 1 if weight is None else weight.reshape(-1)
-        both[1] = 0 if bias is None else bias.reshape(-1)
+        both[0], both[1] = 1, 0
+        if weight is not None:
+            both[0] = weight.reshape(-1)
+        if bias is not None:
+            both[1] = bias.reshape(-1)
         return None, None, both
 
     def _plain(self, x: Any) -> Any:
@@ -341,7 +344,9 @@ def standardize(
     y, _ = _by_formula(xp, x, axes, eps)
     if weight is not None:
         y = y * weight
-    return y if bias is None else y + bias
+    if bias is None:
+        return y
+    return y + bias
 
 
 def _by_formula(xp: Any, x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any]:
@@ -358,7 +363,9 @@ def standardize_vjp(xp, g, x, weight, bias, axis, eps):
     if rows is not None:
         return rows.cotangents(g, x, weight, bias, eps)
     y, factor = _by_formula(xp, x, axes, eps)
-    h = g if weight is None else g * weight
+    h = g
+    if weight is not None:
+        h = g * weight
     centred = h - xp.mean(h, axis=axes, keepdims=True) - y * xp.mean(h * y, axis=axes, keepdims=True)
     return centred * factor, None if weight is None else g * y, g
 
@@ -367,7 +374,9 @@ def standardize_vjp(xp, g, x, weight, bias, axis, eps):
 def standardize_jvp_x(xp, t, x, weight, axis, eps):
     # The derivative of the elements that are not scaled yet is a symmetric matrix.
     moved = standardize_vjp(xp, t, x, None, None, axis, eps)[0]
-    return moved if weight is None else moved * weight
+    if weight is None:
+        return moved
+    return moved * weight
 
 
 @standardize.def_jvp("weight")
@@ -486,9 +495,12 @@ def rms_norm(
     """
     axes = _last_axes(rms_norm, x, normalized_shape, weight=weight)
     x = floating(xp, x)
-    eps = xp.finfo(x.dtype).eps if eps is None else eps
+    if eps is None:
+        eps = xp.finfo(x.dtype).eps
     y = x * (1.0 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps))
-    return y if weight is None else y * weight
+    if weight is None:
+        return y
+    return y * weight
 
 
 def _check_parameters(op: Named, arrays: dict[str, Any], shape: tuple[int, ...]) -> None:

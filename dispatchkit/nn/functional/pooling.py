@@ -147,7 +147,9 @@ def _least(xp: Any, dtype: Any) -> Any:
     """Return what no element of a dtype is less than."""
     if is_inexact(dtype):
         return -float("inf")
-    return False if dtype_name(dtype) == "bool" else xp.iinfo(dtype).min
+    if dtype_name(dtype) == "bool":
+        return False
+    return xp.iinfo(dtype).min
 
 
 def _given_to_largest(xp: Any, g: Any, y: Any, x: Any, windows: Grid) -> Any:
@@ -330,7 +332,10 @@ def _divisor(xp: Any, op: Named, x: Any, windows: Grid, include: bool, divisor: 
     counts: Any = [_counts(along, include=include) for along in windows]
     if all(len({*along}) == 1 for along in counts):
         return prod(along[0] for along in counts)
-    real = xp.real(x).dtype if is_complex(x.dtype) else x.dtype
+    if is_complex(x.dtype):
+        real = xp.real(x).dtype
+    else:
+        real = x.dtype
     return xp.asarray(reduce(np.multiply.outer, counts).tolist(), dtype=real)
 
 
@@ -338,7 +343,10 @@ def _counts(windows: Windows, *, include: bool) -> list[int]:
     """Return how many elements windows have that lie on the axis, or on what is added as padding."""
     # What lies beyond the padding, so that a last window fits, never counts.
     padding = windows.before
-    low, high = (0, windows.length + 2 * padding) if include else (padding, padding + windows.length)
+    if include:
+        low, high = 0, windows.length + 2 * padding
+    else:
+        low, high = padding, padding + windows.length
     starts = range(0, windows.stride * windows.count, windows.stride)
     return [max(min(start + windows.kernel, high) - max(start, low), 1) for start in starts]
 
@@ -369,7 +377,9 @@ def windows_of(op: Any, x: Any, kernel_size: Any, stride: Any, padding: Any, dil
     """
     axes = int(op.__name__[-2])  # as in "max_pool2d"
     kernels = sizes(op, "kernel_size", kernel_size, axes)
-    strides = kernels if stride is None else sizes(op, "stride", stride, axes)
+    strides = kernels
+    if stride is not None:
+        strides = sizes(op, "stride", stride, axes)
     paddings, dilations = sizes(op, "padding", padding, axes, least=0), sizes(op, "dilation", dilation, axes)
     return _plan(op, shape_of(x), kernels, strides, paddings, dilations, bool(ceil_mode))
 
@@ -525,5 +535,10 @@ def _averages_of(xp: Any, op: Named, x: Any, output_size: Any) -> Any:
             xp.mean(y[..., i * length // n : -(-(i + 1) * length // n), *behind], axis=axis, keepdims=True)
             for i in range(n)
         ]
-        y = parts[0] if n == 1 else xp.concat(parts, axis=axis)
-    return xp.reshape(xp.concat([y], axis=None), y.shape) if lengths == shape[-axes:] else y
+        if n == 1:
+            y = parts[0]
+        else:
+            y = xp.concat(parts, axis=axis)
+    if lengths == shape[-axes:]:
+        return xp.reshape(xp.concat([y], axis=None), y.shape)
+    return y

@@ -72,7 +72,9 @@ def _check(op: Named, gates: int, x: Any, weight: Any, bias: Any, **states: Any)
     for name, value in {"x": x, "weight": weight, "bias": bias, **states}.items():
         real_numbers(op, name, value)
     shape, of_weight = shape_of(x), shape_of(weight)
-    length = of_weight[-1] if of_weight else 0
+    length = 0
+    if of_weight:
+        length = of_weight[-1]
     expect(op, "weight", of_weight, of_weight == (gates * length, length), f"({gates} * H, H)")
     right = len(shape) == 3 and shape[0] > 0 and shape[2] == gates * length
     expect(op, "x", shape, right, f"(L, N, {gates * length}), not empty, for a weight of shape {of_weight}")

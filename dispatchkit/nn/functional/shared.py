@@ -90,9 +90,13 @@ def sizes(op: Named, parameter: str, value: Any, axes: int, *, least: int = 1) -
     several = isinstance(value, Sequence) and not isinstance(value, str)
     if several and axes > 1 and len(value) not in (1, axes):
         raise ValueError(f"{op.__name__}: {parameter} must be an int or {SEVERAL[axes]} of ints, found {value!r}")
-    values = value if several and len(value) in (1, axes) else (value,)
+    values = value
+    if not (several and len(value) in (1, axes)):
+        values = (value,)
     numbers = tuple(integer(op, parameter, number, least=least) for number in values)
-    return numbers if len(numbers) == axes else numbers * axes
+    if len(numbers) == axes:
+        return numbers
+    return numbers * axes
 
 
 def called(xp: Any, op: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -57,7 +57,9 @@ def gelu(xp: Any, x: Tensor, /, *, approximate: Approximation = "none") -> Tenso
     x = real_floats(xp, gelu, x)
     if approximate == "tanh":
         return 0.5 * x * (1.0 + xp.tanh(_argument(xp, x)))
-    return smooth_numpy.gelu(x) if _exact_single(approximate, x) else x * _normal(xp, x, approximate)
+    if _exact_single(approximate, x):
+        return smooth_numpy.gelu(x)
+    return x * _normal(xp, x, approximate)
 
 
 @gelu.def_partial
@@ -137,7 +139,9 @@ def silu_partial(xp, x):
 
 @silu.def_vjp
 def silu_vjp(xp, g, x):
-    return smooth_numpy.silu_slope(g, x) if smooth_numpy.is_single(x, g) else g * silu_partial(xp, x)
+    if smooth_numpy.is_single(x, g):
+        return smooth_numpy.silu_slope(g, x)
+    return g * silu_partial(xp, x)
 
 
 @activation(special="NaN at minus infinity")

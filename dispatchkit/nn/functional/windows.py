@@ -112,7 +112,9 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
     @cached_property
     def reversed(self) -> Grid | None:
         """The windows over windows, None where `Windows.reversible` says that there are none."""
-        return Grid(along.reversed() for along in self) if all(along.reversible for along in self) else None
+        if all(along.reversible for along in self):
+            return Grid(along.reversed() for along in self)
+        return None
 
     @cached_property
     def places(self) -> list[Any]:
@@ -150,7 +152,10 @@ def summed_windows(xp: Any, parts: Any, shape: tuple[int, ...], dtype: Any, wind
     windows : over its last axes
     """
     lengths = (*shape[: -len(windows)], *windows.totals)
-    total = np.zeros(lengths, dtype) if xp is numpy_namespace else xp.zeros(lengths, dtype=dtype)
+    if xp is numpy_namespace:
+        total = np.zeros(lengths, dtype)
+    else:
+        total = xp.zeros(lengths, dtype=dtype)
     for place, part in zip(windows.places, parts, strict=True):
         if xp is numpy_namespace:
             total[place] += part
@@ -220,7 +225,10 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, windows: Grid, groups: i
     """Return the convolution of images (N, C, ...) with a weight (O, C / groups, ...)."""
     filters, counts = weight.shape[0] // groups, windows.counts
     cut: Any = (..., *map(slice, counts))
-    dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
+    if bias is None:
+        dtype = np.result_type(x, weight)
+    else:
+        dtype = np.result_type(x, weight, bias)
     factors = weight.reshape(groups, filters, weight.shape[1], -1)
     y = np.empty((len(x), weight.shape[0], *counts), dtype)
     results_of_groups = _split_groups(y, groups)
@@ -265,9 +273,14 @@ def convolved(x: Any, weight: Any, bias: Any, windows: Grid, groups: int) -> Any
         return convolved_by_shifts(x, weight, bias, windows, groups)
     matrix, counts = _matrix(weight, groups), windows.counts
     n, o = x.shape[0], weight.shape[0]
-    dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
+    if bias is None:
+        dtype = np.result_type(x, weight)
+    else:
+        dtype = np.result_type(x, weight, bias)
     y = np.empty((n, groups, o // groups, windows.number), dtype)
-    added = None if bias is None else bias.reshape(groups, -1, 1)
+    added = None
+    if bias is not None:
+        added = bias.reshape(groups, -1, 1)
     for part, place, elements in _blocks(x, windows, groups):
         block = y[part, :, :, place]
         np.matmul(matrix, elements, out=block)
@@ -371,13 +384,17 @@ class Product:
 
     def batch(self, x: Any) -> Any:
         """Return images of shape (N, C, ...), of a single one as well."""
-        return x if x.ndim == 2 + len(self.windows) else x[None, ...]
+        if x.ndim == 2 + len(self.windows):
+            return x
+        return x[None, ...]
 
     def like(self, x: Any, y: Any, xp: Any = None, bias: Any = None) -> Any:
         """Return images (N, C, ...), a bias (C,) added if there is one, as a single one where `x` is one."""
         if bias is not None:
             y = xp.add(y, xp.reshape(bias, (-1,) + (1,) * len(self.windows)))
-        return y if x.ndim == 2 + len(self.windows) else y[0, ...]
+        if x.ndim == 2 + len(self.windows):
+            return y
+        return y[0, ...]
 
     def convolve(self, xp: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """Return the product of images and a weight, and a bias of shape (O,) added."""

@@ -90,7 +90,9 @@ def to_raw(
     except BACKEND_ERRORS as error:
         options_given = {"dtype": dtype, "copy": copy, "device": device}
         options = "".join([f", {option} = {value!r}" for option, value in options_given.items() if value is not None])
-        fault = "" if dtype is None else dtype_fault(dtype)
+        fault = ""
+        if dtype is not None:
+            fault = dtype_fault(dtype)
         if not can_be_restated(error):
             add_context(
                 error, f"dispatchkit.{name}", fault or f"called with {parameter} = {describe_argument(data)}{options}"
@@ -135,9 +137,12 @@ def _leaves(data: Any) -> Iterator[Any]:
 def _stack_nested(name: str, parameter: str, data: Any, library: Any) -> Any:
     """Return nested sequences of numbers and of arrays of one library as one array of it."""
     if not isinstance(data, (list, tuple)):
-        data = data.array if isinstance(data, Storage) else data
+        if isinstance(data, Storage):
+            data = data.array
         array = _array_of(name, parameter, data, None, None, None, library)
-        return brought_to(library, array) if type(array) is np.ndarray else array
+        if type(array) is np.ndarray:
+            return brought_to(library, array)
+        return array
     members = [_stack_nested(name, parameter, member, library) for member in data]
     dtype = np.result_type(*map(numpy_dtype, members))
     return library.stack([library.astype(member, dtype, copy=False) for member in members])
@@ -157,12 +162,17 @@ def _numpy_array(
         array, copy = np.asarray(data, copy=copy), None
         if array.dtype.kind in "fc" and (flat or not any(hasattr(leaf, "dtype") for leaf in _leaves(data))):
             real = get_default_dtype()
-            dtype = np.result_type(real, np.complex64) if array.dtype.kind == "c" else real
+            dtype = real
+            if array.dtype.kind == "c":
+                dtype = np.result_type(real, np.complex64)
     array = np.asarray(array, dtype=dtype, copy=copy, device=device)
     if array.dtype.kind not in NUMBERS:
         if dtype is not None:
             raise TypeError(f"dtype must be of numbers or booleans, found {array.dtype}")
-        description = type(data).__name__ if data is None else f"{type(data).__name__} of {array.dtype}"
+        if data is None:
+            description = type(data).__name__
+        else:
+            description = f"{type(data).__name__} of {array.dtype}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, description, wanted=WANTED)
     return array
 
@@ -170,8 +180,12 @@ def _numpy_array(
 def _numbers(name: str, parameter: str, data: Any) -> Any:
     """Return nested sequences as lists, with arrays for the tensors in them."""
     if isinstance(data, (list, tuple)):
-        return data if _NUMBERS.issuperset(map(type, data)) else [_numbers(name, parameter, member) for member in data]
-    array = data.array if isinstance(data, Storage) else data
+        if _NUMBERS.issuperset(map(type, data)):
+            return data
+        return [_numbers(name, parameter, member) for member in data]
+    array = data
+    if isinstance(data, Storage):
+        array = data.array
     if advice := advice_for_subclass(type(array)):
         description = f"list with a {type(array).__name__}"
         raise ForeignArgumentError(f"dispatchkit.{name}", parameter, description, advice, WANTED)
@@ -243,7 +257,9 @@ def _array_of_member(name: str, member: Any) -> Any:
     if holds_instances(member):
         return stack_members(name, member)
     # By its attribute: what stands for an array while a call is predicted says there what it stands for.
-    return member if _is_instance(member.__class__) else tensor_namespace.asarray(member)
+    if _is_instance(member.__class__):
+        return member
+    return tensor_namespace.asarray(member)
 
 
 def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
@@ -257,7 +273,9 @@ def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
         raise ValueError(f"dispatchkit.{operation.name}: a list of arrays is copied, found copy=False")
     options = {option: value for option, value in options.items() if value is not None}
     array = stack_members(operation.name, obj)
-    return operation.function(array, **options) if options else array
+    if options:
+        return operation.function(array, **options)
+    return array
 
 
 class Conversion(FromSequences):
@@ -277,7 +295,9 @@ class Conversion(FromSequences):
 
         def convert_if_asked(*args: Any, **kwargs: Any) -> Any:
             known = len(args) == 1 and names >= kwargs.keys()
-            return args[0] if known and _is_as_asked(*args, **kwargs) else convert(*args, **kwargs)
+            if known and _is_as_asked(*args, **kwargs):
+                return args[0]
+            return convert(*args, **kwargs)
 
         return convert_if_asked
 
@@ -338,9 +358,13 @@ def asarray_numpy(obj: ArrayLike, /, *, dtype: DType = None, device: Any = None,
     if device is None:
         if type(obj) is ndarray and obj.dtype.kind in NUMBERS:
             if dtype is None:
-                return obj.copy("K") if copy else obj
+                if copy:
+                    return obj.copy("K")
+                return obj
             if copy is None and type(dtype) in DTYPES:
-                return obj if dtype is obj.dtype else obj.astype(dtype, copy=False)
+                if dtype is obj.dtype:
+                    return obj
+                return obj.astype(dtype, copy=False)
         elif type(obj) is list and dtype is None and copy is not False and {*map(type, obj)} == FLOAT:
             return np.array(obj, get_default_dtype())
     return to_raw("asarray", "obj", obj, dtype, copy, device)

@@ -280,7 +280,9 @@ def _dtype_between(kind: str, *values: Any) -> DType:
     ]
     if not of_arrays:
         return default_dtype_of(widest)
-    return np.result_type(*of_arrays, np.complex64) if widest == "c" else np.result_type(*of_arrays)
+    if widest == "c":
+        return np.result_type(*of_arrays, np.complex64)
+    return np.result_type(*of_arrays)
 
 
 def _device_of(*values: Any) -> Any:
@@ -367,7 +369,10 @@ def linspace(
     start, stop = floating(xp, start), floating(xp, stop)
     device = device or _device_of(start, stop)
     kind = numpy_dtype(dtype).kind
-    real = np.finfo(numpy_dtype(dtype)).dtype if kind in "fc" else np.dtype(np.float64)
+    if kind in "fc":
+        real = np.finfo(numpy_dtype(dtype)).dtype
+    else:
+        real = np.dtype(np.float64)
     shares = xp.linspace(0.0, 1.0, num, dtype=real, device=device, endpoint=endpoint)
     ndim = max(len(getattr(end, "shape", ())) for end in (start, stop))
     shares = xp.reshape(shares, (num, *(1,) * ndim))

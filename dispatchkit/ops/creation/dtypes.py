@@ -102,8 +102,12 @@ def default_dtype_of(kind: str) -> DType:
     if kind == "f":
         return _Defaults.real
     if kind == "c":
-        return complex64 if _Defaults.real == float32 else complex128
-    return bool if kind == "b" else int64
+        if _Defaults.real == float32:
+            return complex64
+        return complex128
+    if kind == "b":
+        return bool
+    return int64
 
 
 def dtype_of_scalar(value: Any) -> DType:
@@ -308,7 +312,9 @@ def can_cast(from_: Any, to: DType, /) -> builtins.bool:
     """
     target = numpy_dtype(to)
     weak = _WEAK.get(type(from_))
-    return target.kind in weak if weak is not None else builtins.bool(np.can_cast(numpy_dtype(from_), target))
+    if weak is not None:
+        return target.kind in weak
+    return builtins.bool(np.can_cast(numpy_dtype(from_), target))
 
 
 @conversion(
@@ -349,7 +355,9 @@ def astype(xp: Namespace, x: Array, dtype: DType, /, *, copy: builtins.bool = Tr
 
 @astype.def_transpose
 def astype_transpose(xp, g, x, device):
-    return g if device is None or x.device is None else xp.astype(g, g.dtype, copy=False, device=x.device)
+    if device is None or x.device is None:
+        return g
+    return xp.astype(g, g.dtype, copy=False, device=x.device)
 
 
 NAMES = (

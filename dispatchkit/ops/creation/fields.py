@@ -34,7 +34,9 @@ def with_arrays(value: Any, change: Callable[[Any], Any]) -> Any:
         if not isinstance(held, np.ndarray):
             return change(held)
         result = change(tensor_namespace.asarray(held))
-        return result.array if isinstance(result, Storage) else result
+        if isinstance(result, Storage):
+            return result.array
+        return result
 
     return records.with_fields(value, change_held, is_array)
 
@@ -45,7 +47,9 @@ ELSEWHERE = "it holds arrays in other attributes than its fields"
 
 def clone_fields(x: Any, /) -> Any:
     copy = with_arrays(x, clone)
-    return decline(ELSEWHERE) if copy is None else copy
+    if copy is None:
+        return decline(ELSEWHERE)
+    return copy
 
 
 def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -72,7 +76,9 @@ def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = N
         return decline(ELSEWHERE)
     if not all(holds(condition, traced=True) for condition in faithful):
         return decline("a field overflows, or has no cast of its own, which says nothing of the elements")
-    return converted if numpy_dtype(converted.dtype) == wanted else decline("its dtype is not that of its fields")
+    if numpy_dtype(converted.dtype) == wanted:
+        return converted
+    return decline("its dtype is not that of its fields")
 
 
 def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -90,7 +96,9 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
         is_tensor = isinstance(field, Storage)
         if is_tensor and numpy_dtype(field.dtype).kind not in "fc":
             return field  # integers have no sign of zero, and may be the places of elements
-        return field + 0.0 if is_tensor else with_arrays(field, without_sign)
+        if is_tensor:
+            return field + 0.0
+        return with_arrays(field, without_sign)
 
     x = _finite_copy(x, zero)
     if x is NotImplemented:
@@ -111,7 +119,10 @@ def _finite_copy(x: Any, zero: float) -> Any:
 
     def outside(field: Any) -> Any:
         is_tensor = isinstance(field, Storage)
-        inside = field.detach() if is_tensor else with_arrays(field, outside)
+        if is_tensor:
+            inside = field.detach()
+        else:
+            inside = with_arrays(field, outside)
         if is_tensor:
             finite.append(tensor_namespace.isfinite(field))
         else:

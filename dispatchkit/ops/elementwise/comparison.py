@@ -371,8 +371,12 @@ def clip(xp: Namespace, x: Array, /, min: Array | float | None = None, max: Arra
     many = xp is numpy_namespace and type(raw) is np.ndarray and raw.size >= ONE_PASS and raw.dtype.kind == "f"
     if many and isinstance(min, (int, float)) and isinstance(max, (int, float)):
         return np.clip(x, min, max)  # type: ignore[return-value]  # raw arrays
-    raised = x if min is None else xp.maximum(x, min)
-    return raised if max is None else xp.minimum(raised, max)
+    raised = x
+    if min is not None:
+        raised = xp.maximum(x, min)
+    if max is None:
+        return raised
+    return xp.minimum(raised, max)
 
 
 def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
@@ -387,7 +391,9 @@ def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
 def clip_jvp_x(xp, t, x, min, max):
     if min is not None:
         t = xp.where(x >= min, t, 0)
-    return t if max is None else xp.where(x <= max, t, 0)
+    if max is None:
+        return t
+    return xp.where(x <= max, t, 0)
 
 
 @clip.def_vjp("x")
@@ -398,7 +404,9 @@ def clip_vjp_x(xp, g, x, min, max):
 @clip.def_jvp("min")
 def clip_jvp_min(xp, t, x, min, max):
     t = xp.where(x < min, t, 0)
-    return t if max is None else xp.where(min < max, t, 0)
+    if max is None:
+        return t
+    return xp.where(min < max, t, 0)
 
 
 @clip.def_vjp("min")
@@ -409,7 +417,9 @@ def clip_vjp_min(xp, g, x, min, max):
 @clip.def_jvp("max")
 def clip_jvp_max(xp, t, x, min, max):
     kept = xp.where(x > max, t, 0)
-    return kept if min is None else xp.where(min > max, t, kept)
+    if min is None:
+        return kept
+    return xp.where(min > max, t, kept)
 
 
 @clip.def_vjp("max")

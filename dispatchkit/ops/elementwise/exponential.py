@@ -280,7 +280,9 @@ def pow_partial_x1(xp, x1, x2):
     if isinstance(x2, (int, float, complex)):
         if x2 == 2:
             return 2 * x1
-        return x2 * x1 ** (x2 - 1) if x2 != 0 else xp.zeros_like(x1)
+        if x2 != 0:
+            return x2 * x1 ** (x2 - 1)
+        return xp.zeros_like(x1)
     x2 = floating(xp, x2)
     # Changing the exponent, not the result, keeps 0 * inf out of the derivatives of this rule, too.
     exponent = xp.where((x2 == 0) & ~xp.isfinite(1 / x1), 1, x2)
@@ -291,11 +293,16 @@ def pow_partial_x1(xp, x1, x2):
 def pow_partial_x2(xp, x1, x2):
     # Computed again: the output, which a program may change in place, is kept for neither argument.
     power = x1**x2
-    base = xp.asarray(x1, dtype=power.dtype) if isinstance(x1, (int, float, complex)) else floating(xp, x1)
+    if isinstance(x1, (int, float, complex)):
+        base = xp.asarray(x1, dtype=power.dtype)
+    else:
+        base = floating(xp, x1)
     if holds_complex(power):
         # The real logarithm of a negative base is NaN.
         base = xp.astype(base, power.dtype, copy=False)
-    exponent = xp.real(x2) if holds_complex(x2) else x2
+    exponent = x2
+    if holds_complex(x2):
+        exponent = xp.real(x2)
     return power * xp.log(xp.where(xp.logical_and(base == 0, exponent >= 0), 1, base))
 
 

@@ -210,7 +210,9 @@ def irfftn(xp: Namespace, x: Array, /, *, s: Lengths = None, axes: Lengths = Non
 @irfftn.def_transpose
 def irfftn_transpose(xp, g, x, axes, norm):
     half = xp.fft.rfftn(g, axes=axes, norm=OPPOSITE[norm])
-    last = -1 if axes is None else axes[-1]
+    last = -1
+    if axes is not None:
+        last = axes[-1]
     return resize(xp, paired_bins_times(xp, 2, half, g.shape[last], last), x.shape)
 
 

@@ -43,7 +43,9 @@ def _sequence(op: Named, parameter: str, value: Any) -> tuple[int, ...]:
 
 def _check_numbers(op: Named, x: Any, real: bool) -> None:
     if not is_inexact(x.dtype) or (real and is_complex(x.dtype)):
-        wanted = "real floating-point numbers" if real else "real or complex floating-point numbers"
+        wanted = "real or complex floating-point numbers"
+        if real:
+            wanted = "real floating-point numbers"
         raise TypeError(f"{op.__name__}: x must be an array of {wanted}, found {x.dtype}")
 
 
@@ -71,7 +73,9 @@ def _length(op: Named, x: Any, axis: int, given: int | None, parameter: str, hal
             f"{op.__name__}: {parameter} must be given where x has one element along axis {axis}, found shape "
             f"{tuple(x.shape)}"
         )
-    return 2 * (size - 1) if halved else size
+    if halved:
+        return 2 * (size - 1)
+    return size
 
 
 def transformed_axis(
@@ -326,7 +330,9 @@ def rfft(xp: Namespace, x: Array, /, *, n: int | None = None, axis: int = -1, no
 
 @rfft.def_transpose
 def rfft_transpose(xp, g, x, n, axis, norm):
-    length = x.shape[axis] if n is None else n
+    length = n
+    if n is None:
+        length = x.shape[axis]
     halved = paired_bins_times(xp, 0.5, g, length, axis)
     return resize(xp, xp.fft.irfft(halved, n=length, axis=axis, norm=OPPOSITE[norm]), x.shape)
 

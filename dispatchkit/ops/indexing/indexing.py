@@ -102,7 +102,10 @@ class Selection(Indexing):
 
     def _keeps(self, cls: type, key: Any) -> bool:
         """Return whether it is known that nothing overrides a call on a subclass, which gives its class back."""
-        types = tuple(dict.fromkeys(map(type, key))) if type(key) is tuple else (type(key),)
+        if type(key) is tuple:
+            types = tuple(dict.fromkeys(map(type, key)))
+        else:
+            types = (type(key),)
         return getattr(self.table.get((cls, types)), "gives", None) is cls
 
 
@@ -152,7 +155,9 @@ def _raw_selection(cls: Any, key: Any) -> Any:
     if type(key) is not tuple:
         return None
     raw = [part.array if type(part) is cls else part for part in key]
-    return tuple(raw) if SELECTING.issuperset(map(type, raw)) else None
+    if SELECTING.issuperset(map(type, raw)):
+        return tuple(raw)
+    return None
 
 
 def _as_view(a: Any, key: Any, r: Any) -> Any:
@@ -321,17 +326,22 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
         return
     check_writeable("setitem", x)
     raw = _raw_key(key)
-    new = value.array if isinstance(value, Storage) else value
+    new = value
+    if isinstance(value, Storage):
+        new = value.array
     if advice := advice_for_subclass(type(new)):
         raise ForeignArgumentError("dispatchkit.setitem", "value", type(new).__name__, advice)
     a = x.array
     xp: Any = numpy_namespace
     if foreign:
         new = as_python(new)
-        parts = key if isinstance(key, tuple) else (key,)
+        parts = key
+        if not isinstance(key, tuple):
+            parts = (key,)
         xp = common_library("dispatchkit.setitem", (x, value, *(part for part in parts if type(part) is not ndarray)))
         # NumPy takes the values of other libraries itself.
-        xp = numpy_namespace if type(a) is ndarray else xp
+        if type(a) is ndarray:
+            xp = numpy_namespace
         raw = own_index(xp, raw)
     counter = memory_of(x).version
     try:
@@ -352,7 +362,9 @@ def assign(operation: Assignment, x: Any, key: Any, value: Any, /) -> None:
 def _raw_key(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(_raw_key(part) for part in key)
-    return key.array if isinstance(key, Storage) else key
+    if isinstance(key, Storage):
+        return key.array
+    return key
 
 
 @assignment(operator="__setitem__", differentiable=False, decomposes=False, record=Assignment)

@@ -53,8 +53,14 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 
 @take.def_transpose("x")
 def take_transpose(xp, g, x, indices, axis):
-    key = (indices,) if axis is None else along(normal_axis(axis, x.ndim), indices)
-    shape = (x.size,) if axis is None else x.shape
+    if axis is None:
+        key = (indices,)
+    else:
+        key = along(normal_axis(axis, x.ndim), indices)
+    if axis is None:
+        shape = (x.size,)
+    else:
+        shape = x.shape
     added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
     return xp.reshape(added, x.shape)
 
@@ -197,7 +203,9 @@ def _place_of(op: Named, x: Any, axis: int, indices: Any, arrays: Mapping[str, A
     """
     place = normal_axis(axis, x.ndim, op.__name__)
     for name, array in arrays.items():
-        free = place if name == "x" else -1
+        free = -1
+        if name == "x":
+            free = place
         if array.ndim != indices.ndim or any(
             long > n for i, (long, n) in enumerate(zip(indices.shape, array.shape, strict=True)) if i != free
         ):

@@ -83,7 +83,10 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
     )
     sizes = _sizes(name, terms, shapes)
     covered = tuple(str(i) for i in reversed(range(sum(label.isdigit() for label in sizes))))
-    output = _given_output(name, output_text, covered, sizes) if arrow else _implied_output(terms, covered)
+    if arrow:
+        output = _given_output(name, output_text, covered, sizes)
+    else:
+        output = _implied_output(terms, covered)
     return Subscripts(text, terms, output, sizes)
 
 
@@ -94,7 +97,9 @@ def _labels(name: str, where: str, part: str, ndim: int) -> Labels:
         raise ValueError(f"{name}: the subscripts {part!r} of {where} hold dots other than one '...'")
     named = len(before) + len(after)
     if named > ndim or (named < ndim and not dots):
-        at_least = "at least " if dots else ""
+        at_least = ""
+        if dots:
+            at_least = "at least "
         raise ValueError(f"{name}: {where} has {ndim} axes, its subscripts {part!r} name {at_least}{named}")
     return (*before, *(str(i) for i in reversed(range(ndim - named))), *after)
 
@@ -106,7 +111,9 @@ def _sizes(name: str, terms: tuple[Labels, ...], shapes: Shapes) -> dict[str, in
     for number, (labels, shape) in enumerate(zip(terms, shapes, strict=True)):
         lengths: dict[str, int] = {}
         for label, size in zip(labels, shape, strict=True):
-            what = "an axis under '...'" if label.isdigit() else f"subscript '{label}'"
+            what = "an axis under '...'"
+            if not label.isdigit():
+                what = f"subscript '{label}'"
             if lengths.setdefault(label, size) != size:
                 raise ValueError(f"{name}: {what} stands for lengths {lengths[label]} and {size} in operand {number}")
             known = sizes.get(label, 1)
@@ -156,7 +163,13 @@ def found_path(name: str, read: Subscripts, optimize: Optimize) -> Path:
     count = len(read.terms)
     if isinstance(optimize, (list, tuple)) and (not optimize or optimize[0] not in STRATEGIES):
         return _checked_path(name, optimize, count)
-    strategy: Any = "greedy" if optimize is True else tuple(optimize) if isinstance(optimize, list) else optimize
+    strategy: Any
+    if optimize is True:
+        strategy = "greedy"
+    elif isinstance(optimize, list):
+        strategy = tuple(optimize)
+    else:
+        strategy = optimize
     if not isinstance(strategy, tuple) and strategy not in (*STRATEGIES, False):
         raise ValueError(f"{name}: optimize must be True, False, 'greedy', 'optimal' or a path, found {optimize!r}")
     if count <= 2 or strategy is False:
@@ -296,7 +309,8 @@ def _prepare(xp: Namespace, x: Any, labels: Labels, read: Subscripts) -> tuple[L
         return labels, x  # a number, too
     # Each product counts in a sum: inf times the sum of what it is multiplied by is another number.
     shape = tuple(n if label in read.output else read.sizes[label] for n, label in zip(x.shape, labels, strict=True))
-    x = x if x.shape == shape else xp.broadcast_to(x, shape)
+    if x.shape != shape:
+        x = xp.broadcast_to(x, shape)
     stretched = tuple(i for i, label in enumerate(labels) if x.shape[i] != read.sizes[label])
     if stretched:
         x = xp.squeeze(x, axis=stretched)
@@ -317,7 +331,10 @@ def _sum_out(xp: Namespace, term: Term, wanted: Iterable[str]) -> Term:
     if not axes:
         return term
     # Small integers and booleans keep their dtype, as in products.
-    x = xp.sum(x, axis=axes) if is_inexact(x.dtype) else xp.sum(x, axis=axes, dtype=x.dtype)
+    if is_inexact(x.dtype):
+        x = xp.sum(x, axis=axes)
+    else:
+        x = xp.sum(x, axis=axes, dtype=x.dtype)
     return Term(number, tuple(label for label in labels if label in wanted), x)
 
 
@@ -358,11 +375,15 @@ def _spread(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
 
 
 def _permute(xp: Namespace, x: Any, labels: Labels, wanted: Labels) -> Any:
-    return x if labels == wanted else xp.permute_dims(x, tuple(labels.index(label) for label in wanted))
+    if labels == wanted:
+        return x
+    return xp.permute_dims(x, tuple(labels.index(label) for label in wanted))
 
 
 def _reshape(xp: Namespace, x: Any, shape: tuple[int, ...]) -> Any:
-    return x if x.shape == shape else xp.reshape(x, shape)
+    if x.shape == shape:
+        return x
+    return xp.reshape(x, shape)
 
 
 SMALL = 8192
@@ -380,7 +401,9 @@ def einsum_numpy(subscripts: str, /, *operands: Any, optimize: Any = True) -> An
             compute = _in_one_call(subscripts, *key)
         except (AttributeError, TypeError):
             pass
-    return body_on_numpy(einsum)(subscripts, *operands, optimize=optimize) if compute is None else compute(*operands)
+    if compute is None:
+        return body_on_numpy(einsum)(subscripts, *operands, optimize=optimize)
+    return compute(*operands)
 
 
 @lru_cache(maxsize=256)
@@ -397,7 +420,9 @@ def _in_one_call(subscripts: str, *key: Any) -> Callable[..., Any] | None:
         return np.matmul
     # Longer loops are slower than what they save of the calls around a product of matrices; of complex infinities they
     # make NaN where that keeps them.
-    return partial(np.einsum, subscripts) if dtypes[0].kind != "c" and prod(read.sizes.values()) <= SMALL else None
+    if dtypes[0].kind != "c" and prod(read.sizes.values()) <= SMALL:
+        return partial(np.einsum, subscripts)
+    return None
 
 
 def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:

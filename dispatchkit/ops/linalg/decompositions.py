@@ -99,7 +99,9 @@ def cholesky_jvp(xp, t, y, upper):
     t = (t + adjoint(xp, t)) / 2
     middle = xp.linalg.solve(y, adjoint(xp, xp.linalg.solve(y, t)))
     result = y @ _half(xp, middle)
-    return adjoint(xp, result) if upper else result
+    if upper:
+        return adjoint(xp, result)
+    return result
 
 
 @decomposition(
@@ -189,7 +191,9 @@ def qr_vjp(xp, g, y):
     upper = xp.triu(g_r @ adjoint(xp, r) - adjoint(xp, q) @ g_q)
     symmetric = upper + adjoint(xp, upper) - _real_diagonal(xp, upper)
     result = _times_inverse(xp, q @ symmetric + g_q, adjoint(xp, r))
-    return xp.concat([result, q @ g_rest], axis=-1) if columns > rows else result
+    if columns > rows:
+        return xp.concat([result, q @ g_rest], axis=-1)
+    return result
 
 
 @qr.def_jvp
@@ -248,7 +252,9 @@ def _has_cotangent(xp: Namespace, g_vectors: Array) -> Array:
 
 
 def _real_part(xp: Namespace, x: Array) -> Array:
-    return xp.real(x) if holds_complex(x) else x
+    if holds_complex(x):
+        return xp.real(x)
+    return x
 
 
 @decomposition(samples=SYMMETRIC)

@@ -300,13 +300,20 @@ def matrix_power(xp: Namespace, x: Array, n: int, /) -> Array:
     count = abs(integer(matrix_power, "n", n))
     if count == 0:
         return xp.zeros_like(x) + xp.eye(x.shape[-1], dtype=x.dtype)
-    square = locate_errors(xp.linalg.inv, x) if n < 0 else x
+    square = x
+    if n < 0:
+        square = locate_errors(xp.linalg.inv, x)
     if count == 1:
-        return square if n < 0 else xp.astype(square, square.dtype)
+        if n < 0:
+            return square
+        return xp.astype(square, square.dtype)
     power: Any = None
     while count:
         if count % 2:
-            power = square if power is None else power @ square
+            if power is None:
+                power = square
+            else:
+                power = power @ square
         count //= 2
         if count:
             square = square @ square
@@ -337,7 +344,9 @@ def _solve_by_products(product: Callable[[Any], Any], options: dict[str, Any], b
         ) from error
     if b.ndim == 2:
         columns = [_solve_by_products(product, options, column) for column in b.T]
-        return np.stack(columns, axis=1) if columns else b.copy()
+        if columns:
+            return np.stack(columns, axis=1)
+        return b.copy()
     matrix = linalg.LinearOperator((b.shape[0],) * 2, matvec=product, dtype=b.dtype)
     x, steps = linalg.cg(matrix, b, **options)
     if steps:
@@ -355,7 +364,9 @@ def correction(xp: Namespace, r: Array, /, *, solver: Any, order: int) -> Array:
     solver : solves for NumPy's array, with the matrix as a constant
     order : how often the solution was differentiated
     """
-    return _solve_by_solver(r, solver, order) if order else xp.zeros_like(r)
+    if order:
+        return _solve_by_solver(r, solver, order)
+    return xp.zeros_like(r)
 
 
 correction.def_transpose(lambda g, solver, order: _correct(g, solver, order + 1))
@@ -364,7 +375,9 @@ correction.def_jvp(lambda t, solver, order: _correct(t, solver, order + 1))
 
 def _correct(x: Any, solver: Any, order: int) -> Any:
     """Return the correction of a tensor, or of a raw array."""
-    return correction(x, solver=solver, order=order) if isinstance(x, Storage) else _solve_by_solver(x, solver, order)
+    if isinstance(x, Storage):
+        return correction(x, solver=solver, order=order)
+    return _solve_by_solver(x, solver, order)
 
 
 def _solve_by_solver(r: Any, solver: Any, order: int) -> Any:
@@ -436,7 +449,11 @@ def _cg(A: Any, b: Any, /, *, rtol: float = 1e-10, atol: float = 0.0, maxiter: i
 
 def _right_side(A: Any, b: Any) -> Any:
     """Return the right side as a tensor, after a check."""
-    x: Any = b if isinstance(b, Storage) else tensor_namespace.asarray(b)
+    x: Any
+    if isinstance(b, Storage):
+        x = b
+    else:
+        x = tensor_namespace.asarray(b)
     is_tensor = isinstance(x, Storage)
     if not is_tensor or x.dtype.kind not in "fc":
         description = f"{type(x).__name__} of {x.dtype}"
@@ -467,7 +484,9 @@ def _product_of(A: Any, b: Any) -> Callable[[Any], Any]:
     fixed = A
     if not _is_function(A) and not isinstance(A, np.ndarray):
         fixed = _bare(A)
-        fixed = A if fixed is None else fixed  # whose fields are not known
+        # whose fields are not known
+        if fixed is None:
+            fixed = A
     like = namespace_of(_bare(b).array)
 
     def product(v: Any) -> Any:
@@ -485,7 +504,9 @@ def _bare(x: Any) -> Any:
     while isinstance(x, Storage) and x.is_tracer:
         x = x.value  # type: ignore[attr-defined]  # of a pair, or a batch
     tensor: Any = x
-    return tensor.detach() if isinstance(x, Storage) else with_arrays(x, _bare)
+    if isinstance(x, Storage):
+        return tensor.detach()
+    return with_arrays(x, _bare)
 
 
 _solution = Solution(

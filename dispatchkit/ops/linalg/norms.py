@@ -121,7 +121,10 @@ def vector_norm_vjp(xp, g, y, x, axis, keepdims, ord):
 @vector_norm.def_jvp
 def vector_norm_jvp(xp, t, y, x, axis, keepdims, ord):
     slope = _slope(xp, restore_axes(xp, y, x.shape, axis, keepdims), x, axis, ord)
-    change = xp.real(xp.conj(slope) * t) if holds_complex(x) else slope * t
+    if holds_complex(x):
+        change = xp.real(xp.conj(slope) * t)
+    else:
+        change = slope * t
     return xp.sum(change, axis=axis, keepdims=keepdims)
 
 
@@ -168,15 +171,30 @@ def matrix_norm(xp: Namespace, x: Array, /, *, keepdims: bool = False, ord: Matr
     if ord in SPECTRAL:
         require_finite(x)
         values = xp.linalg.svdvals(x)
-        reduce = xp.sum if ord == "nuc" else xp.max if ord == 2 else xp.min
+        if ord == "nuc":
+            reduce = xp.sum
+        elif ord == 2:
+            reduce = xp.max
+        else:
+            reduce = xp.min
         result = reduce(values, axis=-1)
-        return result[..., None, None] if keepdims else result
+        if keepdims:
+            return result[..., None, None]
+        return result
     if ord not in (1, -1, inf, -inf):
         raise ValueError(f"{matrix_norm.__name__}: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, found {ord!r}")
-    summed, kept = (-2, -1) if ord in (1, -1) else (-1, -2)
-    reduce = xp.max if ord in (1, inf) else xp.min
+    if ord in (1, -1):
+        summed, kept = -2, -1
+    else:
+        summed, kept = -1, -2
+    if ord in (1, inf):
+        reduce = xp.max
+    else:
+        reduce = xp.min
     result = reduce(xp.sum(xp.abs(floating(xp, x)), axis=summed, keepdims=True), axis=kept, keepdims=True)
-    return result if keepdims else result[..., 0, 0]
+    if keepdims:
+        return result
+    return result[..., 0, 0]
 
 
 @matrix_norm.def_kernel("numpy")
@@ -243,7 +261,10 @@ def norm(
     if axes is None or isinstance(axes, int) or len(axes) == 1:
         if isinstance(ord, str):
             raise ValueError(f"{norm.__name__}: ord={ord!r} is of matrices, found shape {tuple(x.shape)}, axis={axis}")
-        along = axes if x.ndim or axes not in (0, -1) else None  # as reductions take them
+        # as reductions take them
+        along = None
+        if x.ndim or axes not in (0, -1):
+            along = axes
         return xp.linalg.vector_norm(x, axis=along, keepdims=keepdims, ord=2 if ord is None else ord)
     if len(axes) != 2:
         raise ValueError(
@@ -459,7 +480,9 @@ def svdvals_vjp(xp, g, x):
 def svdvals_jvp(xp, t, x):
     u, _, vh = xp.linalg.svd(x, full_matrices=False)
     result = xp.linalg.diagonal(adjoint(xp, u) @ t @ adjoint(xp, vh))
-    return xp.real(result) if holds_complex(x) else result
+    if holds_complex(x):
+        return xp.real(result)
+    return result
 
 
 @linalg(methods=("pinverse",), samples=[sample(draw(3, 2)), sample(draw(2, 3)), sample(draw(2, 2, 2), rtol=1e-6)])

@@ -81,7 +81,9 @@ def matmul_transpose_x1(xp, g, x1, x2):
 def matmul_transpose_x2(xp, g, x1, x2):
     x1 = conjugate(xp, x1)
     if x1.ndim == 1:
-        return g[..., None] * x1 if x2.ndim == 1 else x1[:, None] * g[..., None, :]
+        if x2.ndim == 1:
+            return g[..., None] * x1
+        return x1[:, None] * g[..., None, :]
     if x2.ndim == 1:
         return _times_vectors(xp.matrix_transpose(x1), g)
     # In the layout of `x2`: the gradient of a weight that was used transposed is contiguous again.
@@ -92,7 +94,9 @@ def matmul_transpose_x2(xp, g, x1, x2):
 
 def _times_vectors(matrices: Array, g: Array) -> Array:
     """Return the product of matrices and vectors, one for each."""
-    return matrices @ g if g.ndim == 1 else (matrices @ g[..., None])[..., 0]
+    if g.ndim == 1:
+        return matrices @ g
+    return (matrices @ g[..., None])[..., 0]
 
 
 def _pair_axes(axes: Axes, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
@@ -337,4 +341,6 @@ def dot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 
 @dot.def_kernel("numpy")
 def dot_numpy(x1: Any, x2: Any, /) -> Any:
-    return np.dot(x1, x2) if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0) else body_on_numpy(dot)(x1, x2)
+    if getattr(x1, "ndim", 0) == 1 == getattr(x2, "ndim", 0):
+        return np.dot(x1, x2)
+    return body_on_numpy(dot)(x1, x2)

@@ -57,7 +57,9 @@ def concat(xp: Namespace, arrays: Sequence[Array], /, *, axis: int | None = 0) -
 
 @concat.def_transpose
 def concat_transpose(xp, g, arrays, axis):
-    place = 0 if axis is None else normal_axis(axis, g.ndim)
+    place = 0
+    if axis is not None:
+        place = normal_axis(axis, g.ndim)
     parts: list[Any] = []
     start = 0
     for x in arrays:
@@ -183,8 +185,13 @@ def repeat(xp: Namespace, x: Array, repeats: int | Array, /, *, axis: int | None
 
 @repeat.def_transpose("x")
 def repeat_transpose(xp, g, x, repeats, axis):
-    shape = (x.size,) if axis is None else x.shape
-    place = 0 if axis is None else normal_axis(axis, x.ndim)
+    if axis is None:
+        shape = (x.size,)
+    else:
+        shape = x.shape
+    place = 0
+    if axis is not None:
+        place = normal_axis(axis, x.ndim)
     if isinstance(repeats, int):
         added = xp.reshape(g, (*shape[: place + 1], repeats, *shape[place + 1 :]))
         return xp.reshape(xp.sum(added, axis=place + 1), x.shape)
@@ -273,7 +280,12 @@ def _common_shape(name: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[
         if len(known) > 1:
             listed = ", ".join(map(str, shapes))
             raise ValueError(f"{name}: arrays of the shapes {listed} cannot be broadcast to one shape")
-        common.append(known.pop() if known else None if None in lengths else 1)
+        length: int | None = 1
+        if known:
+            length = known.pop()
+        elif None in lengths:
+            length = None
+        common.append(length)
     return tuple(common[::-1])
 
 

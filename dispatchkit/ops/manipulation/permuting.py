@@ -110,7 +110,9 @@ def t(xp: Namespace, x: Array, /) -> Array:
             f"t: x has the shape {x.shape}; .T and t() take at most two axes. Use .mT to transpose the "
             f"matrices in the last two, or permute_dims for another order"
         )
-    return xp.matrix_transpose(x) if x.ndim == 2 else x
+    if x.ndim == 2:
+        return xp.matrix_transpose(x)
+    return x
 
 
 t.def_transpose(lambda xp, g: xp.matrix_transpose(g) if g.ndim == 2 else g)

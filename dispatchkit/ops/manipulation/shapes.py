@@ -58,7 +58,9 @@ def reshape(xp: Namespace, x: Array, /, shape: Shape, *, copy: bool | None = Non
     """
     if isinstance(shape, list):
         shape = tuple(shape)
-    return xp.reshape(x, shape) if copy is None else xp.reshape(x, shape, copy=copy)
+    if copy is None:
+        return xp.reshape(x, shape)
+    return xp.reshape(x, shape, copy=copy)
 
 
 @manipulation(
@@ -102,12 +104,16 @@ def view(xp: Namespace, x: Array, /, shape: Shape | DType) -> Array:
     tensor([ 1.,  2.,  3., -1.])
     """
     dtype = dtype_meant(shape)
-    return xp.reshape(x, shape, copy=False) if dtype is None else _in_dtype(xp, x, dtype)
+    if dtype is None:
+        return xp.reshape(x, shape, copy=False)
+    return _in_dtype(xp, x, dtype)
 
 
 def dtype_meant(shape: Any) -> Any:
     """Return the dtype that is given in the place of a shape, None for a shape."""
-    value = shape[0] if isinstance(shape, tuple) and len(shape) == 1 else shape
+    value = shape
+    if isinstance(shape, tuple) and len(shape) == 1:
+        value = shape[0]
     if isinstance(value, type) and issubclass(value, Storage):
         raise TypeError(f"view: {value.__name__} is a class, not a shape; write x.as_subclass({value.__name__})")
     if isinstance(value, str):
@@ -117,7 +123,9 @@ def dtype_meant(shape: Any) -> Any:
     if isinstance(value, type):
         return numpy_dtype(value)
     is_shape = value is None or isinstance(value, (int, float, tuple, list)) or hasattr(value, "__index__")
-    return None if is_shape else numpy_dtype(value)
+    if is_shape:
+        return None
+    return numpy_dtype(value)
 
 
 def _dtype_named(name: str) -> Any:
@@ -176,7 +184,9 @@ def _pairs_or_numbers(xp: Namespace, x: Any, before: Any, after: Any) -> Any:
 @view.def_vjp("x", shapes=("x",))
 def view_vjp(xp, g, x, shape):
     dtype = dtype_meant(shape)
-    return xp.reshape(g, x.shape) if dtype is None else _pairs_or_numbers(xp, g, dtype, numpy_dtype(x.dtype))
+    if dtype is None:
+        return xp.reshape(g, x.shape)
+    return _pairs_or_numbers(xp, g, dtype, numpy_dtype(x.dtype))
 
 
 @view.def_jvp("x")

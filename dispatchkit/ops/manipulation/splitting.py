@@ -76,7 +76,9 @@ def pad(
                 _continuation(xp, y, axis, start, n, mode) for start, n in ((-before, before), (y.shape[axis], after))
             ]
         y = xp.concat([ends[0], y, ends[1]], axis=axis)
-    return xp.reshape(xp.concat([x], axis=None), x.shape) if y is x else y
+    if y is x:
+        return xp.reshape(xp.concat([x], axis=None), x.shape)
+    return y
 
 
 def _extensions(
@@ -118,7 +120,9 @@ def _constant(xp: Namespace, x: Any, axis: int, length: int, value: Any) -> Any:
 
 def _continuation(xp: Namespace, x: Any, axis: int, start: int, length: int, mode: str) -> Any:
     """Return what a mode continues an axis with, from a place outside of it on."""
-    places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist() if length else []
+    places = []
+    if length:
+        places = _places(axis, x.shape[axis], np.arange(start, start + length), mode).tolist()
     return xp.take(x, xp.asarray(places, dtype=xp.int64), axis=axis)
 
 
@@ -184,7 +188,10 @@ def split(xp: Namespace, x: Array, indices_or_sections: int | Sequence[int], /, 
         count = integer(split, "indices_or_sections", asked)
         if count < 1 or n % count:
             raise ValueError(f"{split.__name__}: axis {axis}, {n} long, has no {count} parts of equal length")
-        bounds = list(range(0, n + 1, n // count)) if n else [0] * (count + 1)
+        if n:
+            bounds = list(range(0, n + 1, n // count))
+        else:
+            bounds = [0] * (count + 1)
     else:
         bounds = [0, *(slice(index).indices(n)[1] for index in asked), n]
         if any(a > b for a, b in pairwise(bounds)):
@@ -305,4 +312,6 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
             [1, 0]])
     """
     rows = xp.stack(xp.nonzero(x if x.ndim else xp.reshape(x, (1,))), axis=-1)
-    return rows if x.ndim else rows[:, :0]
+    if x.ndim:
+        return rows
+    return rows[:, :0]

@@ -15,7 +15,9 @@ from dispatchkit.ops.random.generator import Generator, source_of
 
 def _spread(shape: tuple[Any, ...]) -> Shape:
     """Return the shape that was given spread out, or as one tuple."""
-    return shape[0] if len(shape) == 1 else shape
+    if len(shape) == 1:
+        return shape[0]
+    return shape
 
 
 @random(samples=lambda: [sample(2, 3), sample((2, 3)), sample(), sample(2, dtype="float32")])

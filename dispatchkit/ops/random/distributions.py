@@ -44,7 +44,10 @@ def drawn(
     ------
     ValueError : if `dtype` is not float32 or float64
     """
-    wanted = default_dtype_of("f") if dtype is None else numpy_dtype(dtype)
+    if dtype is None:
+        wanted = default_dtype_of("f")
+    else:
+        wanted = numpy_dtype(dtype)
     if wanted.char not in "fd":
         raise ValueError(f"{name}: dtype must be float32 or float64, found {wanted}")
     return xp.asarray(distribution(size=shape_of(name, shape), dtype=wanted), device=device)
@@ -162,9 +165,14 @@ def integers(
     """Return an array of integers from `low` on and below `high`, of int64 if `dtype` is None."""
     if high <= low:
         raise ValueError(f"{name}: high must be above low, found low={low} and high={high}")
-    wanted = np.dtype("int64") if dtype is None else numpy_dtype(dtype)
+    if dtype is None:
+        wanted = np.dtype("int64")
+    else:
+        wanted = numpy_dtype(dtype)
     lengths = shape_of(name, shape)
-    integral = np.dtype("int64") if wanted.kind in "fc" else wanted
+    integral = wanted
+    if wanted.kind in "fc":
+        integral = np.dtype("int64")
     values = source_of(generator).integers(low, high, size=lengths, dtype=integral)
     return xp.asarray(values, dtype=wanted, device=device)
 
@@ -235,11 +243,15 @@ def bernoulli(
     tensor([1., 1., 1.])
     """
     shape_of_p = getattr(p, "shape", ())
-    lengths = tuple(shape_of_p) if shape is None else shape_of(bernoulli.__name__, shape)
+    if shape is None:
+        lengths = tuple(shape_of_p)
+    else:
+        lengths = shape_of(bernoulli.__name__, shape)
     inside = (p >= 0) & (p <= 1)
     if not holds(inside, traced=True):
         raise ValueError(f"{bernoulli.__name__}: a probability is between 0 and 1, found {p!r}")
-    device = getattr(p, "device", None) if device is None else device
+    if device is None:
+        device = getattr(p, "device", None)
     numbers = xp.asarray(source_of(generator).random(lengths), device=device)
     default = getattr(p, "dtype", default_dtype_of("f"))
     return xp.astype(numbers < p, dtype or default)
@@ -295,7 +307,9 @@ def multinomial(
     count = integer(multinomial, "num_samples", num_samples, least=1)
     if not shape:
         raise ValueError(f"{multinomial.__name__}: probs must have shape (..., K), found ()")
-    draws = (*shape[:-1], count) if replacement else shape
+    draws = shape
+    if replacement:
+        draws = (*shape[:-1], count)
     numbers = xp.asarray(source_of(generator).random(draws))
     return categories(xp, probs, numbers, count, replacement)
 
@@ -318,7 +332,9 @@ def categories(xp: Namespace, probs: Any, numbers: Any, count: int, replacement:
     probs = xp.astype(probs, xp.float64)
     if not holds((probs >= 0) & (probs < math.inf), traced=True):
         raise ValueError(f"{multinomial.__name__}: a probability is neither negative nor infinite nor NaN")
-    least = 1 if replacement else count
+    least = count
+    if replacement:
+        least = 1
     if not holds(xp.count_nonzero(probs, axis=-1) >= least, traced=True):
         raise ValueError(f"{multinomial.__name__}: fewer than {least} categories have a probability other than 0")
     if not replacement:

@@ -232,7 +232,9 @@ def source_of(generator: Generator | None) -> Any:
     """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
     source = (_current.get().value if generator is None else generator).source
     replay = _replay.get().value
-    return source if replay is None else _StandIn(source, *replay)
+    if replay is None:
+        return source
+    return _StandIn(source, *replay)
 
 
 class Draw(NamedTuple):
@@ -265,7 +267,9 @@ class _StandIn:
         def drawn(*args: Any, **kwargs: Any) -> Any:
             draw = Draw(self.source, method, args, kwargs)
             self.draws.append(draw)
-            return draw.like() if self.given is None else self.given[len(self.draws) - 1]
+            if self.given is None:
+                return draw.like()
+            return self.given[len(self.draws) - 1]
 
         return drawn
 

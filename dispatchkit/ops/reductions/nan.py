@@ -237,17 +237,23 @@ def nanstd(
 
 def _replace_nan(xp: Namespace, x: Any, value: Any) -> Any:
     """Return an array with another value for each NaN."""
-    return xp.where(xp.isnan(x), value, x) if is_inexact(x.dtype) else x
+    if is_inexact(x.dtype):
+        return xp.where(xp.isnan(x), value, x)
+    return x
 
 
 def _unless_all_nan(xp: Namespace, y: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """Return a result, NaN where all elements that it is of are."""
-    return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), math.nan, y) if is_inexact(x.dtype) else y
+    if is_inexact(x.dtype):
+        return xp.where(xp.all(xp.isnan(x), axis=axis, keepdims=keepdims), math.nan, y)
+    return y
 
 
 def _computed_in(xp: Namespace, x: Any, dtype: DType) -> Any:
     """Return an array in the dtype to compute a mean in."""
-    return floating(xp, x) if dtype is None else xp.astype(x, dtype, copy=False)
+    if dtype is None:
+        return floating(xp, x)
+    return xp.astype(x, dtype, copy=False)
 
 
 def _per_element(xp: Namespace, total: Any, x: Any, axis: Axis, correction: float, keepdims: bool) -> Any:

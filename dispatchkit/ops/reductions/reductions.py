@@ -292,7 +292,10 @@ def cumulative_sum(
 
 @cumulative_sum.def_transpose
 def cumulative_sum_transpose(xp, g, x, axis, include_initial):
-    axis = 0 if axis is None else normal_axis(axis, x.ndim)
+    if axis is None:
+        axis = 0
+    else:
+        axis = normal_axis(axis, x.ndim)
     if include_initial:
         g = g[along(axis, slice(1, None))]
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
@@ -343,7 +346,9 @@ def cumulative_prod_vjp(xp, g, x, axis, include_initial):
     if include_initial:
         g = g[..., 1:]
     cotangent = _products_before(xp, x) * _recurrence(xp, x[..., 1:], g)
-    return cotangent if axis is None else xp.moveaxis(cotangent, -1, axis)
+    if axis is None:
+        return cotangent
+    return xp.moveaxis(cotangent, -1, axis)
 
 
 @cumulative_prod.def_jvp
@@ -354,7 +359,9 @@ def cumulative_prod_jvp(xp, t, x, axis, include_initial):
     if include_initial:
         initial = xp.zeros((*tangent.shape[:-1], 1), dtype=tangent.dtype)
         tangent = xp.concat([initial, tangent], axis=-1)
-    return tangent if axis is None else xp.moveaxis(tangent, -1, axis)
+    if axis is None:
+        return tangent
+    return xp.moveaxis(tangent, -1, axis)
 
 
 def _products_before(xp: Namespace, x: Any) -> Any:

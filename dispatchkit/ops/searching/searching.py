@@ -163,7 +163,9 @@ class Choice(DeclaredOperation):
         general = super().make_general()
 
         def call(*args: Any, **kwargs: Any) -> Any:
-            return nonzero(*args) if len(args) == 1 and not kwargs else general(*args, **kwargs)
+            if len(args) == 1 and not kwargs:
+                return nonzero(*args)
+            return general(*args, **kwargs)
 
         return call
 

@@ -58,7 +58,8 @@ def _count_integers(x: Any) -> tuple[Any, Any, Any] | None:
         low, high = int(x.min()), int(x.max())
         if high - low < x.size:
             places = x.astype(np.intp, copy=False)  # differences may be more than a short integer holds
-            places = places - low if low else places
+            if low:
+                places = places - low
             counts = np.bincount(places.reshape(-1))
             held = counts.nonzero()[0]
             values = (held + low).astype(x.dtype, copy=False)
@@ -116,8 +117,12 @@ def unique_counts(xp: Namespace, x: Array, /) -> UniqueCountsResult:
 
 
 def _values_and_counts(xp: Namespace, x: Any) -> Any:
-    counted = _count_integers(np.asarray(x)) if xp is numpy_namespace else None
-    return xp.unique_counts(x) if counted is None else counted[:2]
+    counted = None
+    if xp is numpy_namespace:
+        counted = _count_integers(np.asarray(x))
+    if counted is None:
+        return xp.unique_counts(x)
+    return counted[:2]
 
 
 @operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)
@@ -142,7 +147,9 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     >>> dk.unique_inverse(dk.asarray([3, 1, 3])).inverse_indices
     tensor([1, 0, 1])
     """
-    counted = _count_integers(np.asarray(x)) if xp is numpy_namespace else None
+    counted = None
+    if xp is numpy_namespace:
+        counted = _count_integers(np.asarray(x))
     return UniqueInverseResult(*(xp.unique_inverse(x) if counted is None else (counted[0], counted[2]())))
 
 
@@ -254,6 +261,11 @@ def bincount(xp: Namespace, x: Array, /, weights: Array | None = None, minlength
             f"{bincount.__name__}: weights of shape {tuple(weights.shape)} for integers of shape {tuple(x.shape)}"
         )
     least = integer(bincount, "minlength", minlength, least=0)
-    length = max(least, int(xp.max(x)) + 1) if x.shape[0] else least
-    added = xp.ones(x.shape, dtype=xp.int64) if weights is None else floating(xp, weights)
+    length = least
+    if x.shape[0]:
+        length = max(least, int(xp.max(x)) + 1)
+    if weights is None:
+        added = xp.ones(x.shape, dtype=xp.int64)
+    else:
+        added = floating(xp, weights)
     return xp.index_put(xp.zeros((length,), dtype=added.dtype), x, added, accumulate=True)

@@ -105,7 +105,9 @@ def std_jvp(xp, t, y, x, axis, correction, keepdims):
 
 
 def _deviation(xp: Namespace, x: Any, axis: Axis) -> Any:
-    return x - xp.mean(x, axis=axis, keepdims=True) if count(x.shape, axis) else x
+    if count(x.shape, axis):
+        return x - xp.mean(x, axis=axis, keepdims=True)
+    return x
 
 
 def _product(xp: Namespace, x1: Any, x2: Any) -> Any:
@@ -125,7 +127,9 @@ def _share(x: Any, axis: Axis, correction: float) -> tuple[float, AbstractContex
     The products with infinity, infinite or NaN, are PyTorch's derivatives; the value has been warned of.
     """
     divisor = _divisor(x, axis, correction)
-    return (2 / divisor, nullcontext()) if divisor else (math.inf, np.errstate(invalid="ignore"))
+    if divisor:
+        return 2 / divisor, nullcontext()
+    return math.inf, np.errstate(invalid="ignore")
 
 
 def _over(xp: Namespace, g: Any, y: Any) -> Any:
@@ -228,13 +232,17 @@ def average(
     """
     if weights is None:
         y = xp.mean(x, axis=axis, keepdims=keepdims)
-        return (y, xp.full_like(y, count(x.shape, axis))) if returned else y
+        if returned:
+            return y, xp.full_like(y, count(x.shape, axis))
+        return y
     weights = fit_weights(xp, weights, x.shape, axis)
     total = xp.sum(weights, axis=axis, keepdims=keepdims)
     if not holds(total != 0, traced=True):
         raise ZeroDivisionError(f"{average.__name__}: weights sum to 0")
     y = xp.sum(x * weights, axis=axis, keepdims=keepdims) / total
-    return (y, xp.astype(xp.broadcast_to(total, y.shape), y.dtype, copy=False)) if returned else y
+    if returned:
+        return y, xp.astype(xp.broadcast_to(total, y.shape), y.dtype, copy=False)
+    return y
 
 
 def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis) -> Any:
@@ -244,7 +252,9 @@ def fit_weights(xp: Namespace, weights: Any, shape: tuple[int, ...], axis: Axis)
     axes = normal_axes(axis, len(shape), average.__name__)
     wanted = tuple(shape[i] for i in axes)
     if shape_of(weights) != wanted:
-        further = "" if wanted == shape else f" or, for axis {axis}, {wanted}"
+        further = ""
+        if wanted != shape:
+            further = f" or, for axis {axis}, {wanted}"
         raise ValueError(f"{average.__name__}: weights must have shape {shape}{further}, found {shape_of(weights)}")
     weights = xp.permute_dims(weights, tuple(axes.index(i) for i in sorted(axes)))
     return xp.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
@@ -347,13 +357,18 @@ def scale_covariances(xp: Namespace, c: Any, variances: Any) -> Any:
         return c / c
     deviations = xp.sqrt(xp.real(variances) if holds_complex(c) else variances)
     y = c / deviations[:, None] / deviations[None, :]
-    return y if holds_complex(y) else xp.clip(y, -1, 1)
+    if holds_complex(y):
+        return y
+    return xp.clip(y, -1, 1)
 
 
 def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: float, fweights: Any, aweights: Any) -> Any:
     if x.ndim > 2:
         raise ValueError(f"{name}: x must have one or two axes, found shape {x.shape}")
-    x = xp.reshape(x, (1, -1)) if x.ndim < 2 else x if rowvar else xp.matrix_transpose(x)
+    if x.ndim < 2:
+        x = xp.reshape(x, (1, -1))
+    elif not rowvar:
+        x = xp.matrix_transpose(x)
     x = floating(xp, x)
     fweights, aweights = _weights(xp, name, "fweights", fweights, x), _weights(xp, name, "aweights", aweights, x)
     every = [weights for weights in (fweights, aweights) if weights is not None]
@@ -361,13 +376,20 @@ def _covariance(xp: Namespace, name: str, x: Any, rowvar: bool, correction: floa
         deviations = x - xp.mean(x, axis=1, keepdims=True)
         c = deviations @ adjoint(xp, deviations) / max(x.shape[1] - correction, 0)
     else:
-        both = every[0] if len(every) == 1 else every[0] * every[1]
+        if len(every) == 1:
+            both = every[0]
+        else:
+            both = every[0] * every[1]
         total = xp.sum(both)
         deviations = x - xp.sum(x * both, axis=1, keepdims=True) / total
-        lost = correction if aweights is None else correction * xp.sum(both * aweights) / total
+        lost = correction
+        if aweights is not None:
+            lost = correction * xp.sum(both * aweights) / total
         divisor = xp.where(total > lost, total - lost, 0)
         c = (deviations * both) @ adjoint(xp, deviations) / divisor
-    return xp.reshape(c, ()) if c.shape == (1, 1) else c
+    if c.shape == (1, 1):
+        return xp.reshape(c, ())
+    return c
 
 
 def _weights(xp: Namespace, name: str, parameter: str, weights: Any, x: Any) -> Any:
@@ -382,4 +404,6 @@ def _weights(xp: Namespace, name: str, parameter: str, weights: Any, x: Any) -> 
         raise TypeError(f"{name}: {parameter} must be real, found {weights.dtype}")
     if not holds(weights >= 0, traced=True):
         raise ValueError(f"{name}: {parameter} must not be negative")
-    return weights if is_inexact(weights.dtype) else xp.astype(weights, xp.finfo(x.dtype).dtype)
+    if is_inexact(weights.dtype):
+        return weights
+    return xp.astype(weights, xp.finfo(x.dtype).dtype)

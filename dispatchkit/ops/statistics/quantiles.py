@@ -161,7 +161,9 @@ def _sort(xp: Namespace, x: Any) -> tuple[Any, Any]:
 
 def _without(xp: Namespace, y: Any, ordered: Any, undefined: Any) -> Any:
     """Return results, NaN for those that are undefined: the last of the sorted elements, where NaN stands."""
-    return y if undefined is None else xp.where(undefined, ordered[..., -1:] + float("nan"), y)
+    if undefined is None:
+        return y
+    return xp.where(undefined, ordered[..., -1:] + float("nan"), y)
 
 
 def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
@@ -171,7 +173,10 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
     low, high = xp.floor(places), xp.ceil(places)
     ordered = floating(xp, ordered)
     below, above = _at(xp, ordered, low), _at(xp, ordered, high)
-    share = xp.full_like(places, 0.5) if method == "midpoint" else places - low
+    if method == "midpoint":
+        share = xp.full_like(places, 0.5)
+    else:
+        share = places - low
     return between(xp, below, above, xp.astype(share, below.dtype) if _many(xp, ordered, below.dtype) else share)
 
 

@@ -198,7 +198,10 @@ class CyclicLR(WithMomentum):
             raise ValueError(f"CyclicLR: mode must be 'triangular', 'triangular2' or 'exp_range', found {mode!r}")
         self._check_momentum(optimizer, cycle_momentum)
         self.step_size_up = step_size_up
-        self.step_size_down = step_size_up if step_size_down is None else step_size_down
+        if step_size_down is None:
+            self.step_size_down = step_size_up
+        else:
+            self.step_size_down = step_size_down
         if min(self.step_size_up, self.step_size_down) < 1:
             raise ValueError(
                 f"CyclicLR: step_size_up and step_size_down must be 1 or more, found {self.step_size_up} and "
@@ -207,18 +210,27 @@ class CyclicLR(WithMomentum):
         self.mode, self.gamma, self.scale_fn, self.scale_mode = mode, gamma, scale_fn, scale_mode
         self.levels = self._of_groups(optimizer, base_lr=base_lr, max_lr=max_lr)
         ends = self._of_groups(optimizer, max_momentum=max_momentum, base_momentum=base_momentum)
-        self.momentums = ends if cycle_momentum else []
+        if cycle_momentum:
+            self.momentums = ends
+        else:
+            self.momentums = []
         super().__init__(optimizer, last_epoch)
 
     @override
     def _now(self, levels: Sequence[Sequence[Any]]) -> list[Any]:
         up, down, step = self.step_size_up, self.step_size_down, self.last_epoch
         cycle, place = divmod(step, up + down)
-        height = place / up if place <= up else (up + down - place) / down
+        if place <= up:
+            height = place / up
+        else:
+            height = (up + down - place) / down
         if self.scale_fn is not None:
             height *= self.scale_fn(cycle + 1 if self.scale_mode == "cycle" else step)
         elif self.mode != "triangular":
-            height *= 0.5**cycle if self.mode == "triangular2" else self.gamma**step
+            if self.mode == "triangular2":
+                height *= 0.5**cycle
+            else:
+                height *= self.gamma**step
         return [first + (turn - first) * height for first, turn in levels]
 
     @override
@@ -323,7 +335,10 @@ class OneCycleLR(WithMomentum):
 
 def _of_each_group(schedule: str, name: str, value: Any, groups: list[Any]) -> list[Any]:
     """Return the value for each group, of one number or a list."""
-    values = list(value) if isinstance(value, (list, tuple)) else [value] * len(groups)
+    if isinstance(value, (list, tuple)):
+        values = list(value)
+    else:
+        values = [value] * len(groups)
     if len(values) != len(groups):
         raise ValueError(f"{schedule}: expected {len(groups)} values for {name}, found {len(values)}")
     return values
@@ -386,7 +401,10 @@ class ReduceLROnPlateau(LRScheduler):
         self.base_lrs = [group["lr"] for group in optimizer.param_groups]
         self.mode, self.threshold, self.threshold_mode = mode, threshold, threshold_mode
         self.factor, self.patience, self.cooldown, self.eps = factor, patience, cooldown, eps
-        self.best = math.inf if mode == "min" else -math.inf
+        if mode == "min":
+            self.best = math.inf
+        else:
+            self.best = -math.inf
         self.num_bad_epochs = self.cooldown_counter = self.last_epoch = 0
         self._last_lr = self._current()
 
@@ -417,7 +435,9 @@ class ReduceLROnPlateau(LRScheduler):
         self._last_lr = self._current()
 
     def _is_better(self, measure: float) -> bool:
-        sign = 1.0 if self.mode == "max" else -1.0
+        sign = -1.0
+        if self.mode == "max":
+            sign = 1.0
         change = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
         return sign * measure > sign * self.best + (change if math.isfinite(self.best) else 0.0)
 
@@ -543,7 +563,10 @@ class ChainedScheduler(Several):
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if not schedulers:
             raise ValueError("ChainedScheduler: expected at least one scheduler, found none")
-        self.optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        if optimizer is None:
+            self.optimizer = schedulers[0].optimizer
+        else:
+            self.optimizer = optimizer
         self._take(self.optimizer, schedulers)
         self.base_lrs, self.last_epoch = schedulers[0].base_lrs, schedulers[0].last_epoch
         self._last_lr = self._current()

@@ -147,7 +147,10 @@ class LambdaLR(LRScheduler):
         last_epoch: int = -1,
     ) -> None:
         groups = getattr(optimizer, "param_groups", [])
-        self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, Sequence) else [lr_lambda] * len(groups)
+        if isinstance(lr_lambda, Sequence):
+            self.lr_lambdas = list(lr_lambda)
+        else:
+            self.lr_lambdas = [lr_lambda] * len(groups)
         if len(self.lr_lambdas) != len(groups):
             raise ValueError(f"Expected {len(groups)} lr_lambdas, but got {len(self.lr_lambdas)}")
         super().__init__(optimizer, last_epoch)
@@ -242,7 +245,9 @@ class StepLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         due = self.last_epoch > 0 and self.last_epoch % self.step_size == 0
-        return self._scale(self.gamma) if due else self._current()
+        if due:
+            return self._scale(self.gamma)
+        return self._current()
 
 
 class MultiStepLR(LRScheduler):
@@ -278,7 +283,9 @@ class MultiStepLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         times = self.milestones[self.last_epoch]
-        return self._scale(self.gamma**times) if times else self._current()
+        if times:
+            return self._scale(self.gamma**times)
+        return self._current()
 
 
 class ExponentialLR(LRScheduler):
@@ -307,7 +314,9 @@ class ExponentialLR(LRScheduler):
 
     @override
     def get_lr(self) -> list[Any]:
-        return self._current() if self._is_initial else self._scale(self.gamma)
+        if self._is_initial:
+            return self._current()
+        return self._scale(self.gamma)
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -396,7 +405,9 @@ class PolynomialLR(LRScheduler):
     @override
     def get_lr(self) -> list[Any]:
         left = self.total_iters - self.last_epoch
-        return self._current() if self._is_initial or left < 0 else self._scale((left / (left + 1)) ** self.power)
+        if self._is_initial or left < 0:
+            return self._current()
+        return self._scale((left / (left + 1)) ** self.power)
 
 
 class ConstantLR(LRScheduler):
@@ -439,7 +450,9 @@ class ConstantLR(LRScheduler):
     def get_lr(self) -> list[Any]:
         if self.last_epoch == 0:
             return self._scale(self.factor)
-        return self._scale(1.0 / self.factor) if self.last_epoch == self.total_iters else self._current()
+        if self.last_epoch == self.total_iters:
+            return self._scale(1.0 / self.factor)
+        return self._current()
 
 
 class LinearLR(LRScheduler):

@@ -77,12 +77,15 @@ RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = state_variable("decomp
 
 def replace_types(key: Key, classes: Container[type], target: type) -> Key:
     """Return the key of a call in which instances of some types have become of another, each type of several once."""
-    return tuple(
-        tuple(dict.fromkeys(replace_types(entry, classes, target)))
-        if isinstance(entry, tuple)
-        else (target if entry in classes else entry)
-        for entry in key
-    )
+    replaced: list[Any] = []
+    for entry in key:
+        if isinstance(entry, tuple):
+            replaced.append(tuple(dict.fromkeys(replace_types(entry, classes, target))))
+        elif entry in classes:
+            replaced.append(target)
+        else:
+            replaced.append(entry)
+    return tuple(replaced)
 
 
 def map_members(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -91,8 +94,12 @@ def map_members(value: Any, change: Callable[[Any], Any]) -> Any:
     if cls is list:
         return [map_members(member, change) for member in value]
     if cls is dict:
-        return {name: map_members(member, change) for name, member in value.items()} if value else {}
+        if value:
+            return {name: map_members(member, change) for name, member in value.items()}
+        return {}
     if issubclass(cls, tuple):
         members = [map_members(member, change) for member in value]
-        return cls(*members) if hasattr(cls, "_fields") else tuple(members)
+        if hasattr(cls, "_fields"):
+            return cls(*members)
+        return tuple(members)
     return change(value)

@@ -373,7 +373,9 @@ def _converting(operation: Overridable, key: Key, target: type, paths: Paths) ->
             return Followed(None, DECLINES, COMES_BACK)
 
         def stand_in(name: str, value: Any) -> Any:
-            return follower.like(value, (target,)) if follower.type_of(value) in paths else value
+            if follower.type_of(value) in paths:
+                return follower.like(value, (target,))
+            return value
 
         followed: Followed = follower.again(operation, *replace(args, kwargs, stand_in), running=key)
         return followed
@@ -386,5 +388,7 @@ def _path_text(paths: Paths) -> str:
         " -> ".join([type_name(path[0].source), *(type_name(edge.target) for edge in path)]) for path in paths.values()
     ]
     edges = [edge for path in paths.values() for edge in path]
-    loss = ", with loss" if any(edge.lossy for edge in edges) else ""
+    loss = ""
+    if any(edge.lossy for edge in edges):
+        loss = ", with loss"
     return f"convert: {', '.join(ways)} (cost {sum(edge.cost for edge in edges):g}{loss})"

@@ -75,7 +75,9 @@ def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:
             if getattr(answer, "__passes__", False):  # the default of the base class
                 asked.append(Asked(mode, what, DECLINES, "it passes every call on", MODE))
             else:
-                reason = f"the mode {mode.__name__} may decline" if promise_of(answer).may_decline else ""
+                reason = ""
+                if promise_of(answer).may_decline:
+                    reason = f"the mode {mode.__name__} may decline"
                 asked.append(Asked(mode, what, AT_RUN_TIME, reason, MODE, location_of(answer)))
         cell = cell.below
     return asked, False
@@ -96,22 +98,31 @@ def join_results(protocol: Any, results: list[Any]) -> Any:
 def _join_two(protocol: Any, result: Any, other: Any) -> Any:
     if issubclass(type(result), StandIn) and issubclass(type(other), StandIn):
         unknown = not result._classes or not other._classes
-        classes = () if unknown else tuple(dict.fromkeys((*result._classes, *other._classes)))
-        layout = result._layout if result._layout == other._layout else Layout()
+        classes = ()
+        if not unknown:
+            classes = tuple(dict.fromkeys((*result._classes, *other._classes)))
+        if result._layout == other._layout:
+            layout = result._layout
+        else:
+            layout = Layout()
         return make_stand_in(protocol, classes, layout, result._origin or other._origin)
     if type(result) is type(other) and isinstance(result, (tuple, list)) and len(result) == len(other):
         members = [_join_two(protocol, a, b) for a, b in zip(result, other, strict=True)]
-        return type(result)(*members) if hasattr(result, "_fields") else type(result)(members)
-    return result if result is other else make_stand_in(protocol, (), origin="one of several calls")
+        if hasattr(result, "_fields"):
+            return type(result)(*members)
+        return type(result)(members)
+    if result is other:
+        return result
+    return make_stand_in(protocol, (), origin="one of several calls")
 
 
 def result_classes(result: Any) -> tuple[type, ...]:
     """Return the classes of the arrays in a result; empty where one is not known."""
     members: list[tuple[type, ...]] = []
     map_members(result, lambda value: members.append(classes_of(value)))
-    return (
-        () if any(not classes for classes in members) else tuple(dict.fromkeys(cls for each in members for cls in each))
-    )
+    if any(not classes for classes in members):
+        return ()
+    return tuple(dict.fromkeys(cls for each in members for cls in each))
 
 
 def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
@@ -139,7 +150,9 @@ def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
 
         def narrow(value: Any, chosen: dict[int, type] = chosen) -> Any:
             cls = chosen.get(id(value))
-            return value if cls is None else make_stand_in(protocol, (cls,), value._layout, value._origin)
+            if cls is None:
+                return value
+            return make_stand_in(protocol, (cls,), value._layout, value._origin)
 
         yield Call(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
 
@@ -180,12 +193,18 @@ def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Pred
     """Follow a call in a context of its own, where neither modes nor observers see it."""
     operation = call.operation
     # A mode sees a call before its arguments are looked at.
-    asked, switched_off = ask_modes(operation) if memory is None else ([], False)
+    if memory is None:
+        asked, switched_off = ask_modes(operation)
+    else:
+        asked, switched_off = [], False
     memory = memory or Memory()
     without_modes()
     watch_state.set(None)
     open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
-    mistake = native_mistake(*call) if open_to_modes else memory.mistake(call)
+    if open_to_modes:
+        mistake = native_mistake(*call)
+    else:
+        mistake = memory.mistake(call)
     if mistake:
         return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake)
     walk = _Walk(operation.protocol, memory)
@@ -214,16 +233,24 @@ class _Walk:
 
     def like(self, value: Any, classes: tuple[type, ...]) -> Any:
         """Return a stand-in of other types with the shape and dtype of a value."""
-        layout = value._layout if issubclass(type(value), StandIn) else Layout()
+        if issubclass(type(value), StandIn):
+            layout = value._layout
+        else:
+            layout = Layout()
         return make_stand_in(self.protocol, classes, layout)
 
     def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
         """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
         classes = classes_of(result)
-        layout = result._layout if issubclass(type(result), StandIn) else layout_of(result)
+        if issubclass(type(result), StandIn):
+            layout = result._layout
+        else:
+            layout = layout_of(result)
         arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
         if not all(arrays) or not arrays:
-            return make_stand_in(self.protocol, (), layout, "an inner call") if any(arrays) or not arrays else result
+            if any(arrays) or not arrays:
+                return make_stand_in(self.protocol, (), layout, "an inner call")
+            return result
         return make_stand_in(self.protocol, classes_of(value), layout, field=result)
 
     def field_of(self, operation: Overridable, value: Any) -> Any:
@@ -245,7 +272,9 @@ class _Walk:
         self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
     ) -> Followed:
         """Follow the call that an answer makes in its turn, and answers with; `running` is under way meanwhile."""
-        mark = None if running is None else (operation, running)
+        mark = None
+        if running is not None:
+            mark = (operation, running)
         if mark is not None:
             self.running.add(mark)
         try:
@@ -275,8 +304,13 @@ class _Walk:
                 result = body(*args, **kwargs)
         except _BodyEnds as end:
             unanswered = end.prediction.outcome is REFUSED and end.prediction.by is None
-            verdict = DECLINES if unanswered else RAISES
-            reason = f"it needs {end.prediction.lacks}" if unanswered else end.prediction.error
+            verdict = RAISES
+            if unanswered:
+                verdict = DECLINES
+            if unanswered:
+                reason = f"it needs {end.prediction.lacks}"
+            else:
+                reason = end.prediction.error
         except NotFollowed as error:
             calls.depends.append(f"the body of {operation.name} asks for {error.wanted}{place_of(error)}")
         except Exception as error:  # noqa: BLE001  # what a body raises on stand-ins is looked at
@@ -290,7 +324,8 @@ class _Walk:
             verdict, reason = DECLINES, pop_decline_reason() or "it declines"
         if calls.depends and verdict != DECLINES:
             verdict, reason = DEPENDS, calls.depends[0]
-            result = make_stand_in(self.protocol, (), origin=operation.name) if result is None else result
+            if result is None:
+                result = make_stand_in(self.protocol, (), origin=operation.name)
         return Followed(result, verdict, reason, inner=tuple(calls.inner))
 
     # Calls.
@@ -384,7 +419,10 @@ class _Walk:
         outcome = first.outcome or REFUSED
         if outcome is DEFAULT and all(map(self.protocol.types.ranks_as_base, chain.types)):
             outcome = PLAIN
-        error, depends = (first.reason, "") if first.verdict == RAISES else ("", first.reason)
+        if first.verdict == RAISES:
+            error, depends = first.reason, ""
+        else:
+            error, depends = "", first.reason
         if len(possible) > 1:
             result = join_results(self.protocol, [each for _, each in possible])
         return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
@@ -431,7 +469,9 @@ class _Walk:
             unknown = make_stand_in(self.protocol, (), origin=step.text)
             followed = Followed(unknown, DEPENDS, f"{step.text} asks for {failure.wanted}")
         result, verdict, reason, nobody, inner = followed
-        outcome = REFUSED if nobody else step.source
+        outcome = REFUSED
+        if not nobody:
+            outcome = step.source
         asked = replace(asked, inner=inner, verdict=verdict, reason=reason, outcome=outcome)
         return asked, None if verdict in (DECLINES, RAISES) else result
 
@@ -441,18 +481,24 @@ class _Walk:
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
             # What an annotation of several results says of one that is a single array.
             single = tuple(cls for cls in classes if not issubclass(cls, (tuple, list, dict)))
-            classes = single if isinstance(layouts, Layout) else ()
+            classes = ()
+            if isinstance(layouts, Layout):
+                classes = single
 
         def stand_in(value: Any) -> Any:
             if isinstance(value, (bool, int, float, complex)):
                 return make_stand_in(self.protocol, (type(value),), Layout(()), origin)
-            return make_stand_in(self.protocol, classes, value, origin) if isinstance(value, Layout) else value
+            if isinstance(value, Layout):
+                return make_stand_in(self.protocol, classes, value, origin)
+            return value
 
         return map_members(layouts, stand_in)
 
 
 def _location(step: Step) -> str:
-    return "" if step.rule is None else step.rule.location
+    if step.rule is None:
+        return ""
+    return step.rule.location
 
 
 class _BodyEnds(BaseException):

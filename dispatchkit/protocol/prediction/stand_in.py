@@ -105,7 +105,9 @@ def _describe(x: StandIn) -> str:
     names = " or ".join(map(type_name, x._classes))
     if not names:
         return f"what {x._origin or 'an inner call'} gives, whose annotation names no class"
-    return f"{names}, which {x._origin} gives" if x._origin else names
+    if x._origin:
+        return f"{names}, which {x._origin} gives"
+    return names
 
 
 _made: weakref.WeakKeyDictionary[Any, type[StandIn]] = weakref.WeakKeyDictionary()
@@ -253,7 +255,9 @@ class Memory:
         """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
 
         def layout(value: Any) -> Any:
-            return value._layout if issubclass(type(value), StandIn) else value
+            if issubclass(type(value), StandIn):
+                return value._layout
+            return value
 
         args, kwargs = map_members(call.args, layout), map_members(call.kwargs, layout)
         token = (call.operation, self._token(args), self._token(kwargs))
@@ -271,7 +275,9 @@ class Memory:
     def find(self, token: Hashable, running: set[Mark]) -> tuple[frozenset[Mark], Prediction, Any] | None:
         """Return what was found of an equal call, and on which marks it depends that they are not under way."""
         known = self._calls.get(token)
-        return known if known is not None and running.isdisjoint(known[0]) else None
+        if known is not None and running.isdisjoint(known[0]):
+            return known
+        return None
 
     def keep(self, token: Hashable, looked_up: set[Mark], prediction: Prediction, result: Any) -> None:
         """Remember what was found of a call."""
@@ -281,8 +287,12 @@ class Memory:
     def _token(self, value: Any) -> Hashable:
         cls = type(value)
         if issubclass(cls, StandIn):
-            array = None if value._given is None else self._identity(value._given)
-            field = None if value._field is None else self._token(value._field)
+            array = None
+            if value._given is not None:
+                array = self._identity(value._given)
+            field = None
+            if value._field is not None:
+                field = self._token(value._field)
             token = (StandIn, value._classes, value._layout, value._origin, array, field)
             return self._stand_ins.setdefault(token, len(self._stand_ins))
         if cls is Layout:

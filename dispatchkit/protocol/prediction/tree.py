@@ -46,7 +46,9 @@ class Asked:
     @property
     def who(self) -> str:
         """Name of the type or mode."""
-        return self.cls.__name__ if self.outcome is MODE else type_name(self.cls)
+        if self.outcome is MODE:
+            return self.cls.__name__
+        return type_name(self.cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ class Prediction:
         if inner is not None:
             return f"{self.function}, which needs {inner.lacks}"
         reasons = dict.fromkeys(each.reason or each.what for each in self.asked if each.reason or each.what)
-        return f"{self.function}: {'; '.join(reasons)}" if reasons else self.function
+        if reasons:
+            return f"{self.function}: {'; '.join(reasons)}"
+        return self.function
 
     def walk(self, depth: int = 0) -> Any:
         """Yield this prediction and those of all inner calls, with their depths."""
@@ -118,7 +122,9 @@ class Prediction:
 def first_line(error: BaseException) -> str:
     """Return class and first line of an error, as records and predictions have it."""
     text = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    if text:
+        return f"{type(error).__name__}: {text}"
+    return type(error).__name__
 
 
 def mistake_in(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -184,7 +190,9 @@ def promise_of(function: Callable[..., Any]) -> Promise:
 def promise_of_rule(rule: Rule) -> Promise:
     """Return what a rule declares of its answers: its registration goes before its annotation."""
     promise = promise_of(rule.handler)
-    return promise if rule.declines is None else promise._replace(may_decline=rule.declines)
+    if rule.declines is None:
+        return promise
+    return promise._replace(may_decline=rule.declines)
 
 
 def _promise(function: Callable[..., Any]) -> Promise:

@@ -76,7 +76,9 @@ def annotated_signatures(handler: Callable[..., Any], parameters: Parameters, sk
             choices.append(list(dict.fromkeys(cls for _, _, classes in shared for cls in classes)) or [ANY])
             continue
         receiver = next(iter(received), None)
-        hint = ANY if receiver is None else hints.get(receiver.name, ANY)
+        hint = ANY
+        if receiver is not None:
+            hint = hints.get(receiver.name, ANY)
         classes = classes_of(hint, array.form, name)
         if array.form is Form.ONE:
             _refuse_sequences(hint, classes, array.name, name)
@@ -101,7 +103,9 @@ def _receivers(array: ArrayParameter, takes: Sequence[inspect.Parameter]) -> lis
     if position is not None:
         by_position = [p for p in takes if p.kind <= p.VAR_POSITIONAL]
         if position < len(by_position):
-            return by_position[position:] if array.form is Form.STAR else by_position[position : position + 1]
+            if array.form is Form.STAR:
+                return by_position[position:]
+            return by_position[position : position + 1]
         variadic = [p for p in by_position if p.kind is p.VAR_POSITIONAL]
         if variadic:
             return variadic
@@ -116,7 +120,9 @@ def _shared_by(
     for p in received:
         classes = classes_of(hints.get(p.name, ANY), Form.ONE, handler)
         start = takes.index(p)
-        stop = None if p.kind is p.VAR_POSITIONAL else start + 1
+        stop = None
+        if p.kind is not p.VAR_POSITIONAL:
+            stop = start + 1
         if ANY not in classes:
             shared.append((slice(start, stop), p.name, tuple(classes)))
     return shared
@@ -125,7 +131,9 @@ def _shared_by(
 def _refuse_sequences(hint: Any, classes: Iterable[type], parameter: str, handler: str) -> None:
     sequence = next((cls for cls in classes if is_sequence(cls)), None)
     if sequence is not None:
-        shown = sequence.__name__ if hint is sequence else hint
+        shown = hint
+        if hint is sequence:
+            shown = sequence.__name__
         raise RegistrationError(
             f"the annotation {shown} in {handler} can never match: '{parameter}' takes one array, and a "
             f"{sequence.__name__} is none; write the type of the array"
@@ -171,7 +179,9 @@ def resolved_hints(handler: Callable[..., Any], only: Collection[str], instead: 
 def annotations_written(function: Any) -> dict[str, Any]:
     """Return the annotations of what `written` returns, as they are written; none of what has no code."""
     bare = getattr(function, "__func__", function)
-    return annotations_of(bare) if isinstance(bare, FunctionType) else {}
+    if isinstance(bare, FunctionType):
+        return annotations_of(bare)
+    return {}
 
 
 def known_hint(handler: Callable[..., Any], name: str, otherwise: Any) -> Any:
@@ -249,11 +259,15 @@ def is_alias(hint: Any) -> bool:
 
 def _target_of_alias(hint: Any) -> Any:
     """Return what an alias stands for, with the types given for its variables."""
-    alias = hint if is_alias(hint) else typing.get_origin(hint)
+    alias = hint
+    if not is_alias(hint):
+        alias = typing.get_origin(hint)
     value = alias.__value__
     arguments = dict(zip(alias.__type_params__, typing.get_args(hint), strict=False))
     free = getattr(value, "__parameters__", ())
-    return value[tuple(arguments.get(variable, Any) for variable in free)] if free else value
+    if free:
+        return value[tuple(arguments.get(variable, Any) for variable in free)]
+    return value
 
 
 def classes_of(hint: Any, form: Form, handler: str) -> list[type]:
@@ -321,10 +335,14 @@ def _mistake(protocol: Registering, target: Any) -> str:
     if isinstance(target, str):
         namesake = _namesake(protocol, target)
         return f"{target!r} is a name; give the function itself" + (f", {public_path(namesake)}" if namesake else "")
-    cls = target if isinstance(target, type) else type(target)
+    cls = target
+    if not isinstance(target, type):
+        cls = type(target)
     if callable(getattr(cls, "forward", None)) and not protocol.types.participates(cls):
         called = _function_of(protocol, cls)
-        advice = f"give the function that it calls, {called}" if called else "give the functions that its forward calls"
+        advice = "give the functions that its forward calls"
+        if called:
+            advice = f"give the function that it calls, {called}"
         return f"{type_name(cls)} is a module, not a function; {advice}"
     if isinstance(target, type):
         return f"{type_name(target)} is a type; the operation goes first: implements(operation, {type_name(target)})"
@@ -335,14 +353,20 @@ def _mistake(protocol: Registering, target: Any) -> str:
     namesake = _namesake(protocol, f"{module}.{name}")
     # A function that is not yet bound to its name is the one that a decorator gets.
     if isinstance(target, FunctionType) and held_by_name(target) is not target:
-        prefix = "" if protocol.types.base is None else "dk."
-        operation = public_path(namesake) if namesake else "operation"
+        prefix = "dk."
+        if protocol.types.base is None:
+            prefix = ""
+        operation = "operation"
+        if namesake:
+            operation = public_path(namesake)
         return f"{target.__qualname__} is the handler; write @{prefix}implements({operation}) above it"
     if namesake is None:
         name = getattr(target, "__qualname__", name)
         return f"{name} is not overridable; make it so with overridable({name})"
     library = module.partition(".")[0]
-    shown = name if library in ("", "builtins", "__main__") else f"{library}.{name}"
+    shown = name
+    if library not in ("", "builtins", "__main__"):
+        shown = f"{library}.{name}"
     return f"{shown} is not overridable; use {public_path(namesake)}"
 
 
@@ -414,7 +438,9 @@ def classes_of_rest(handler: Callable[..., Any], takes: inspect.Signature) -> tu
     if starred is None or starred.annotation is starred.empty:
         return ()
     classes = classes_of(known_hint(handler, starred.name, Any), Form.ONE, function_name(handler))
-    return () if ANY in classes else tuple(classes)
+    if ANY in classes:
+        return ()
+    return tuple(classes)
 
 
 def most_arrays(target: Overridable, handler: str, takes: inspect.Signature, rest: tuple[type, ...]) -> int | None:
@@ -472,9 +498,15 @@ def is_structural(cls: type) -> bool:
 
 def never_found(handler: str, cls: type) -> str:
     """Return the message for a handler that names a class without instances, with what to name instead."""
-    kind = "protocol" if is_structural(cls) else "abstract base class"
-    instead = "int, float or complex" if cls.__module__ == "numbers" else "the classes themselves, as in A | B"
-    declare = "" if is_structural(cls) else f", or declare {type_name(cls)} an array type first"
+    kind = "abstract base class"
+    if is_structural(cls):
+        kind = "protocol"
+    instead = "the classes themselves, as in A | B"
+    if cls.__module__ == "numbers":
+        instead = "int, float or complex"
+    declare = ""
+    if not is_structural(cls):
+        declare = f", or declare {type_name(cls)} an array type first"
     return (
         f"{handler} can never be called for {type_name(cls)}: rules are looked up by the MRO, and no class is derived "
         f"from this {kind}; write {instead}{declare}"

@@ -36,8 +36,12 @@ def checked_declaration(types: ArrayTypes, cls: type, declaration: Declaration, 
     _check_fallback(declaration.fallback, name, by)
     _check_priority(declaration.priority, name, by)
     declared = declaration.fields
-    rules = _checked_rules(name, declared, by) if isinstance(declared, Mapping) else None
-    fields = None if declared is None else _checked_fields(cls, declared if rules is None else tuple(declared), by)
+    rules = None
+    if isinstance(declared, Mapping):
+        rules = _checked_rules(name, declared, by)
+    fields = None
+    if declared is not None:
+        fields = _checked_fields(cls, declared if rules is None else tuple(declared), by)
     _check_dense(types, cls, declaration, by)
     _check_from_dense(cls, declaration.from_dense, by)
     _check_derivative(types, cls, declaration.derivative, fields, by)
@@ -76,7 +80,9 @@ def _check_fallback(declared: Any, name: str, by: str) -> None:
 
 def _right_fallback(wrong: Any) -> str:
     """Return how to write the fallback that a wrong argument probably meant."""
-    members = re.split(r"[|,\s]+", wrong) if isinstance(wrong, str) else wrong
+    members = wrong
+    if isinstance(wrong, str):
+        members = re.split(r"[|,\s]+", wrong)
     if isinstance(members, (list, tuple)) and members:
         words = [str(member).rpartition(".")[2].lower() for member in members]
         meant = [match for word in words for match in difflib.get_close_matches(word, STRATEGIES, n=1)]
@@ -94,7 +100,9 @@ def _check_priority(priority: Any, name: str, by: str) -> None:
 def _checked_rules(name: str, fields: Mapping[Any, Any], by: str) -> dict[str, FieldRule]:
     rules: dict[str, FieldRule] = {}
     for field, value in fields.items():
-        rule = rule_of(value) if isinstance(value, dataclasses.Field) else None
+        rule = None
+        if isinstance(value, dataclasses.Field):
+            rule = rule_of(value)
         if rule is None:
             raise RegistrationError(f"{by}: fields of {name} give {value!r} for {field!r}; write dk.field()")
         rules[field] = rule
@@ -129,7 +137,9 @@ def _checked_fields(cls: type, fields: Any, by: str) -> tuple[str, ...]:
 
 def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str) -> None:
     dense, name = declaration.dense, type_name(cls)
-    maker = getattr(cls, dense or DENSE, None) if dense is None or isinstance(dense, str) else dense
+    maker = dense
+    if dense is None or isinstance(dense, str):
+        maker = getattr(cls, dense or DENSE, None)
     if callable(maker) and (fault := not_at_once(maker)):
         raise RegistrationError(f"{by}: {getattr(maker, '__qualname__', name)} {fault}")
     if callable(dense):
@@ -143,7 +153,9 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
         return
     if dense is not None:
         raise RegistrationError(f"{by}: dense={dense!r} of {name} names no method of it; define {dense}(self)")
-    elsewhere = "dense='its_name'" if by == "array_type" else "to_dense=function"
+    elsewhere = "to_dense=function"
+    if by == "array_type":
+        elsewhere = "dense='its_name'"
     raise RegistrationError(
         f"{by}: {name} declares fallback.dense, but has no {method}(); define {method}(self), an abstract one where "
         f"only subclasses have it, or pass {elsewhere}"
@@ -151,7 +163,9 @@ def _check_dense(types: ArrayTypes, cls: type, declaration: Declaration, by: str
 
 
 def _check_from_dense(cls: type, from_dense: Any, by: str) -> None:
-    method = getattr(cls, from_dense, None) if isinstance(from_dense, str) else from_dense
+    method = from_dense
+    if isinstance(from_dense, str):
+        method = getattr(cls, from_dense, None)
     if from_dense is not None and not callable(method):
         raise RegistrationError(
             f"{by}: from_dense={from_dense!r} of {type_name(cls)} is neither a function nor the name of a class "
@@ -160,7 +174,9 @@ def _check_from_dense(cls: type, from_dense: Any, by: str) -> None:
 
 
 def _check_derivative(types: ArrayTypes, cls: type, law: Any, fields: tuple[str, ...] | None, by: str) -> None:
-    function = getattr(cls, law, None) if isinstance(law, str) else law
+    function = law
+    if isinstance(law, str):
+        function = getattr(cls, law, None)
     if law is not None and not callable(function):
         raise RegistrationError(
             f"{by}: derivative={law!r} of {type_name(cls)} is neither a function nor the name of a static method; "
@@ -179,5 +195,8 @@ def instance_attributes(cls: type) -> tuple[str, ...]:
     for ancestor in cls.__mro__:
         names += annotations_of(ancestor)
         slots = ancestor.__dict__.get("__slots__", ())
-        names += (slots,) if isinstance(slots, str) else slots
+        if isinstance(slots, str):
+            names += (slots,)
+        else:
+            names += slots
     return tuple(names)

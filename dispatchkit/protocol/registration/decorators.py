@@ -97,7 +97,10 @@ def _warn_of_hidden(protocol: Registering, cls: type, declaration: Declaration) 
     for name in dict.fromkeys((*instance_attributes(cls), *(declaration.fields or ()))):
         member = protocol.surface.members.get(name)
         if member is not None and name not in inherited and not name.startswith("__"):
-            what = f"method x.{name}()" if inspect.isfunction(member.value) else f"attribute x.{name}"
+            if inspect.isfunction(member.value):
+                what = f"method x.{name}()"
+            else:
+                what = f"attribute x.{name}"
             text = f"array_type: the field '{name}' of {type_name(cls)} hides the {what} of arrays; name it otherwise"
             warnings.warn(text, FieldWarning, stacklevel=3)
 
@@ -140,7 +143,9 @@ def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
 def _parameter_name(cls: type, field: str) -> str:
     """Return the parameter of the constructor that a field holds."""
     public = field.removeprefix("_")
-    return public if public != field and storage_name(cls, public) == field else field
+    if public != field and storage_name(cls, public) == field:
+        return public
+    return field
 
 
 def _compare_elementwise(protocol: Registering, cls: type) -> None:
@@ -182,7 +187,10 @@ def check_operators(use: str, protocol: Registering, cls: type, *, foreign: bool
             owners.setdefault(owner, []).append(name)
     for owner, names in owners.items():
         if not ARITHMETIC.isdisjoint(names) and (owner.__module__ == "builtins" or not foreign):
-            derives = f"is Python's {owner.__name__}" if cls is owner else f"derives from {type_name(owner)}"
+            if cls is owner:
+                derives = f"is Python's {owner.__name__}"
+            else:
+                derives = f"derives from {type_name(owner)}"
             raise RegistrationError(
                 f"{use}: {type_name(cls)} {derives}, whose operators Python would use in place of the array's: "
                 f"{', '.join(names)}; hold the {type_name(owner)} in a field of a class instead"
@@ -368,7 +376,10 @@ def _make_rule(
     _check_instances(known, handler, types)
     one_array = isinstance(target, Kind) or len(target.parameters.arrays) == 1
     anywhere = len(types) == 1 and (explicit or one_array)
-    count = len(types) if isinstance(target, Kind) else len(target.parameters.arrays)
+    if isinstance(target, Kind):
+        count = len(types)
+    else:
+        count = len(target.parameters.arrays)
     if not anywhere and not one_array and len(types) != count:
         raise RegistrationError(wrong_count(len(types), target, count))
     single: tuple[str, ...] = ()

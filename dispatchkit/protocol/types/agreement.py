@@ -28,7 +28,9 @@ def agree(left: Any, right: Any) -> bool:
     if isinstance(left, (list, tuple)) and same_class:
         return len(left) == len(right) and all(map(agree, left, right))
     if dataclasses.is_dataclass(left) and same_class:
-        return agree(vars(left), vars(right)) if hasattr(left, "__dict__") else bool(left == right)
+        if hasattr(left, "__dict__"):
+            return agree(vars(left), vars(right))
+        return bool(left == right)
     try:
         return _are_equal(left, right)
     except Exception:  # noqa: BLE001  # a comparison that raises says nothing; what the two hold may

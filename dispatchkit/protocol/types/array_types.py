@@ -121,7 +121,9 @@ class ArrayTypes:
     def priority(self, cls: type) -> float:
         """Return the declared priority of a type, 0 where none is declared."""
         declared: float | None = self.declared_value(cls, "priority")
-        return 0 if declared is None else declared
+        if declared is None:
+            return 0
+        return declared
 
     def ranks_as_base(self, cls: type) -> bool:
         """Return whether a type is the base type, or one of the library's own classes that stand for plain arrays."""
@@ -129,12 +131,16 @@ class ArrayTypes:
 
     def rank(self, cls: type) -> float:
         """Return what decides which types are asked first: the priority; the library's own classes come last."""
-        return AFTER_USERS if PLAIN in cls.__dict__ else self.priority(cls)
+        if PLAIN in cls.__dict__:
+            return AFTER_USERS
+        return self.priority(cls)
 
     def fallback(self, cls: type) -> Fallback:
         """Return the declared fallback of a type, `refuse` where none is declared."""
         declared: Fallback | None = self.declared_value(cls, "fallback")
-        return REFUSE if declared is None else declared
+        if declared is None:
+            return REFUSE
+        return declared
 
     def to_dense(self, cls: type) -> Callable[[Any], Any] | None:
         """Return what makes a plain array of an instance, if the type has it."""
@@ -155,19 +161,25 @@ class ArrayTypes:
     def from_dense(self, cls: type) -> Callable[[Any, Any], Any] | None:
         """Return what makes an instance of a plain array and of an instance with its structure, if declared."""
         declared = self.declared_value(cls, "from_dense")
-        maker: Callable[[Any, Any], Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
+        maker: Callable[[Any, Any], Any] | None = declared
+        if isinstance(declared, str):
+            maker = getattr(cls, declared)
         return maker
 
     def derivative(self, cls: type) -> Callable[..., Any] | None:
         """Return what makes a derivative of its numbers, if declared; nothing for a type without fields."""
         declared = self.declared_value(cls, "derivative")
-        law: Callable[..., Any] | None = getattr(cls, declared) if isinstance(declared, str) else declared
+        law: Callable[..., Any] | None = declared
+        if isinstance(declared, str):
+            law = getattr(cls, declared)
         return law
 
     def relation(self, cls: type) -> Relation:
         """Return how results of a type relate to those of calls on plain arrays."""
         declared: Relation | None = self.declared_value(cls, "relation")
-        return RELATIONS["equal"] if declared is None else declared
+        if declared is None:
+            return RELATIONS["equal"]
+        return declared
 
     def refuses(self, cls: type) -> tuple[type[Exception], ...]:
         """Return the exceptions by which a type refuses calls by design."""
@@ -183,7 +195,9 @@ class ArrayTypes:
         declared: tuple[str, ...] | None = self.declared_value(cls, "fields")
         if declared is not None:
             return declared
-        named: tuple[str, ...] | None = getattr(cls, "_fields", None) if issubclass(cls, tuple) else None
+        named: tuple[str, ...] | None = None
+        if issubclass(cls, tuple):
+            named = getattr(cls, "_fields", None)
         if named is not None:
             return named
         dataclass_fields = getattr(cls, "__dataclass_fields__", None)
@@ -256,10 +270,14 @@ class ArrayTypes:
             return None
 
         def items(held: Any) -> list[Item] | None:
-            return container_items(held) if type(held) in (list, tuple, dict) else None
+            if type(held) in (list, tuple, dict):
+                return container_items(held)
+            return None
 
         def change_leaf(leaf: Any) -> Any:
-            return change(leaf) if is_array(type(leaf)) else leaf
+            if is_array(type(leaf)):
+                return change(leaf)
+            return leaf
 
         return with_attributes(value, [(name, map_leaves(items, change_leaf, getattr(value, name))) for name in names])
 
@@ -295,7 +313,9 @@ class ArrayTypes:
         metadata: dict[str, Any] = {}
         for name in dict.fromkeys(name for source in sources for name in source):
             law = laws.get(name, default)
-            rule = law if isinstance(law, FieldRule) else rule_of(law) or FieldRule()
+            rule = law
+            if not isinstance(law, FieldRule):
+                rule = rule_of(law) or FieldRule()
             value = rule.merge_values(name, [source[name] for source in sources if name in source])
             if shapes and value is not DROPPED:
                 value = rule.view_value(value, operation.function, args, kwargs)
@@ -315,7 +335,9 @@ class ArrayTypes:
 
     def advice_for(self, cls: type) -> str:
         """Return what messages advise people who pass an instance of a class that is no array."""
-        return self.advice(cls) if callable(self.advice) else self.advice
+        if callable(self.advice):
+            return self.advice(cls)
+        return self.advice
 
     def accepts(self, cls: type) -> bool:
         """Return whether an array argument may be of this type."""
@@ -364,14 +386,18 @@ class ArrayTypes:
     def results_of(self, cls: type) -> type:
         """Return the class of what is computed with a type by default: itself, unless it names another."""
         named: type | None = getattr(cls, RESULTS, None)
-        return cls if named is None else named
+        if named is None:
+            return cls
+        return named
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
 
         def change_leaf(leaf: Any) -> Any:
             plain = self.base is None and isinstance(leaf, numbers.Number)
-            return change(leaf) if plain or isinstance(leaf, also) or self.participates(type(leaf)) else leaf
+            if plain or isinstance(leaf, also) or self.participates(type(leaf)):
+                return change(leaf)
+            return leaf
 
         return map_leaves(sequence_items, change_leaf, value)
 
@@ -386,7 +412,9 @@ def _has_no_constructor(cls: Any) -> bool:
 
 def storage_name(cls: type, name: str) -> str:
     """Return the attribute that holds a parameter of the constructor: behind a read-only property that with ``_``."""
-    return f"_{name}" if is_read_only(getattr(cls, name, None)) else name
+    if is_read_only(getattr(cls, name, None)):
+        return f"_{name}"
+    return name
 
 
 def is_read_only(attribute: Any) -> bool:

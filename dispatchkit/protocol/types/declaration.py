@@ -65,19 +65,25 @@ class FieldRule(NamedTuple):
         if self.merge == "error":
             shown = " and ".join(map(repr, values))
             raise ValueError(f"metadata: operands disagree on '{name}': {shown}; choose another merge law")
-        return DROPPED if self.merge == "drop" else values[0 if self.merge == "left" else -1]
+        if self.merge == "drop":
+            return DROPPED
+        return values[0 if self.merge == "left" else -1]
 
     def view_value(self, value: Any, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """Return the field of a part of an array, or of one of another shape."""
         if callable(self.view):
             return self.view(value, function, args, kwargs)
-        return DROPPED if self.view == "drop" else value
+        if self.view == "drop":
+            return DROPPED
+        return value
 
     def copy_value(self, value: Any) -> Any:
         """Return the field of a copy."""
         if callable(self.copy):
             return self.copy(value)
-        return copy.deepcopy(value) if self.copy == "deep" else value
+        if self.copy == "deep":
+            return copy.deepcopy(value)
+        return value
 
 
 # The names among each of these laws.
@@ -320,7 +326,9 @@ def _records_of(version: Version) -> TypeRecords:
 
     def find_or_make() -> TypeRecords:
         records = _by_version.get(version)
-        return TypeRecords(None, version) if records is None else records
+        if records is None:
+            return TypeRecords(None, version)
+        return records
 
     return _making.run(find_or_make)
 
@@ -441,7 +449,9 @@ class Conversions:
     def version_of(self, source: type, target: type) -> Version | None:
         """Return the version of the conversion between two types, None where there is none."""
         known = self._records.make(source).conversions.get(target)
-        return None if known is None else known.version
+        if known is None:
+            return None
+        return known.version
 
     def reachable(self, start: type) -> Iterator[tuple[float, type, tuple[Conversion, ...]]]:
         """Yield each type that can be reached, the cheapest first, with the path to it.

@@ -80,9 +80,15 @@ def audit(
     >>> report.of_kind("ambiguity"), report.of_kind("unreachable")
     ((), ())
     """
-    listed = [types] if isinstance(types, type) else list(dict.fromkeys(types))
+    if isinstance(types, type):
+        listed = [types]
+    else:
+        listed = list(dict.fromkeys(types))
     _check(listed, protocol)
-    chosen = list(protocol.operations.values()) if operations is None else operations_of(protocol, operations, "audit")
+    if operations is None:
+        chosen = list(protocol.operations.values())
+    else:
+        chosen = operations_of(protocol, operations, "audit")
     return _audit(listed, chosen, protocol)
 
 

@@ -116,7 +116,10 @@ def _join(group: Sequence[Finding]) -> Finding:
     types = distinct(names for finding in group for names in finding.types)
     pairs = distinct(f"({', '.join(finding.types[0])})" for finding in group[1:])
     text = f"{first.text}\nlikewise {', '.join(pairs[:LIKEWISE])}"
-    text += f" and {len(pairs) - LIKEWISE} more" if len(pairs) > LIKEWISE else ""
+    if len(pairs) > LIKEWISE:
+        text += f" and {len(pairs) - LIKEWISE} more"
+    else:
+        text += ""
     return Finding(first.kind, operations, types, text, first.locations)
 
 
@@ -251,7 +254,10 @@ class Reach:
         self.protocol = chains.protocol
         self.names = names
         base = self.protocol.types.base
-        known = [*types] if base is None or base in types else [*types, base]
+        if base is None or base in types:
+            known = [*types]
+        else:
+            known = [*types, base]
         self.types = [cls for cls in known if not _is_abstract(cls)]
         self.own = [cls for cls in types if cls is not base and self.protocol.types.participates(cls)]
 
@@ -339,7 +345,10 @@ class Reach:
                 if matches and there and not refused:
                     if blocker is None:
                         return True
-                    obstacles.before[blocker.text] = "" if blocker.rule is None else blocker.rule.location
+                    if blocker.rule is None:
+                        obstacles.before[blocker.text] = ""
+                    else:
+                        obstacles.before[blocker.text] = blocker.rule.location
                 elif entry.rule is rule:
                     obstacles.refused = obstacles.refused or dict.fromkeys(rule.refusal(args, kwargs))
                 if entry.source in (AMBIGUOUS, FOREIGN):
@@ -375,8 +384,13 @@ class Reach:
 
     def _types_for(self, wanted: type, optional: bool) -> list[type]:
         """Return the types that a parameter may be given under a rule, and None where it may be left out."""
-        choices = self.types if wanted is ANY else self._counting_as(wanted)
-        return [*choices, NONE] if optional and NONE not in choices else choices
+        if wanted is ANY:
+            choices = self.types
+        else:
+            choices = self._counting_as(wanted)
+        if optional and NONE not in choices:
+            return [*choices, NONE]
+        return choices
 
     def _counting_as(self, wanted: type) -> list[type]:
         if wanted is NONE or self.protocol.types.is_raw(wanted):

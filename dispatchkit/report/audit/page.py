@@ -80,7 +80,10 @@ class Audit(Reported):
         """Return pairs, shares and findings."""
         count, several = len(self.pairs[0].rows), f"audit of {len(self.types)} types"
         note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
-        heading, names = ("audit of", self.types) if len(self.types) < 9 else (several, ())
+        if len(self.types) < 9:
+            heading, names = "audit of", self.types
+        else:
+            heading, names = several, ()
         parts: list[Part] = [Title(heading, 1, names, note), *_matrix(self)]
         total = Counter(row.share for pair in self.pairs for row in pair.rows)
         rows = [(share, str(total[share]), meaning) for share, meaning in SHARES.items() if total[share]]
@@ -89,7 +92,10 @@ class Audit(Reported):
         parts.append(f"  findings: {counts or 'none'}")
         for kind, meaning in KINDS.items():
             texts = ["\n".join(finding_lines(finding)) for finding in self.of_kind(kind)]
-            parts += [Title(f"{kind}: {meaning}"), numbered_table(texts)] if texts else []
+            if texts:
+                parts += [Title(f"{kind}: {meaning}"), numbered_table(texts)]
+            else:
+                parts += []
         return Document(parts)
 
     def to_json(self) -> str:
@@ -181,9 +187,12 @@ def _calls_of_pairs(pairs: Iterable[Pair]) -> Iterator[Part]:
     for pair in pairs:
         calls: dict[tuple[str, str, str], dict[str, None]] = {}
         for row in pair.rows:
-            winner = (
-                "the first" if row.winner == pair.left else "the second" if row.winner == pair.right else row.winner
-            )
+            if row.winner == pair.left:
+                winner = "the first"
+            elif row.winner == pair.right:
+                winner = "the second"
+            else:
+                winner = row.winner
             calls.setdefault((row.share, winner, row.answer), {})[row.operation.removeprefix("dispatchkit.")] = None
         lines = tuple([(*way, ", ".join(names)) for way, names in calls.items()])
         groups.setdefault(lines, []).append(f"({pair.left}, {pair.right})")
@@ -210,5 +219,7 @@ def finding_lines(finding: Finding) -> list[str]:
 
 
 def _list_some(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+    more = ""
+    if len(texts) > LISTED:
+        more = f" and {len(texts) - LISTED} more"
     return ", ".join(texts[:LISTED]) + more

@@ -32,14 +32,21 @@ def _stand_ins(operation: Overridable, sample: Arguments, key: Key) -> Arguments
     classes: dict[str, Iterator[type]] = {}
     for p, entry in zip(operation.parameters.arrays, key, strict=True):
         value = p.find(*sample)
-        kinds: Sequence[type] = entry if isinstance(entry, tuple) else (entry,)
+        kinds: Sequence[type]
+        if isinstance(entry, tuple):
+            kinds = entry
+        else:
+            kinds = (entry,)
         if p.form is not Form.INDEX:
             several = isinstance(value, (list, tuple))
             if (several or isinstance(value, Operand)) is (entry is type(None)) or (
                 several and len(value) < len(kinds)
             ):
                 return None
-        classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1])) if kinds else iter(())
+        if kinds:
+            classes[p.name] = itertools.chain(kinds, itertools.repeat(kinds[-1]))
+        else:
+            classes[p.name] = iter(())
 
     def stand_in(name: str, value: Any) -> Any:
         if not isinstance(value, Operand):
@@ -61,7 +68,9 @@ def _matrices(operation: Overridable, key: Key) -> list[Arguments]:
         if isinstance(entry, type) and entry is not type(None)
     }
     required = {p.name for p in operation.parameters.signature.parameters.values() if p.default is p.empty}
-    return [operation.parameters.shortest_call(matrices)] if required <= matrices.keys() else []
+    if required <= matrices.keys():
+        return [operation.parameters.shortest_call(matrices)]
+    return []
 
 
 SEVERAL = (Form.SEQUENCE, Form.STAR)
@@ -170,11 +179,17 @@ class Call:
         values: dict[str, Any] = {}
         for p in self.operation.parameters.arrays:
             if p is self.first:
-                values[p.name] = (left, right) if p is self.second else left
+                if p is self.second:
+                    values[p.name] = left, right
+                else:
+                    values[p.name] = left
             elif p is self.second:
                 values[p.name] = right
             elif named[p.name].default is named[p.name].empty and p.form is not Form.STAR:
-                values[p.name] = int if p.form is Form.INDEX else filler
+                if p.form is Form.INDEX:
+                    values[p.name] = int
+                else:
+                    values[p.name] = filler
         return values
 
     def text(self, left: str, right: str, filler: str) -> str:
@@ -297,7 +312,9 @@ class Decision:
         """What comes of the call."""
         if self.step is None:
             return RAISES
-        return SHOWN[AMBIGUOUS].share if self.step.source is AMBIGUOUS else self.verdict
+        if self.step.source is AMBIGUOUS:
+            return SHOWN[AMBIGUOUS].share
+        return self.verdict
 
     @property
     def share(self) -> str:
@@ -334,9 +351,16 @@ def decide(
     key = key_of(operation.parameters, given)
     declined: list[str] = []
     steps = list(islice(_answers(chains, operation, key, args, kwargs, declined), 2))
-    step, verdict = steps[0] if steps else (None, "")
-    otherwise = steps[1][0] if len(steps) > 1 and verdict != RAISES else None
-    reason = "" if steps else "; ".join(declined)
+    if steps:
+        step, verdict = steps[0]
+    else:
+        step, verdict = None, ""
+    otherwise = None
+    if len(steps) > 1 and verdict != RAISES:
+        otherwise = steps[1][0]
+    reason = ""
+    if not steps:
+        reason = "; ".join(declined)
     seen = {key}
     turn = step
     turns: list[str] = []

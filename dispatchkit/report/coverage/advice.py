@@ -110,8 +110,12 @@ class Advice:
         recorded = any(suggestion.lines for suggestion in self.suggestions)
         lines = [f"advice for {self.type}" + (f", of which {self.events} calls became dense:" if recorded else ":")]
         for number, suggestion in enumerate(self.suggestions, 1):
-            now = f" (now {suggestion.bucket})" if suggestion.bucket else ""
-            rest = f" unlocks {len(suggestion.unlocks)} more" if suggestion.unlocks else ""
+            now = ""
+            if suggestion.bucket:
+                now = f" (now {suggestion.bucket})"
+            rest = ""
+            if suggestion.unlocks:
+                rest = f" unlocks {len(suggestion.unlocks)} more"
             lines.append(f"  {number}. {suggestion.operation}{now}{rest}{_saving(suggestion)}")
             if len(suggestion.answers) > 1:
                 lines += [f"  {line}" for line in wrapped_names(suggestion.answers)]
@@ -180,7 +184,9 @@ def advise(
         gained = [event for event in left if event.operation in done or _keeps(after, event)]
         suggestions.append(_suggestion(needs, best, targets[best], gained))
         left = [event for event in left if event not in gained]
-    note = FURTHER if any(suggestion.lines for suggestion in suggestions) else ""
+    note = ""
+    if any(suggestion.lines for suggestion in suggestions):
+        note = FURTHER
     if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
     return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
@@ -264,7 +270,9 @@ def _cure(call: Prediction) -> str:
     if asked is None:
         return ""
     keywords, rule = lacking_keywords(asked.reason), f"the rule of {call.function.rpartition('.')[2]}"
-    return f"{rule} lacks {keywords}: {asked.rule}" if keywords else f"{rule} declines some calls: {asked.rule}"
+    if keywords:
+        return f"{rule} lacks {keywords}: {asked.rule}"
+    return f"{rule} declines some calls: {asked.rule}"
 
 
 def _name(operation: Overridable) -> str:
@@ -301,7 +309,9 @@ class _Needs:
         needed: dict[Overridable, None] = {}
         survey = self.survey
         for call in dry_calls(operation):
-            failed = None if any(call.form) else _call_without_answer(survey.sort(call).prediction)
+            failed = None
+            if not any(call.form):
+                failed = _call_without_answer(survey.sort(call).prediction)
             while failed is not None:
                 lacking = survey.protocol.operations[failed.function]
                 if lacking is operation or lacking in needed:

@@ -339,7 +339,9 @@ def read_baseline(text: str) -> dict[str, dict[str, Any]]:
     ValueError : if it is no JSON, or holds no report
     """
     data = json.loads(text)
-    reports = data.get("types", [data]) if isinstance(data, dict) else None
+    reports = None
+    if isinstance(data, dict):
+        reports = data.get("types", [data])
     if not isinstance(reports, list) or not all(
         isinstance(report, dict) and "functions" in report for report in reports
     ):

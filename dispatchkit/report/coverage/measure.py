@@ -124,7 +124,9 @@ def _to_dense(protocol: Dispatcher, operand: Operand) -> Any:
 def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Counted]) -> bool | None:
     steps = [outcome.step for outcome in outcomes if outcome.step is not None]
     rules = [step.rule for step in steps if step.rule is not None and cls in step.rule.types]
-    return all(rule.takes_everything(operation.parameters) for rule in rules) if rules else None
+    if rules:
+        return all(rule.takes_everything(operation.parameters) for rule in rules)
+    return None
 
 
 def _count_call(survey: Survey, call: Call) -> _Counted:
@@ -148,7 +150,10 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
     if error is not None:
         others = (protocol.types.refuses(operand.cls) for operand in call.operands)
         refused = isinstance(error, (NoImplementationError, *survey.refuses, *chain.from_iterable(others)))
-        problem = error.headline() if isinstance(error, NoImplementationError) else first_line(error)
+        if isinstance(error, NoImplementationError):
+            problem = error.headline()
+        else:
+            problem = first_line(error)
         return _Counted(outcome, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
     (step,) = answered
     declined = [other for other in entered if other is not step]
@@ -190,15 +195,21 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
         if wrong is not None:
             return BUCKET_OF[wrong.aspect], wrong.brief
         for name, value, plain in outcome.arrays_after() if comparable else ():
-            wrong = difference(dense(value), dense(plain)) if protocol.types.participates(type(value)) else None
+            wrong = None
+            if protocol.types.participates(type(value)):
+                wrong = difference(dense(value), dense(plain))
             if wrong is not None:
                 return "wrong value", f"argument '{name}' is left changed: {wrong.brief}"
     except Exception as error:  # noqa: BLE001  # a result that cannot become dense is no result
         return "raises", f"the result cannot become dense: {first_line(error)}"
     differentiable = getattr(call.operation, "differentiable", True) and not SHOWN[step.source].reference
     determined = comparable and is_determined(call.operation)
-    lost = _wrong_gradient(protocol, call) if determined and differentiable else ""
-    return ("wrong gradient", lost) if lost else None
+    lost = ""
+    if determined and differentiable:
+        lost = _wrong_gradient(protocol, call)
+    if lost:
+        return "wrong gradient", lost
+    return None
 
 
 def _wrong_gradient(protocol: DispatchProtocol, call: Call) -> str:

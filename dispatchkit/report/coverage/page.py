@@ -22,7 +22,9 @@ def per_cent(value: float) -> str:
     """
     if 99.5 <= value < 100:
         return "> 99 %"
-    return "< 1 %" if 0 < value < 0.5 else f"{value:.0f} %"
+    if 0 < value < 0.5:
+        return "< 1 %"
+    return f"{value:.0f} %"
 
 
 def per_cent_range(bounds: tuple[float, float]) -> str:
@@ -34,7 +36,9 @@ def per_cent_range(bounds: tuple[float, float]) -> str:
     least, largest = map(per_cent, bounds)
     if least == largest:
         return largest
-    return f"up to {largest}" if least.startswith("<") else f"{least.removesuffix(' %')} to {largest}"
+    if least.startswith("<"):
+        return f"up to {largest}"
+    return f"{least.removesuffix(' %')} to {largest}"
 
 
 HEADLINE = "{} of the calls keep the structure, {} are answered"
@@ -67,7 +71,9 @@ def report_document(report: Report) -> Document:
 
 def _samples(reports: Sequence[Report]) -> list[Part]:
     texts = [text for report in reports for text in report.data().get("samples", ())]
-    return [Names(texts, "Measured on")] if texts else []
+    if texts:
+        return [Names(texts, "Measured on")]
+    return []
 
 
 def _shares_by(report: Report, name: str) -> Table:
@@ -127,14 +133,19 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
     letters : whether buckets are letters, and many types numbers, so that the columns are narrow
     """
     names = [report.type for report in reports]
-    title = Title("coverage of", 1, names) if len(names) < 7 else Title(f"coverage of {len(names)} types", 1)
+    if len(names) < 7:
+        title = Title("coverage of", 1, names)
+    else:
+        title = Title(f"coverage of {len(names)} types", 1)
     parts: list[Part] = [title, *_samples(reports)]
     heads = names
     if letters and sum(len(name) + 2 for name in names) > WIDEST:
         heads = [str(number) for number in range(1, len(names) + 1)]
         parts.append(Names([f"{number}={name}" for number, name in zip(heads, names, strict=True)]))
     numbers = tuple(range(1, len(reports) + 1))
-    named = () if letters else numbers
+    named = numbers
+    if letters:
+        named = ()
     certain, possible = ([per_cent(report.structured_range[end]) for report in reports] for end in (0, 1))
     totals = [("keep the structure", *possible, "of the calls" if certain == possible else "of the calls at most")]
     if certain != possible:
@@ -143,7 +154,9 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
     for bucket, text in all_buckets(reports).items():
         counts = [report.totals.get(bucket, 0) for report in reports]
         if any(counts):
-            letter = f"{OUTCOME_OF[bucket].letter} " if letters else ""
+            letter = ""
+            if letters:
+                letter = f"{OUTCOME_OF[bucket].letter} "
             totals.append((f"{letter}{bucket}", *map(str, counts), text))
     totals.append(("all functions", *(str(len(report.rows)) for report in reports), ""))
     parts.append(Table(("", *heads, "what it means"), totals, right=numbers, code=(), code_heads=named))
@@ -152,14 +165,35 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
         first = next(row for row in rows if row is not None)
         if letters and first.bucket == "no array argument":
             continue
-        cells = ["" if row is None else OUTCOME_OF[row.bucket].letter if letters else _share_of(row) for row in rows]
-        functions.append((first.short_name, *([] if letters else [first.kind]), *cells))
-    kinds = [] if letters else ["kind"]
+        cells = [_cell_text(row, letters) for row in rows]
+        kind = () if letters else (first.kind,)
+        functions.append((first.short_name, *kind, *cells))
+    kinds = []
+    if not letters:
+        kinds = ["kind"]
     shown = Table(
         ("function", *kinds, *heads), functions, right=numbers if letters else (), code_heads=[n + 1 for n in named]
     )
     parts.append(shown)
     return Document(parts)
+
+
+def _cell_text(row: Row | None, letters: bool) -> str:
+    """Return what a table says of a function and a type."""
+    if row is None:
+        return ""
+    if letters:
+        return OUTCOME_OF[row.bucket].letter
+    return _share_of(row)
+
+
+def _size_of_table(count: int) -> str:
+    """Return the classes of a table with a column for each of so many reports."""
+    if count <= 6:
+        return ""
+    if count <= 12:
+        return "wide"
+    return "wide many"
 
 
 def _share_of(row: Row) -> str:
@@ -183,7 +217,7 @@ def page(reports: Sequence[Report]) -> str:
         "chips": "\n".join(_chips(reports)),
         # So many columns fit on a screen that the table need not scroll in itself; and so many only as letters.
         "few": " few" if len(reports) <= 6 else "",
-        "size": "" if len(reports) <= 6 else "wide" if len(reports) <= 12 else "wide many",
+        "size": _size_of_table(len(reports)),
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
@@ -204,7 +238,9 @@ def _card(report: Report) -> str:
         f'<span class="{css_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items()
     )
     samples = ", ".join(report.data().get("samples", ()))
-    note = f'<p class="soft">Measured on {escape(samples)}</p>' if samples else '<p class="soft">Nothing was called</p>'
+    note = '<p class="soft">Nothing was called</p>'
+    if samples:
+        note = f'<p class="soft">Measured on {escape(samples)}</p>'
     return (
         f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{words}</p>'
         f'<div class="bar" role="img" aria-label="{escape(label)}">{spans}</div>{note}</div>'
@@ -248,7 +284,9 @@ def _cell(report: Report, row: Row | None, cells: list[dict[str, Any]]) -> str:
     letter = escape(OUTCOME_OF[row.bucket].letter.strip()) or "&nbsp;"
     kept = sum(row.outcomes.get(bucket, 0) for bucket in STRUCTURED)
     # A bar below the name says how many calls keep the structure where not all end alike.
-    part = f' style="--k:{100 * kept / row.calls:.0f}%"' if 0 < kept < row.calls else ""
+    part = ""
+    if 0 < kept < row.calls:
+        part = f' style="--k:{100 * kept / row.calls:.0f}%"'
     return (
         f'<td><button type="button" tabindex="-1" class="cell {css_class(row.bucket)}" data-bucket="{row.bucket}" '
         f'data-cell="{len(cells) - 1}"{part}><b aria-hidden="true">{letter}</b><span>{row.bucket}</span></button></td>'
@@ -262,6 +300,8 @@ def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     if row.note:
         yield "note", row.note
     for rule in row.rules:
-        entered = f", {rule.entered} calls come to it" if row.calls else ""
+        entered = ""
+        if row.calls:
+            entered = f", {rule.entered} calls come to it"
         yield "rule", f"({rule.types}) {short_location(rule.location)}{entered}"
     yield from lines_on_page(row)

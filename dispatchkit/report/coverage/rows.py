@@ -152,13 +152,17 @@ def share(rows: Iterable[Row], buckets: Sequence[str]) -> float:
     """Return per cent of the calls of some functions that end in some buckets."""
     counted = counted_outcomes(rows)
     whole = sum(counted.values())
-    return 100 * sum(counted[bucket] for bucket in buckets) / whole if whole else 100.0
+    if whole:
+        return 100 * sum(counted[bucket] for bucket in buckets) / whole
+    return 100.0
 
 
 def structured_range(rows: Sequence[Row]) -> tuple[float, float]:
     """Return per cent of the calls that are certain to keep the structure, and of those that do if no rule declines."""
     whole = counted_outcomes(rows).total()
-    certain = 100 * sum(row.certain for row in rows) / whole if whole else 100.0
+    certain = 100.0
+    if whole:
+        certain = 100 * sum(row.certain for row in rows) / whole
     return certain, share(rows, (*STRUCTURED, UNDECIDED.name))
 
 

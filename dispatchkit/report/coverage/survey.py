@@ -65,7 +65,9 @@ class DryCall:
 def _with_type(entry: Any, cls: type) -> Any:
     if isinstance(entry, tuple):
         return tuple(_with_type(member, cls) for member in entry)
-    return cls if entry is Operand else entry
+    if entry is Operand:
+        return cls
+    return entry
 
 
 _KNOWN: WeakKeyDictionary[Overridable, list[DryCall]] = WeakKeyDictionary()
@@ -127,7 +129,9 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
 
 def _operand(role: str, array: Any) -> Operand:
     """Return what stands at an array: in the place for the type a plain tensor of its shape and dtype."""
-    value = 2.0 if role == "float" else 2 if role == "int" else Tensor(array)
+    value: Any = {"float": 2.0, "int": 2}.get(role)
+    if value is None:
+        value = Tensor(array)
     return Operand(not role, lambda: value, lambda: value)
 
 
@@ -148,9 +152,10 @@ class Verdict:
     def entered(self) -> tuple[Rule, ...]:
         """The rules that come to the call."""
         prediction = self.prediction
-        asked = (
-            prediction.asked if prediction.by is None else prediction.asked[: prediction.asked.index(prediction.by) + 1]
-        )
+        if prediction.by is None:
+            asked = prediction.asked
+        else:
+            asked = prediction.asked[: prediction.asked.index(prediction.by) + 1]
         return tuple(answer.rule for answer in asked if answer.rule is not None and answer.verdict != PASSED_OVER)
 
     @property
@@ -166,7 +171,9 @@ class Verdict:
             return "; ".join(answer.reason or answer.what for answer in prediction.asked)
         if self.bucket == "refused":
             return prediction.error
-        return prediction.depends_on_values if self.bucket == UNDECIDED.name else ""
+        if self.bucket == UNDECIDED.name:
+            return prediction.depends_on_values
+        return ""
 
 
 def outcome_of(answer: Step | Asked, cls: type) -> Shown:
@@ -206,7 +213,10 @@ class Survey:
         self.protocol = protocol
         self.cls = cls
         self.closed = declared_operations(protocol, cls, "closed", closed)
-        self.memory = Memory() if memory is None else memory
+        if memory is None:
+            self.memory = Memory()
+        else:
+            self.memory = memory
         self.verdicts: dict[DryCall, Verdict] = {}
 
     def supposing(self, operations: Iterable[Overridable]) -> Survey:
@@ -230,8 +240,13 @@ class Survey:
         deciding = next(verdict for _, verdict in calls if verdict.bucket == bucket)
         types = list(flatten(deciding.prediction.key))
         others = dict.fromkeys(type_name(cls) for cls in types if cls not in (self.cls, type(None)))
-        notes = [f"with {', '.join(others)}"] if others and self.cls in types else []
-        notes += [deciding.note] if deciding.note else []
+        notes = []
+        if others and self.cls in types:
+            notes = [f"with {', '.join(others)}"]
+        if deciding.note:
+            notes += [deciding.note]
+        else:
+            notes += []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
         location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
@@ -255,7 +270,9 @@ class Survey:
         by = prediction.by
         if by is None or prediction.error:
             return "refused"
-        return UNDECIDED.name if by.verdict == DEPENDS else outcome_of(by, self.cls).bucket
+        if by.verdict == DEPENDS:
+            return UNDECIDED.name
+        return outcome_of(by, self.cls).bucket
 
     def _bucket_of(self, call: DryCall, prediction: Prediction) -> str:
         bucket, results = self._bucket(prediction), prediction.results
@@ -264,7 +281,9 @@ class Survey:
         # As far as is known, the call gives the type again.
         known = [cls for cls in results if self.protocol.types.participates(cls)]
         related = any(issubclass(self.cls, result) or issubclass(result, self.cls) for result in known)
-        return bucket if bucket != "refused" and (related or not results) else "plain result"
+        if bucket != "refused" and (related or not results):
+            return bucket
+        return "plain result"
 
     def rule_entries(self, operation: Overridable, entered: Iterable[Rule]) -> tuple[RuleEntry, ...]:
         """Return all rules that the type has for an operation and its kinds, with how many calls come to each."""

@@ -98,11 +98,16 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
         end = vertex_of(tensor)
         if end is None:
             boxes.append(Box("constant", "tensor", (_layout_text(tensor.array),)))
-        source = len(boxes) - 1 if end is None else numbers[_main(end)]
+        if end is None:
+            source = len(boxes) - 1
+        else:
+            source = numbers[_main(end)]
         arrows.append(Arrow(source, len(boxes), "" if end is None else _label(end)))
         boxes.append(Box("output", name))
     total = sum(type(vertex) is not Output for vertex in reachable(starts))
-    note = f"{len(shown)} of {total} operations and leaves are shown" if total > len(shown) else ""
+    note = ""
+    if total > len(shown):
+        note = f"{len(shown)} of {total} operations and leaves are shown"
     return Picture(boxes, arrows, note)
 
 
@@ -118,11 +123,15 @@ def _nearest(starts: Iterable[Vertex], limit: int) -> list[Vertex]:
 
 
 def _main(vertex: Vertex | None) -> Any:
-    return vertex.main if isinstance(vertex, Output) else vertex
+    if isinstance(vertex, Output):
+        return vertex.main
+    return vertex
 
 
 def _label(vertex: Vertex) -> str:
-    return f"[{vertex.index}]" if isinstance(vertex, Output) else ""
+    if isinstance(vertex, Output):
+        return f"[{vertex.index}]"
+    return ""
 
 
 def _layout_text(value: Any) -> str:
@@ -133,8 +142,13 @@ def _box(vertex: Vertex, names: Mapping[Vertex, str]) -> Box:
     name = names.get(vertex, "")
     if not isinstance(vertex, Node):
         return Box("leaf", name or "leaf", (_layout_text(vertex),))
-    several = vertex.outputs if isinstance(vertex, CallNode) else None
-    what = _layout_text(vertex) if several is None else f"{len(several)} outputs"
+    several = None
+    if isinstance(vertex, CallNode):
+        several = vertex.outputs
+    if several is None:
+        what = _layout_text(vertex)
+    else:
+        what = f"{len(several)} outputs"
     return Box("operation", _title(vertex), (what, name) if name else (what,))
 
 
@@ -146,7 +160,9 @@ def _title(node: Node) -> str:
     if not isinstance(operation, Derivative):
         return node.name.removesuffix("Backward")
     package, _, path = operation.qualified_name.partition(".")
-    return path if package == "dispatchkit" else operation.name
+    if package == "dispatchkit":
+        return path
+    return operation.name
 
 
 def draw(
@@ -220,7 +236,9 @@ def _roots(tensors: Any) -> list[tuple[str, Storage]]:
         roots = [("output", tensors)]
     for name, tensor in roots:
         if not isinstance(tensor, Storage) or tensor.is_tracer:
-            what = f"tensors[{name!r}]" if isinstance(tensors, Mapping) else name
+            what = name
+            if isinstance(tensors, Mapping):
+                what = f"tensors[{name!r}]"
             raise TypeError(f"draw: {what} is a {type(tensor).__name__}, not a tensor of a graph")
     return roots
 
@@ -249,7 +267,9 @@ class Drawing:
             label = r"\n".join(_escape(text) for text in (box.title, *box.lines))
             lines.append(f'  {number} [label="{label}", {DOT_STYLES[box.sort]}]')
         for arrow in self.picture.arrows:
-            label = f' [label="{_escape(arrow.label)}"]' if arrow.label else ""
+            label = ""
+            if arrow.label:
+                label = f' [label="{_escape(arrow.label)}"]'
             lines.append(f"  {arrow.source} -> {arrow.target}{label}")
         if self.picture.note:
             lines.append(f'  label="{_escape(self.picture.note)}"')
@@ -317,7 +337,10 @@ def _svg_box(box: Box, size: Place, centre: Place) -> str:
     (width, height), (x, y) = size, centre
     radius = 7 if box.sort in ("operation", "constant") else height / 2
     top = y - height / 2
-    baseline = top + 20 if box.lines else y + TITLE * 0.35
+    if box.lines:
+        baseline = top + 20
+    else:
+        baseline = y + TITLE * 0.35
     texts = [f'<text class="title" x="{x:.1f}" y="{baseline:.1f}">{html.escape(box.title)}</text>']
     for line in box.lines:
         baseline += LINE + 5

@@ -104,8 +104,16 @@ def _across(layers: list[list[int]], chains: Sequence[Sequence[int]], widths: Se
         for layer in layers if down else reversed(layers):
             pulls = {}
             for v in layer:
-                near = above[v] + below[v] if sweep >= SWEEPS else above[v] if down else below[v]
-                pulls[v] = sum(xs[n] for n in near) / len(near) if near else xs[v]
+                if sweep >= SWEEPS:
+                    near = above[v] + below[v]
+                elif down:
+                    near = above[v]
+                else:
+                    near = below[v]
+                if near:
+                    pulls[v] = sum(xs[n] for n in near) / len(near)
+                else:
+                    pulls[v] = xs[v]
             if sweep < SWEEPS:
                 layer.sort(key=pulls.__getitem__)
             # With the distances that are needed taken off, the coordinates must only not decrease.

@@ -120,7 +120,9 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
     key, asked, operation = call.began[0], call.asked, call.operation
     if key is None and error is None and asked is None:
         return type(result), None, "", False, None
-    text = "" if error is None else first_line(error)
+    text = ""
+    if error is not None:
+        text = first_line(error)
     if operation is None or isinstance(asked, Mode):
         return type(result), None, text, False, None
     chain, nobody, arguments = None, True, None
@@ -184,7 +186,10 @@ def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
     for p in parameters.arrays:
         value = p.find(args, kwargs)
         if p.form is not Form.INDEX:
-            values += [value] if p.form is Form.ONE or not p.holds_several(value) else value
+            if p.form is Form.ONE or not p.holds_several(value):
+                values += [value]
+            else:
+                values += value
             continue
         for member in value if p.holds_several(value) else (value,):
             cls = type(member)
@@ -194,7 +199,9 @@ def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
 
 
 def _name_of(task: Any) -> str:
-    return "" if task is None else str(task.get_name())
+    if task is None:
+        return ""
+    return str(task.get_name())
 
 
 def _is_unanswered(operation: Overridable, call: CallEvent, error: BaseException) -> bool:
@@ -329,7 +336,10 @@ def _decide(record: TracedCall, call: CallEvent, chain: Chain | None, nobody: bo
         record.location = _location(getattr(type(asked), operation.types.method, None))
         return
     if chain is None:
-        record.how = "nobody" if nobody else "plain"
+        if nobody:
+            record.how = "nobody"
+        else:
+            record.how = "plain"
         return
     step: Step | None = asked or next(iter(chain.steps), None)
     if step is None or nobody or step.source in (AMBIGUOUS, FOREIGN):
@@ -363,11 +373,17 @@ _text = lru_cache(maxsize=64)(str)
 
 def _dtype(dtype: Any) -> str:
     try:
-        return "" if dtype is None else _text(dtype)
+        if dtype is None:
+            return ""
+        return _text(dtype)
     except Exception:  # noqa: BLE001  # what a type of a user's calls its dtype may be anything
         return ""
 
 
 def _location(method: Any) -> str:
-    code = getattr(inspect.unwrap(getattr(method, "__func__", method)), "__code__", None) if method else None
-    return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+    code = None
+    if method:
+        code = getattr(inspect.unwrap(getattr(method, "__func__", method)), "__code__", None)
+    if code is None:
+        return ""
+    return f"{code.co_filename}:{code.co_firstlineno}"

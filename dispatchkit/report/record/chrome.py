@@ -30,7 +30,9 @@ def chrome_trace(calls: Sequence[TracedCall], dropped: int) -> str:
         events.append(_event(call, process, track))
     names = [_metadata("process_name", process, 0, name="dispatchkit")]
     for (_, thread, task), track in tracks.items():
-        name = f"{thread}, task {task}" if task else thread
+        name = thread
+        if task:
+            name = f"{thread}, task {task}"
         names.append(_metadata("thread_name", process, track, name=name))
         names.append(_metadata("thread_sort_index", process, track, sort_index=track))
     data = {"traceEvents": [*names, *events], "displayTimeUnit": "ns", "otherData": {"calls not kept": str(dropped)}}

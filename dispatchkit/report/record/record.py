@@ -106,8 +106,12 @@ class Trace(Observer):
         outer = call.outer
         while outer is not None and outer not in self._index:
             outer = outer.outer
-        parent = None if outer is None else self._index[outer]
-        depth = 0 if parent is None else self._made[parent].depth + 1
+        parent = None
+        if outer is not None:
+            parent = self._index[outer]
+        depth = 0
+        if parent is not None:
+            depth = self._made[parent].depth + 1
         return trace_call(call, parent, depth, self._origin)
 
     def on_start(self, call: CallEvent) -> None:
@@ -194,7 +198,9 @@ class Trace(Observer):
         return tree_of(self.calls, self.dropped)
 
     def __repr__(self) -> str:
-        more = f", {self.dropped} more not kept" if self.dropped else ""
+        more = ""
+        if self.dropped:
+            more = f", {self.dropped} more not kept"
         return f"<Trace: {len(self._kept[: self.max_calls])} calls{more}>"
 
 

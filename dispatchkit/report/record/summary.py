@@ -59,7 +59,9 @@ class Cause:
     lines: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
-        times = "" if self.count == 1 else f" ×{self.count}"
+        times = ""
+        if self.count != 1:
+            times = f" ×{self.count}"
         lines = ", ".join(f"{place}{'' if count == 1 else f' ×{count}'}" for place, count in self.lines.most_common())
         return (
             f"[{self.code}] {self.function} made {self.type} dense{times}, {format_bytes(self.nbytes)}: {self.reason}\n"
@@ -89,7 +91,9 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
         return "inside", f"have it compute without the dense form: {call.reason.rpartition(' at ')[2]}"
     if needed is not None:
         inner = needed[1].removeprefix("dispatchkit.")
-        between = "" if inner == call.name else f"{inner}, which its body calls, or for "
+        between = ""
+        if inner != call.name:
+            between = f"{inner}, which its body calls, or for "
         return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
         return "declined", f"have the rule take {lacking_keywords(call.reason) or 'the call'}"
@@ -109,13 +113,20 @@ def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
         lines.append(f"... {left_out:,} more calls; recorded.calls has them all")
     if dropped:
         lines.append(f"{dropped:,} later calls were not kept")
-    return "\n".join(lines) if lines else "no calls"
+    if lines:
+        return "\n".join(lines)
+    return "no calls"
 
 
 def _parts(call: TracedCall) -> Iterator[str]:
     """Yield in words how a call was answered, what became dense, and what it raised."""
     how, what = call.how or "under way", "" if call.how == "plain" else call.what
-    yield what if what.startswith(how) else f"{how}: {what}" if what else how
+    if what.startswith(how):
+        yield what
+    elif what:
+        yield f"{how}: {what}"
+    else:
+        yield how
     if call.self_densified:
         yield f"{format_bytes(call.self_densified)} became dense" + (f" ({call.reason})" if call.reason else "")
     if call.error:
@@ -219,7 +230,10 @@ def summarise(calls: Sequence[TracedCall], by: Literal["function", "line"], sort
             row.total += call.duration
     everything = sum(row.self_time for row in rows.values())
     for row in rows.values():
-        row.share = 100 * row.self_time / everything if everything else 0.0
+        if everything:
+            row.share = 100 * row.self_time / everything
+        else:
+            row.share = 0.0
     return Summary(list(rows.values()), by, dropped).sorted(sort)
 
 
@@ -260,7 +274,9 @@ class Summary(Reported):
         return Summary(sorted(self.rows, key=_KEYS[by]), self.by, self.dropped)
 
     def _table(self) -> Table:
-        of = "types" if self.by == "function" else "functions"
+        of = "functions"
+        if self.by == "function":
+            of = "types"
         heads = (self.by, "calls", "total", "self", "share", "densified", of, "answered")
         cells = [
             (
@@ -283,8 +299,14 @@ class Summary(Reported):
         took = format_time(sum(row.self_time for row in self.rows))
         dense = sum(row.densified for row in self.rows)
         said = f"{count} call{'' if count == 1 else 's'}, {took}"
-        said += f", {format_bytes(dense)} densified" if dense else ""
-        said += f"\n{self.dropped} later calls were not kept" if self.dropped else ""
+        if dense:
+            said += f", {format_bytes(dense)} densified"
+        else:
+            said += ""
+        if self.dropped:
+            said += f"\n{self.dropped} later calls were not kept"
+        else:
+            said += ""
         return Document([self._table(), said])
 
 
@@ -300,8 +322,12 @@ def _commonest(counts: Counter[str]) -> str:
 def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
     """Return how many calls there are, how many became dense, and for how many reasons."""
     densified, nbytes = sum(cause.count for cause in causes), sum(cause.nbytes for cause in causes)
-    dense = f"{densified:,} became dense ({format_bytes(nbytes)})" if densified else "none became dense"
-    reasons = f", for {len(causes)} reason{'' if len(causes) == 1 else 's'}" if causes else ""
+    dense = "none became dense"
+    if densified:
+        dense = f"{densified:,} became dense ({format_bytes(nbytes)})"
+    reasons = ""
+    if causes:
+        reasons = f", for {len(causes)} reason{'' if len(causes) == 1 else 's'}"
     return f"{len(calls):,} call{'' if len(calls) == 1 else 's'}, {dense}{reasons}"
 
 

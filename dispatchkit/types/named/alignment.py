@@ -31,15 +31,22 @@ def align(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Align arrays by name, and plain ones by position."""
     values = [value for _, value in arguments(op, args, kwargs)]
     arrays = [value for value in values if isinstance(value, NamedTensor)]
-    names = arrays[0].names if len(arrays) == 1 else united_names(op, arrays)
+    if len(arrays) == 1:
+        names = arrays[0].names
+    else:
+        names = united_names(op, arrays)
     alike = all(array.names == names for array in arrays)
     for value in values:
-        axes = 0 if isinstance(value, NamedTensor) else len(getattr(value, "shape", ()))
+        axes = 0
+        if not isinstance(value, NamedTensor):
+            axes = len(getattr(value, "shape", ()))
         if axes > len(names) or (axes and not alike):
             return decline(f"an array without names, of {axes} axes, cannot be aligned with the axes {names}")
 
     def align_value(name: str, value: Any) -> Any:
-        return value.aligned(names) if isinstance(value, NamedTensor) and value.names != names else inside(value)
+        if isinstance(value, NamedTensor) and value.names != names:
+            return value.aligned(names)
+        return inside(value)
 
     args, kwargs = tensor_protocol.map_arguments(op, args, kwargs, align_value)
     return with_names(op(*args, **kwargs), names)
@@ -102,7 +109,10 @@ def reduce_named(op: Any, x: NamedTensor, /, *args: Any, **kwargs: Any) -> Any:
 
 def _reduce(op: Any, x: NamedTensor, *args: Any, **kwargs: Any) -> Any:
     kwargs = number_axes(op, x, (), kwargs)[1]
-    removed = set() if kwargs.get("keepdims") else axes_meant(x, kwargs.get("axis"))
+    if kwargs.get("keepdims"):
+        removed = set()
+    else:
+        removed = axes_meant(x, kwargs.get("axis"))
     return without_names(op(x.data, *args, **kwargs), x, removed)
 
 
@@ -118,7 +128,10 @@ def quantile_named(
     if not isinstance(q, NamedTensor):
         return decline("the axis of several quantiles has no name; give them as NamedTensor(q, 'name')")
     axis = places(ops.quantile, x, axis)
-    removed = set() if keepdims else axes_meant(x, axis)
+    if keepdims:
+        removed = set()
+    else:
+        removed = axes_meant(x, axis)
     names = (*q.names, *(name for i, name in enumerate(x.names) if i not in removed))
     if len(set(names)) < len(names):
         return decline(f"axes of the result would have one name: {names}")

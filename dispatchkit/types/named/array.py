@@ -65,7 +65,10 @@ class NamedTensor(Wrapper):
     names: Names
 
     def __init__(self, data: Any, names: Sequence[str] | str) -> None:
-        names = (names,) if isinstance(names, str) else tuple(names)
+        if isinstance(names, str):
+            names = (names,)
+        else:
+            names = tuple(names)
         self.data = as_array(data)
         for name in names:
             if not isinstance(name, str):
@@ -101,9 +104,14 @@ class NamedTensor(Wrapper):
         if missing:
             raise ValueError(f"aligned: names {tuple(names)} lack {missing[0]!r}, which the array has")
         order = [self.names.index(name) for name in names if name in self.names]
-        data = self.data if order == sorted(order) else ops.permute_dims(self.data, tuple(order))
+        if order == sorted(order):
+            data = self.data
+        else:
+            data = ops.permute_dims(self.data, tuple(order))
         shape = tuple(self.sizes.get(name, 1) for name in names)
-        return data if len(order) == len(names) else ops.reshape(data, shape)
+        if len(order) == len(names):
+            return data
+        return ops.reshape(data, shape)
 
     def at(self, **places: Any) -> Any:
         """Return the part at places along named axes: integers, slices, or vectors or lists of integers or booleans.
@@ -187,7 +195,10 @@ class NamedTensor(Wrapper):
             xarray = import_module("xarray")
         except ImportError as error:
             raise ImportError("NamedTensor.to_xarray needs xarray: pip install xarray") from error
-        data = self.data.numpy() if isinstance(self.data, Tensor) else self.data
+        if isinstance(self.data, Tensor):
+            data = self.data.numpy()
+        else:
+            data = self.data
         return xarray.DataArray(data, dims=self.names)
 
     def to_numpy(self) -> np.ndarray:
@@ -231,7 +242,9 @@ class NamedTensor(Wrapper):
         ----------
         value : what a rule takes together with this array
         """
-        return value.aligned(self.names) if isinstance(value, NamedTensor) else value
+        if isinstance(value, NamedTensor):
+            return value.aligned(self.names)
+        return value
 
     def __repr__(self) -> str:
         return f"NamedTensor({self.data!r}, {self.names!r})"
@@ -274,7 +287,9 @@ def united_sizes(op: Any, axes: Sequence[dict[str, int]]) -> Names:
 
 def inside(value: Any) -> Any:
     """Return the array inside a named one, and anything else as it is."""
-    return value.data if isinstance(value, NamedTensor) else value
+    if isinstance(value, NamedTensor):
+        return value.data
+    return value
 
 
 def places(op: Any, x: NamedTensor, axis: Any) -> Any:
@@ -298,7 +313,9 @@ def axes_meant(x: NamedTensor, axis: Any) -> set[int]:
     ndim = len(x.names)
     if axis is None:
         return set(range(ndim))
-    numbers = axis if isinstance(axis, tuple) else (axis,)
+    numbers = axis
+    if not isinstance(axis, tuple):
+        numbers = (axis,)
     return {number % ndim if ndim else number for number in numbers}
 
 
@@ -313,4 +330,6 @@ def joined_name(names: Sequence[str]) -> str:
     >>> joined_name(("time", "place"))
     '(time place)'
     """
-    return names[0] if len(names) == 1 else f"({' '.join(names)})"
+    if len(names) == 1:
+        return names[0]
+    return f"({' '.join(names)})"

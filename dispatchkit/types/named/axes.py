@@ -117,7 +117,10 @@ def _with_new_axes(op: Any, x: NamedTensor, axis: Any) -> Any:
     """Return an array with axes of length 1 in front, which are given by their names."""
     if not holds_text(axis):
         return decline(NEW_AXIS.format("give it"))
-    names = (axis,) if isinstance(axis, str) else tuple(axis)
+    if isinstance(axis, str):
+        names = (axis,)
+    else:
+        names = tuple(axis)
     taken = [name for name in names if name in x.names]
     if taken:
         raise ValueError(f"{op.__name__}: there is an axis {taken[0]!r} already; the names are {x.names}")
@@ -136,7 +139,10 @@ def reshape_named(op: Any, x: NamedTensor, /, shape: Any, **kwargs: Any) -> Any:
     """Keep the axes of a shape that stays the same, and those of elements that are read in another dtype."""
     if dtype_meant(shape) is not None:
         return with_names(op(x.data, shape), x.names)
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    if isinstance(shape, int):
+        wanted = (shape,)
+    else:
+        wanted = tuple(shape)
     known = math.prod(length for length in wanted if length != -1)
     if wanted.count(-1) == 1 and known:
         wanted = tuple(math.prod(x.shape) // known if length == -1 else length for length in wanted)
@@ -217,7 +223,9 @@ def along_axis_named(op: Any, x: Any, /, *args: Any, **kwargs: Any) -> Any:
     def align_value(value: Any) -> Any:
         if isinstance(value, NamedTensor):
             return value.aligned(x.names)
-        return places(op, x, value) if isinstance(value, str) else value
+        if isinstance(value, str):
+            return places(op, x, value)
+        return value
 
     args = tuple(align_value(value) for value in args)
     result = op(x.data, *args, **{name: align_value(value) for name, value in kwargs.items()})

@@ -16,13 +16,17 @@ SIMPLE = (int, slice)
 
 @implements(ops.getitem)
 def getitem_named(x: NamedTensor, key: Any, /) -> Any:
-    parts = key if type(key) is tuple else (key,)
+    parts = key
+    if type(key) is not tuple:
+        parts = (key,)
     if all(type(part) in SIMPLE for part in parts):
         result = x.data[key]
         kept = [name for name, part in zip(x.names, parts, strict=False) if type(part) is slice]
         return with_names(result, (*kept, *x.names[len(parts) :]))
     read = read_index(x, parts)
-    return read if read is NotImplemented else with_names(x.data[read[0]], read[1])
+    if read is NotImplemented:
+        return read
+    return with_names(x.data[read[0]], read[1])
 
 
 def read_index(x: NamedTensor, parts: tuple[Any, ...]) -> Any:
@@ -50,9 +54,13 @@ def read_index(x: NamedTensor, parts: tuple[Any, ...]) -> Any:
     if block is NotImplemented:
         return block
     numbers = [number for number, _, _ in chosen]
-    together = numbers == list(range(numbers[0], numbers[-1] + 1)) if numbers else True
+    together = True
+    if numbers:
+        together = numbers == list(range(numbers[0], numbers[-1] + 1))
     # NumPy puts the axes of vectors that a slice parts to the front.
-    first = numbers[0] if numbers and together else 0
+    first = 0
+    if numbers and together:
+        first = numbers[0]
     before = [name for number, name in kept if number < first]
     after = [name for number, name in kept if number >= first]
     names = (*before, *block, *after)
@@ -61,9 +69,18 @@ def read_index(x: NamedTensor, parts: tuple[Any, ...]) -> Any:
     return tuple(plain), names
 
 
+def _as_vector(part: Any) -> Any:
+    """Return a list of positions as an array, of integers also where it is empty; anything else as it is."""
+    if not isinstance(part, list):
+        return part
+    if not part:
+        return np.asarray(part, int)
+    return np.asarray(part)
+
+
 def _each_axis(x: NamedTensor, parts: tuple[Any, ...]) -> Any:
     """Return the parts of an index for all axes, lists as arrays; a decline for what makes axes without names."""
-    parts = tuple(np.asarray(part, None if part else int) if isinstance(part, list) else part for part in parts)
+    parts = tuple(_as_vector(part) for part in parts)
     for part in parts:
         if part is None or (_is_mask(part) and not _ndim(part)):
             return decline('a new axis has no name: expand_dims(x, axis="name") gives it one')
@@ -85,7 +102,9 @@ def _is_mask(part: Any) -> bool:
 
 def _axes_of(part: Any) -> int:
     """Return how many axes a part of an index stands for."""
-    return _ndim(part) if _is_mask(part) else 1
+    if _is_mask(part):
+        return _ndim(part)
+    return 1
 
 
 def _names_chosen(chosen: list[tuple[int, Any, tuple[str, ...]]]) -> Any:
@@ -132,7 +151,9 @@ def index_put_named(x: Any, key: Any, value: Any, /, *, accumulate: bool = False
 
 def _read_target(x: NamedTensor, key: Any, value: Any) -> Any:
     """Return where and what to write in the array inside; a decline where what is named meets an axis without name."""
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = key
+    if not isinstance(key, tuple):
+        parts = (key,)
     if not any(isinstance(part, NamedTensor) for part in (*parts, value)):
         return key, value
     read = read_index(x, parts)

@@ -34,8 +34,14 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
             f"both have an axis {shared!r} besides {over!r}: vecdot(x1, x2, axis={over!r}) aligns it, and "
             f"x.rename({shared}=...) tells two apart"
         )
-    left = x1.data if x1.names[:-2] == batch or not row else x1.aligned((*batch, *row, over))
-    right = x2.data if x2.names[:-2] == batch or not column else x2.aligned((*batch, over, *column))
+    if x1.names[:-2] == batch or not row:
+        left = x1.data
+    else:
+        left = x1.aligned((*batch, *row, over))
+    if x2.names[:-2] == batch or not column:
+        right = x2.data
+    else:
+        right = x2.aligned((*batch, over, *column))
     return with_names(ops.matmul(left, right), names)
 
 
@@ -70,7 +76,9 @@ def matmul_plain_named(x1: Tensor, x2: NamedTensor, /) -> Any:
 @implements(ops.vecdot)
 def vecdot_named(x1: NamedTensor, x2: NamedTensor, /, *, axis: Any = -1) -> Any:
     names = united_names(ops.vecdot, (x1, x2))
-    over = axis if isinstance(axis, str) else x1.names[axis_of("vecdot", x1, axis)]
+    over = axis
+    if not isinstance(axis, str):
+        over = x1.names[axis_of("vecdot", x1, axis)]
     if over not in x1.names or over not in x2.names:
         raise ValueError(f"vecdot: axis {over!r} is in one array alone: {x1.names} and {x2.names}")
     place = names.index(over) - len(names)
@@ -92,7 +100,8 @@ def _vecdot_with_plain(x: NamedTensor, plain: Tensor, axis: Any, compute: Any) -
     if plain.ndim > len(x.names):
         return decline(NAMELESS)
     place = places(ops.vecdot, x, axis)
-    place = place - len(x.names) if place >= 0 else place
+    if place >= 0:
+        place = place - len(x.names)
     names = [name for i, name in enumerate(x.names) if i - len(x.names) != place]
     return with_names(compute(place), tuple(names))
 
@@ -134,13 +143,17 @@ def _contracted(x1: Any, x2: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int
 @implements(linalg.outer)
 def outer_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
     names = (*x1.names, *x2.names)
-    return _twice(names) if len(set(names)) < len(names) else with_names(linalg.outer(x1.data, x2.data), names)
+    if len(set(names)) < len(names):
+        return _twice(names)
+    return with_names(linalg.outer(x1.data, x2.data), names)
 
 
 @implements(linalg.cross)
 def cross_named(x1: NamedTensor, x2: NamedTensor, /, *, axis: Any = -1) -> Any:
     names = united_names(linalg.cross, (x1, x2))
-    over = axis if isinstance(axis, str) else x1.names[axis_of("cross", x1, axis)]
+    over = axis
+    if not isinstance(axis, str):
+        over = x1.names[axis_of("cross", x1, axis)]
     if over not in x1.names or over not in x2.names:
         raise ValueError(f"cross: axis {over!r} is in one array alone: {x1.names} and {x2.names}")
     return with_names(linalg.cross(x1.aligned(names), x2.aligned(names), axis=names.index(over) - len(names)), names)

@@ -55,10 +55,16 @@ def at_pattern(x: Tensor, pattern: SparsePattern) -> Any:
     """Return what a tensor that broadcasts to a matrix has in the places of a pattern, without the matrix."""
     if not x.ndim:
         return x
-    columns = pattern.columns if x.shape[-1] == pattern.shape[1] else np.zeros_like(pattern.columns)
+    if x.shape[-1] == pattern.shape[1]:
+        columns = pattern.columns
+    else:
+        columns = np.zeros_like(pattern.columns)
     if x.ndim == 1:
         return x[columns]
-    rows = pattern.rows if x.shape[-2] == pattern.shape[0] else np.zeros_like(pattern.rows)
+    if x.shape[-2] == pattern.shape[0]:
+        rows = pattern.rows
+    else:
+        rows = np.zeros_like(pattern.rows)
     return x[rows, columns]
 
 
@@ -134,7 +140,9 @@ def subtract_sparse(x1: Any, x2: Any, /) -> Any:
     if not isinstance(x2, SparseTensor):
         return add_sparse_to_tensor(x1, -promote(x2, x1.dtype))
     minus = SparseTensor(-promote(x2.values, x1.dtype), x2.pattern)
-    return add_sparse(x1, minus) if isinstance(x1, SparseTensor) else add_sparse_to_tensor(minus, x1)
+    if isinstance(x1, SparseTensor):
+        return add_sparse(x1, minus)
+    return add_sparse_to_tensor(minus, x1)
 
 
 for _pair in ((SparseTensor, SparseTensor), (SparseTensor, Tensor), (Tensor, SparseTensor)):
@@ -203,8 +211,13 @@ def _combined(op: Any, x: SparseTensor, other: Any, *, swapped: bool) -> Any:
     if op is ops.pow and (swapped or _is_complex(other) or not holds(other > 0)):
         return decline(NOT_ZERO)
     zero = ops.zeros((), dtype=x.dtype, device=x.device)
-    at_zero = op(other, zero) if swapped else op(zero, other)
-    return with_tensor(op, x, other, swapped=swapped) if holds(at_zero == 0) else decline(NOT_ZERO)
+    if swapped:
+        at_zero = op(other, zero)
+    else:
+        at_zero = op(zero, other)
+    if holds(at_zero == 0):
+        return with_tensor(op, x, other, swapped=swapped)
+    return decline(NOT_ZERO)
 
 
 for _type in (bool, int, float, complex, Tensor):
@@ -256,7 +269,9 @@ def where_sparse(condition: SparseTensor, x1: Any, x2: Any, /) -> Any:
         places, stored = x1.pattern.find(pattern.rows, pattern.columns)
         first = ops.pad(x1.values, (1, 0))[np.where(stored, places + 1, 0)]
     else:
-        first = at_pattern(x1, pattern) if isinstance(x1, Tensor) else x1
+        first = x1
+        if isinstance(x1, Tensor):
+            first = at_pattern(x1, pattern)
     return SparseTensor(ops.where(chosen, first, values), pattern)
 
 

@@ -27,16 +27,22 @@ def getitem_sparse(x: Any, key: Any, /) -> Any:
     row, column = (part for part in parts if part is not None)
     arrays = [part for part in (row, column) if isinstance(part, np.ndarray)]
     if any(part.ndim for part in arrays):
-        return decline("a new axis beside vectors") if new else _by_vectors(x, row, column)
+        if new:
+            return decline("a new axis beside vectors")
+        return _by_vectors(x, row, column)
     if len(arrays) == 2:
         return ops.reshape(_elements(x, row, column), (1,) * len(new))
     if not arrays:
-        return decline(THREE_AXES) if new else _part(x, row, column)
+        if new:
+            return decline(THREE_AXES)
+        return _part(x, row, column)
     if len(new) == 1:
         return _line_as_matrix(x, row, column, parts)
     kept = [part for part in parts if not isinstance(part, np.ndarray)]
     line = _line(x, row, column)
-    return ops.expand_dims(line, axis=tuple(i for i, part in enumerate(kept) if part is None)) if new else line
+    if new:
+        return ops.expand_dims(line, axis=tuple(i for i, part in enumerate(kept) if part is None))
+    return line
 
 
 def _read_key(x: Any, key: tuple[Any, ...]) -> Any:
@@ -84,7 +90,9 @@ def _as_indices(part: Any) -> Any:
     index = np.asarray(part, None if np.size(part) else int)
     if index.dtype.kind not in "iub":
         raise IndexError(f"getitem: an index must be of integers or booleans, found {index.dtype}")
-    return decline("a boolean adds an axis") if index.dtype == np.bool_ and not index.ndim else index
+    if index.dtype == np.bool_ and not index.ndim:
+        return decline("a boolean adds an axis")
+    return index
 
 
 def _in_range(part: Any, length: int) -> Any:
@@ -132,10 +140,15 @@ def _line_as_matrix(x: SparseTensor, row: Any, column: Any, parts: list[Any]) ->
     of_row = isinstance(row, np.ndarray)
     number = int(row if of_row else column)
     alone = slice(number, number + 1)
-    part = _part(x, alone, column) if of_row else _part(x, row, alone)
+    if of_row:
+        part = _part(x, alone, column)
+    else:
+        part = _part(x, row, alone)
     new = next(i for i, index in enumerate(parts) if index is None)
     before = any(isinstance(index, slice) for index in parts[new:])
-    return part if before == of_row else matrix_transpose_sparse(part)
+    if before == of_row:
+        return part
+    return matrix_transpose_sparse(part)
 
 
 def _part(x: SparseTensor, row: slice, column: slice) -> SparseTensor:
@@ -210,7 +223,9 @@ def moveaxis_sparse(x: SparseTensor, source: Any, destination: Any, /) -> Any:
     if not (isinstance(source, int) and isinstance(destination, int)):
         return decline("several axes move")
     same = axis_of("moveaxis", x, source) == axis_of("moveaxis", x, destination)
-    return x if same else matrix_transpose_sparse(x)
+    if same:
+        return x
+    return matrix_transpose_sparse(x)
 
 
 @implements_each((ops.tril, ops.triu), SparseTensor)
@@ -241,7 +256,9 @@ def diag_sparse(x: SparseTensor, /, *, offset: int = 0) -> Any:
 @implements_each((ops.broadcast_to, ops.expand), SparseTensor)
 def broadcast_to_sparse(op: Any, x: SparseTensor, /, shape: Any) -> Any:
     """Return what has the shape already."""
-    return x if tuple(shape) == x.shape else decline("the result has another shape")
+    if tuple(shape) == x.shape:
+        return x
+    return decline("the result has another shape")
 
 
 @implements(ops.squeeze)
@@ -270,7 +287,9 @@ def nonzero_sparse(x: SparseTensor, /) -> Any:
 @implements(ops.argwhere)
 def argwhere_sparse(x: SparseTensor, /) -> Any:
     places = nonzero_sparse(x)
-    return places if places is NotImplemented else ops.stack(places, axis=1)
+    if places is NotImplemented:
+        return places
+    return ops.stack(places, axis=1)
 
 
 # Joined matrices.
@@ -311,7 +330,10 @@ def repeat_sparse(x: SparseTensor, repeats: Any, /, *, axis: Any = None) -> Any:
 
 @implements(ops.tile)
 def tile_sparse(x: SparseTensor, repetitions: Any, /) -> Any:
-    counts = (1, repetitions) if isinstance(repetitions, int) else (*(1,) * (2 - len(repetitions)), *repetitions)
+    if isinstance(repetitions, int):
+        counts = 1, repetitions
+    else:
+        counts = (*(1,) * (2 - len(repetitions)), *repetitions)
     if len(counts) > 2 or 0 in counts:
         return decline(THREE_AXES)
     wide = concat_sparse([x] * counts[1], axis=1)

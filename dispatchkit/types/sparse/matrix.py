@@ -133,12 +133,16 @@ class SparseTensor(ArrayMethods):
                 f"SparseTensor.from_scipy: matrix must have two axes, found shape {matrix.shape}; a vector becomes one "
                 f"row by matrix.reshape(1, -1)"
             )
-        matrix = matrix if matrix.format in FORMATS else matrix.tocsr()
+        if matrix.format not in FORMATS:
+            matrix = matrix.tocsr()
         if not matrix.has_canonical_format:
             rows = matrix.tocsr(copy=True)
             rows.sum_duplicates()
             matrix = rows.asformat(matrix.format)
-        indices = (matrix.row, matrix.col) if matrix.format == "coo" else (matrix.indptr, matrix.indices)
+        if matrix.format == "coo":
+            indices = matrix.row, matrix.col
+        else:
+            indices = matrix.indptr, matrix.indices
         return cls(matrix.data, SparsePattern(*indices, matrix.shape, matrix.format))
 
     def to_scipy(self) -> Any:
@@ -252,7 +256,9 @@ class SparseProduct(autograd.Function):
         pattern, of_values, of_x = ctx.pattern, None, None
         if ctx.needs_input_grad[0]:
             parts = g[pattern.rows] * ops.conj(x[pattern.columns])
-            of_values = parts if x.ndim == 1 else ops.sum(parts, axis=-1)
+            of_values = parts
+            if x.ndim != 1:
+                of_values = ops.sum(parts, axis=-1)
         if ctx.needs_input_grad[1]:
             of_x = SparseProduct.apply(ops.conj(values), g, pattern.transposed)
         return of_values, of_x, None
@@ -260,10 +266,14 @@ class SparseProduct(autograd.Function):
     @staticmethod
     def jvp(ctx: Any, of_values: Any, of_x: Any, _: Any) -> Any:
         values, x = ctx.saved_tensors
-        parts = [SparseProduct.apply(values, of_x, ctx.pattern)] if of_x is not None else []
+        parts = []
+        if of_x is not None:
+            parts = [SparseProduct.apply(values, of_x, ctx.pattern)]
         if of_values is not None:
             parts.append(SparseProduct.apply(of_values, x, ctx.pattern))
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        if len(parts) == 1:
+            return parts[0]
+        return parts[0] + parts[1]
 
 
 @implements(ops.matmul)
@@ -271,8 +281,12 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     values, x = promote(x1.values, x2.dtype), promote(x2, x1.dtype)
     if x.ndim <= 2:
-        y = product_with_vectors(values.array, x.array, x1.pattern) if is_plain(values) and is_plain(x) else None
-        return SparseProduct.apply(values, x, x1.pattern) if y is None else ops.asarray(y)
+        y = None
+        if is_plain(values) and is_plain(x):
+            y = product_with_vectors(values.array, x.array, x1.pattern)
+        if y is None:
+            return SparseProduct.apply(values, x, x1.pattern)
+        return ops.asarray(y)
     front = ops.moveaxis(x, -2, 0)
     columns = ops.reshape(front, (x1.shape[1], math.prod(front.shape[1:])))
     y = SparseProduct.apply(values, columns, x1.pattern)
@@ -283,7 +297,9 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
 def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     y = matmul_sparse_tensor(matrix_transpose_sparse(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
-    return y if x1.ndim == 1 else ops.matrix_transpose(y)
+    if x1.ndim == 1:
+        return y
+    return ops.matrix_transpose(y)
 
 
 @implements(ops.matmul)
@@ -302,7 +318,10 @@ def matmul_sparse(x1: SparseTensor, x2: SparseTensor, /) -> SparseTensor:
     partners = np.repeat(right.first[left.second], counts) + within
     keys = left.rows[pairs].astype(np.int64) * x2.shape[1] + right.second[partners]
     unique, places = np.unique(keys, return_inverse=True)
-    pattern = known[0] if known else SparsePattern.of_keys(unique, (x1.shape[0], x2.shape[1]))
+    if known:
+        pattern = known[0]
+    else:
+        pattern = SparsePattern.of_keys(unique, (x1.shape[0], x2.shape[1]))
     places = np.argsort(pattern.keys)[places]
     parts = values[pairs] * others[partners]
     zeros = ops.zeros((len(unique),), dtype=parts.dtype, device=parts.device)
@@ -318,4 +337,6 @@ def matrix_transpose_sparse(x: SparseTensor, /) -> SparseTensor:
 def permute_dims_sparse(x: SparseTensor, /, axes: tuple[int, ...]) -> Any:
     if sorted(a % 2 for a in axes if -2 <= a < 2) != [0, 1]:
         raise ValueError(f"permute_dims: axes {tuple(axes)} are no permutation of (0, 1)")
-    return x if axes[0] % 2 == 0 else matrix_transpose_sparse(x)
+    if axes[0] % 2 == 0:
+        return x
+    return matrix_transpose_sparse(x)

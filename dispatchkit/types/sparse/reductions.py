@@ -21,7 +21,9 @@ NO_AXIS = "a reduction along no axis is the matrix itself"
 
 def _with_kept(total: Any, x: SparseTensor, axes: set[int], keepdims: bool) -> Any:
     """Return the result of a reduction with the axes that it keeps."""
-    return ops.reshape(total, tuple(1 if a in axes else x.shape[a] for a in (0, 1))) if keepdims else total
+    if keepdims:
+        return ops.reshape(total, tuple(1 if a in axes else x.shape[a] for a in (0, 1)))
+    return total
 
 
 # Sums.
@@ -35,13 +37,19 @@ def sum_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False, 
     if dtype is not None:
         x = SparseTensor(ops.astype(x.values, dtype), x.pattern)
     if len(axes) == 1 and ops.isdtype(x.dtype, "real floating"):
-        pattern = x.pattern.transposed if 0 in axes else x.pattern
+        if 0 in axes:
+            pattern = x.pattern.transposed
+        else:
+            pattern = x.pattern
         ones = ops.ones((pattern.shape[1],), dtype=x.dtype, device=x.device)
         total = matmul_sparse_tensor(SparseTensor(x.values, pattern), ones)
     else:
         total = ops.sum(x.values, dtype=dtype)
     if total.ndim < 2 - len(axes):
-        kept = x.pattern.columns if 0 in axes else x.pattern.rows
+        if 0 in axes:
+            kept = x.pattern.columns
+        else:
+            kept = x.pattern.rows
         length = x.shape[1 if 0 in axes else 0]
         zeros = ops.zeros((length,), dtype=total.dtype, device=x.device)
         total = ops.index_put(zeros, kept, ops.astype(x.values, total.dtype), accumulate=True)
@@ -77,7 +85,9 @@ def var_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0,
     others = count - ops.sum(stored, axis=axis, keepdims=True)
     total = ops.sum(around, axis=axis, keepdims=True) + others * _squared(center)
     result = total / (count - correction)
-    return result if keepdims else ops.squeeze(result, axis=tuple(axes))
+    if keepdims:
+        return result
+    return ops.squeeze(result, axis=tuple(axes))
 
 
 @implements(ops.std)
@@ -146,7 +156,10 @@ def _along_lines(op: Callable[..., Any], x: SparseTensor, axes: set[int], neutra
     axes : the one along which it is reduced
     neutral : what fills up the stored elements of a line; a product with what is not stored is zero
     """
-    pattern = x.pattern.transposed if 0 in axes else x.pattern
+    if 0 in axes:
+        pattern = x.pattern.transposed
+    else:
+        pattern = x.pattern
     counts = np.bincount(pattern.rows, minlength=pattern.shape[0])
     stored, full = np.flatnonzero(counts), counts == pattern.shape[1]
     values = _with_element(x, neutral)
@@ -180,15 +193,21 @@ def argextreme_sparse(op: Any, x: SparseTensor, /, *, axis: Any = None, keepdims
     if 0 in x.shape or x.values.is_tracer or x.dtype.kind == "c":
         return decline("there are no elements, or they are not known")
     values = np.asarray(x.values.detach().numpy())
-    values = values.astype(np.int8) if values.dtype.kind == "b" else values
+    if values.dtype.kind == "b":
+        values = values.astype(np.int8)
     if len(axes) == 2:
         keys = x.pattern.keys
         lines = SparsePattern([0] * len(keys), keys, (1, math.prod(x.shape)))
+    elif 0 in axes:
+        lines = x.pattern.transposed
     else:
-        lines = x.pattern.transposed if 0 in axes else x.pattern
+        lines = x.pattern
     # The smallest of the largest is the largest of the smallest of what has the other sign; the least integer has none.
     first = _first_extremes(values, lines, np.maximum if op is ops.argmax else np.minimum)
-    result = ops.asarray(first).to(like=x.values) if len(axes) == 1 else ops.asarray(first[0]).to(like=x.values)
+    if len(axes) == 1:
+        result = ops.asarray(first).to(like=x.values)
+    else:
+        result = ops.asarray(first[0]).to(like=x.values)
     return _with_kept(result, x, axes, keepdims)
 
 
@@ -228,7 +247,9 @@ def _first_extremes(values: np.ndarray, pattern: SparsePattern, extreme: np.ufun
 
 def floating(x: Any) -> Any:
     """Return an array of floating-point or complex numbers."""
-    return x if x.dtype.kind in "fc" else ops.astype(x, np.float64)
+    if x.dtype.kind in "fc":
+        return x
+    return ops.astype(x, np.float64)
 
 
 @implements(linalg.matrix_norm)
@@ -259,12 +280,18 @@ def norm_sparse(x: SparseTensor, /, *, ord: Any = None, axis: Any = None, keepdi
 def tensordot_sparse(x1: SparseTensor, x2: Any, /, *, axes: Any = 2) -> Any:
     if not 1 <= getattr(x2, "ndim", 0) <= 2:
         return decline("the result has more axes")
-    pair = ([1], [0]) if axes == 1 else axes
+    pair = axes
+    if axes == 1:
+        pair = ([1], [0])
     if isinstance(pair, int) or [np.size(part) for part in pair] != [1, 1]:
         return decline("only one axis of each is contracted")
     first, second = (int(np.ravel(part)[0]) for part in pair)
-    left = x1 if axis_of("tensordot", x1, first) == 1 else ops.matrix_transpose(x1)
-    right = x2 if axis_of("tensordot", x2, second) == 0 else ops.matrix_transpose(x2)
+    left = x1
+    if axis_of("tensordot", x1, first) != 1:
+        left = ops.matrix_transpose(x1)
+    right = x2
+    if axis_of("tensordot", x2, second) != 0:
+        right = ops.matrix_transpose(x2)
     return ops.matmul(left, right)
 
 
@@ -272,5 +299,8 @@ def tensordot_sparse(x1: SparseTensor, x2: Any, /, *, axes: Any = 2) -> Any:
 def vecdot_sparse(x1: SparseTensor, x2: Any, /, *, axis: int = -1) -> Any:
     if not isinstance(x2, Tensor) or axis != -1 or x2.shape != x1.shape[1:]:
         return decline("only rows are multiplied with a vector")
-    values = ops.conj(x1.values) if x1.dtype.kind == "c" else x1.values
+    if x1.dtype.kind == "c":
+        values = ops.conj(x1.values)
+    else:
+        values = x1.values
     return ops.matmul(SparseTensor(values, x1.pattern), x2)

@@ -161,10 +161,18 @@ def _shift(x: Any, offset: int, axis: int) -> Any:
     length = x.shape[axis]
     kept = max(length - abs(offset), 0)
     index: list[Any] = [slice(None)] * -axis
-    index[0] = slice(0, kept) if offset >= 0 else slice(length - kept, length)
+    if offset >= 0:
+        index[0] = slice(0, kept)
+    else:
+        index[0] = slice(length - kept, length)
     widths = [(0, 0)] * x.ndim
-    widths[axis] = (length - kept, 0) if offset >= 0 else (0, length - kept)
-    return ops.pad(x[(..., *index)], widths) if offset else x
+    if offset >= 0:
+        widths[axis] = length - kept, 0
+    else:
+        widths[axis] = 0, length - kept
+    if offset:
+        return ops.pad(x[(..., *index)], widths)
+    return x
 
 
 def _times(bands: Any, columns: Any, lower: int, upper: int) -> Any:
@@ -238,7 +246,10 @@ def matmul_banded(x1: BandedTensor, x2: BandedTensor, /) -> BandedTensor:
     for i, first in enumerate(_offsets(x1.lower, x1.upper)):
         for j, second in enumerate(_offsets(x2.lower, x2.upper)):
             product = _shift(left[..., i, :], -second, -1) * right[..., j, :]
-            rows[first + second] = rows[first + second] + product if first + second in rows else product
+            if first + second in rows:
+                rows[first + second] = rows[first + second] + product
+            else:
+                rows[first + second] = product
     return BandedTensor(
         ops.stack([rows[offset] for offset in sorted(rows)], axis=-2), lower=max(rows), upper=-min(rows)
     )

@@ -214,11 +214,15 @@ def product_of_elements(
         block = slice(start, start + step)
         left, right = matrix[..., block, :, None], columns[..., None, :, :]
         # Each factor is made zero where the other one has no element: the product then is no 0 * inf.
-        masked = left if column_places is None else ops.where(column_places[..., None, :, :], left, 0)
+        masked = left
+        if column_places is not None:
+            masked = ops.where(column_places[..., None, :, :], left, 0)
         if places is not None:
             right = ops.where(places[..., block, :, None], right, 0)
         parts.append(ops.sum(masked * right, axis=-2))
-    return parts[0] if len(parts) == 1 else ops.concat(parts, axis=-2)
+    if len(parts) == 1:
+        return parts[0]
+    return ops.concat(parts, axis=-2)
 
 
 def check_system(matrix: tuple[int, ...], right: tuple[int, ...]) -> None:
@@ -230,7 +234,12 @@ def check_system(matrix: tuple[int, ...], right: tuple[int, ...]) -> None:
     """
     if matrix[-1] != matrix[-2]:
         raise ValueError(f"solve: the matrix must be square, found shape {matrix}")
-    rows = right[0] if len(right) == 1 else right[-2] if right else None
+    if len(right) == 1:
+        rows = right[0]
+    elif right:
+        rows = right[-2]
+    else:
+        rows = None
     if rows != matrix[-1]:
         raise ValueError(f"solve: matrix of shape {matrix} and right-hand side of shape {right} do not fit")
 
@@ -247,7 +256,8 @@ def same_size(name: str, x1: StructuredTensor, x2: StructuredTensor) -> bool:
     for length, other in zip(reversed(x1.shape), reversed(x2.shape), strict=False):
         if length != other and 1 not in (length, other):
             types = f"{type(x1).__name__} and {type(x2).__name__}"
-            types = f"{type(x1).__name__}s" if type(x1) is type(x2) else types
+            if type(x1) is type(x2):
+                types = f"{type(x1).__name__}s"
             raise ValueError(f"{name}: {types} of shapes {x1.shape} and {x2.shape} do not broadcast")
     return x1.shape[-2:] == x2.shape[-2:]
 
@@ -262,7 +272,9 @@ def with_dtype(x: Any, dtype: Any) -> Any:
     """
     if x.dtype == dtype:
         return x
-    return x.in_dtype(dtype) if isinstance(x, StructuredTensor) else ops.astype(x, dtype)
+    if isinstance(x, StructuredTensor):
+        return x.in_dtype(dtype)
+    return ops.astype(x, dtype)
 
 
 def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any, ...]:
@@ -283,14 +295,24 @@ def in_one_dtype(parts: Sequence[Any], *, multiplied: bool = False) -> tuple[Any
 
 def full_tensor(shape: tuple[int, ...], value: Any) -> Tensor:
     """Return a tensor of a shape with one value, a number or a 0-D tensor, in every place."""
-    element: Tensor = value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value)
+    element: Tensor
+    if isinstance(value, Tensor):
+        element = value
+    else:
+        element = tensor_protocol.types.wrap(value)
     return ops.broadcast_to(element, shape)
 
 
 def floating(value: Any) -> Tensor:
     """Return a number or a tensor as a tensor of floating-point or complex numbers."""
-    tensor: Tensor = value if isinstance(value, Tensor) else tensor_protocol.types.wrap(value)
-    return tensor if tensor.dtype.kind in "fc" else ops.astype(tensor, np.float64)
+    tensor: Tensor
+    if isinstance(value, Tensor):
+        tensor = value
+    else:
+        tensor = tensor_protocol.types.wrap(value)
+    if tensor.dtype.kind in "fc":
+        return tensor
+    return ops.astype(tensor, np.float64)
 
 
 def as_tensor(cls: str, name: str, value: Any, ndim: int) -> Tensor:
@@ -300,9 +322,15 @@ def as_tensor(cls: str, name: str, value: Any, ndim: int) -> Tensor:
     ------
     ValueError : if it has less axes than one matrix needs
     """
-    tensor: Tensor = value if isinstance(value, Tensor) else ops.asarray(value)
+    tensor: Tensor
+    if isinstance(value, Tensor):
+        tensor = value
+    else:
+        tensor = ops.asarray(value)
     if tensor.ndim < ndim:
-        axes = "an axis" if ndim == 1 else f"{ndim} axes"
+        axes = "an axis"
+        if ndim != 1:
+            axes = f"{ndim} axes"
         raise ValueError(f"{cls}: {name} must have {axes} at least, found shape {tensor.shape}")
     return tensor
 
@@ -317,7 +345,10 @@ def slogdet_of_diagonal(values: Tensor) -> Any:
     values = floating(values)
     sizes = ops.abs(values)
     if holds(sizes != 0, traced=True):
-        signs = values / sizes if holds(~ops.isinf(sizes), traced=True) else ops.sign(values)
+        if holds(~ops.isinf(sizes), traced=True):
+            signs = values / sizes
+        else:
+            signs = ops.sign(values)
         return linalg.SlogdetResult(ops.prod(signs, axis=-1), ops.sum(ops.log(sizes), axis=-1))
     if not holds(ops.any(sizes == 0, axis=-1)):
         return decline("some matrices of the batch are singular")
@@ -349,7 +380,9 @@ def subtract_structured(x1: Any, x2: Any, /) -> Any:
         return decline("its negative has no structure")
     if isinstance(x1, Tensor):
         return add_structured_to_tensor(x1, negative)
-    return add_structured_to_tensor(negative, x1) if isinstance(x2, Tensor) else ops.add(x1, negative)
+    if isinstance(x2, Tensor):
+        return add_structured_to_tensor(negative, x1)
+    return ops.add(x1, negative)
 
 
 for _pair in ((StructuredTensor, StructuredTensor), (Tensor, StructuredTensor), (StructuredTensor, Tensor)):
@@ -367,9 +400,13 @@ def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
         return decline("zeros do not stay zero")
     if getattr(x2, "ndim", 0):
         factor = _restrict(x1, x2)
-        return factor if factor is NotImplemented else x1 * factor
+        if factor is NotImplemented:
+            return factor
+        return x1 * factor
     matrix = with_dtype(x1, np.result_type(x1.dtype, getattr(x2, "dtype", x2)))
-    return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements * x2)
+    if matrix is NotImplemented:
+        return matrix
+    return matrix.map_linear(lambda elements: elements * x2)
 
 
 @implements(ops.divide)
@@ -383,7 +420,9 @@ def divide_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
             return divisor
         return (x1 * divisor.map_elements(ops.ones_like)).zip_elements(divisor, ops.divide)
     matrix = with_dtype(x1, (ops.zeros((), dtype=x1.dtype) / x2).dtype)
-    return matrix if matrix is NotImplemented else matrix.map_linear(lambda elements: elements / x2)
+    if matrix is NotImplemented:
+        return matrix
+    return matrix.map_linear(lambda elements: elements / x2)
 
 
 @implements(ops.divide)
@@ -406,7 +445,9 @@ def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
     x1 = ops.broadcast_to(promote(x1, x2.dtype), (*batch, *x2.shape[-2:]))
     x2 = with_dtype(x2, x1.dtype)
-    return x2 if x2 is NotImplemented else x2.added_to(x1)
+    if x2 is NotImplemented:
+        return x2
+    return x2.added_to(x1)
 
 
 ZERO_PRESERVING_PAIRS = (

@@ -170,7 +170,9 @@ def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalT
 
 @implements_each((linalg.inv, linalg.cholesky), BlockDiagonalTensor)
 def map_blocks(function: Any, x: BlockDiagonalTensor, /, **options: Any) -> Any:
-    return decline(NO_MATRIX) if 0 in x.shape[:-2] else x.map_elements(partial(function, **options))
+    if 0 in x.shape[:-2]:
+        return decline(NO_MATRIX)
+    return x.map_elements(partial(function, **options))
 
 
 @implements(linalg.det)

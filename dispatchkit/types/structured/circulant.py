@@ -54,7 +54,11 @@ class CirculantTensor(StructuredTensor):
     """
 
     def __init__(self, column: Any) -> None:
-        self.column: Tensor = column if isinstance(column, Tensor) else ops.asarray(column)
+        self.column: Tensor
+        if isinstance(column, Tensor):
+            self.column = column
+        else:
+            self.column = ops.asarray(column)
         if self.column.ndim == 0:
             raise ValueError("CirculantTensor: column must have an axis, found a 0-D array")
 
@@ -109,7 +113,11 @@ def _spectrum(x: Tensor, n: int) -> Tensor:
     """Return the Fourier transform of vectors with zeros appended to length n, of real ones the first half."""
     if not n:
         return ops.astype(x, np.result_type(x.dtype, np.complex64))
-    spectrum: Tensor = fft.fft(x, n=n) if ops.isdtype(x.dtype, "complex floating") else fft.rfft(x, n=n)
+    spectrum: Tensor
+    if ops.isdtype(x.dtype, "complex floating"):
+        spectrum = fft.fft(x, n=n)
+    else:
+        spectrum = fft.rfft(x, n=n)
     return spectrum
 
 
@@ -117,7 +125,10 @@ def _back(spectrum: Tensor, n: int, dtype: Any) -> Tensor:
     """Return the vectors of length n, real or complex as `dtype` is, that have a Fourier transform."""
     if not n:
         return ops.astype(ops.real(spectrum), dtype)
-    back = fft.ifft if ops.isdtype(dtype, "complex floating") else fft.irfft
+    if ops.isdtype(dtype, "complex floating"):
+        back = fft.ifft
+    else:
+        back = fft.irfft
     return ops.astype(back(spectrum, n=n), dtype, copy=False)
 
 
@@ -140,7 +151,9 @@ def convolve_columns(matrix: StructuredTensor, columns: Tensor, kernel: Tensor, 
 
 
 def _all_eigenvalues(x: CirculantTensor) -> Any:
-    return fft.fft(floating(x.column)) if x.column.shape[-1] else _spectrum(floating(x.column), 0)
+    if x.column.shape[-1]:
+        return fft.fft(floating(x.column))
+    return _spectrum(floating(x.column), 0)
 
 
 # Functions of the elements, and of pairs of elements in the same place.
@@ -173,7 +186,9 @@ def matmul_circulants(x1: CirculantTensor, x2: CirculantTensor, /) -> Any:
     if x1.shape[-1] != x2.shape[-1]:
         return decline("the sizes differ")
     product = convolve_columns(x1, x2.column[..., None], x1.column, x1.shape[-1])
-    return product if product is NotImplemented else CirculantTensor(product[..., 0])
+    if product is NotImplemented:
+        return product
+    return CirculantTensor(product[..., 0])
 
 
 @implements(ops.matrix_transpose)
@@ -209,7 +224,9 @@ def det_circulant(x: CirculantTensor, /) -> Any:
     if not all_finite(x.column):
         return decline(SPREAD)
     determinant: Tensor = ops.prod(_all_eigenvalues(x), axis=-1)
-    return determinant if x.dtype.kind == "c" else ops.real(determinant)
+    if x.dtype.kind == "c":
+        return determinant
+    return ops.real(determinant)
 
 
 @implements(linalg.svdvals)
@@ -231,5 +248,8 @@ def sum_circulant(x: CirculantTensor, /, *, axis: Any = None, keepdims: bool = F
     if x.ndim != 2 or axis not in (None, 0, 1, -1, -2):
         return decline("the sums of a batch are not one number each")
     n, line = x.shape[-1], ops.sum(x.column)
-    shape = {True: (1, 1), False: ()} if axis is None else {True: (1, n) if axis % 2 == 0 else (n, 1), False: (n,)}
+    if axis is None:
+        shape = {True: (1, 1), False: ()}
+    else:
+        shape = {True: (1, n) if axis % 2 == 0 else (n, 1), False: (n,)}
     return full_tensor(shape[keepdims], line * n if axis is None else line)

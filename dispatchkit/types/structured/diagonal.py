@@ -141,7 +141,9 @@ def matrix_transpose_diagonal(x: DiagonalTensor, /) -> DiagonalTensor:
 @implements(linalg.diagonal)
 def diagonal_of_diagonal(x: DiagonalTensor, /, *, offset: int = 0) -> Tensor:
     n = x.shape[-1]
-    return ops.clone(x.values) if offset == 0 else ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
+    if offset == 0:
+        return ops.clone(x.values)
+    return ops.zeros((*x.shape[:-2], max(n - abs(offset), 0)), dtype=x.dtype)
 
 
 @implements(linalg.inv)
@@ -224,7 +226,11 @@ class ScalarTensor(StructuredTensor):
         if not scalar and not (isinstance(value, (Tensor, np.ndarray)) and value.ndim == 0):
             raise TypeError(f"ScalarTensor: value must be a number or a 0-D tensor, not {value!r}")
         self.n = int(n)
-        self.value: Tensor = value if isinstance(value, Tensor) else ops.asarray(value)
+        self.value: Tensor
+        if isinstance(value, Tensor):
+            self.value = value
+        else:
+            self.value = ops.asarray(value)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -284,7 +290,9 @@ class ScalarTensor(StructuredTensor):
 
 def _show_value(value: Any) -> str:
     plain = type(value) is Tensor and value.ndim == 0 and not value.requires_grad
-    return repr(value.item()) if plain else repr(value)
+    if plain:
+        return repr(value.item())
+    return repr(value)
 
 
 implement_pairs(ScalarTensor)
@@ -321,13 +329,19 @@ def matmul_scalar_tensors(x1: ScalarTensor, x2: ScalarTensor, /) -> ScalarTensor
 @implements(ops.sum)
 def sum_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
     line = ops.sum(full_tensor((), x.value))
-    total = x.n * line if x.n else ops.zeros_like(line)
+    if x.n:
+        total = x.n * line
+    else:
+        total = ops.zeros_like(line)
     return _reduce("sum", x, axis, keepdims, total=total, line=line, element=line)
 
 
 @implements(ops.mean)
 def mean_scalar_tensor(x: ScalarTensor, /, *, axis: Any = None, keepdims: bool = False) -> Tensor | ScalarTensor:
-    line = x.value / x.n if x.n else x.value / 1 * float("nan")
+    if x.n:
+        line = x.value / x.n
+    else:
+        line = x.value / 1 * float("nan")
     return _reduce("mean", x, axis, keepdims, total=line, line=line, element=x.value / 1)
 
 
@@ -338,7 +352,10 @@ def _reduce(
     axes = axes_of(name, x, axis)
     if not axes:
         return ScalarTensor(x.n, element)
-    shape = tuple(1 if i in axes else x.n for i in (0, 1)) if keepdims else tuple(x.n for i in (0, 1) if i not in axes)
+    if keepdims:
+        shape = tuple(1 if i in axes else x.n for i in (0, 1))
+    else:
+        shape = tuple(x.n for i in (0, 1) if i not in axes)
     return full_tensor(shape, total if len(axes) == 2 else line)
 
 
@@ -379,7 +396,9 @@ def slogdet_scalar_tensor(x: ScalarTensor, /) -> Any:
     if not x.n:
         return linalg.SlogdetResult(ops.ones_like(value), ops.zeros_like(ops.abs(value)))
     of_one = slogdet_of_diagonal(value[None])
-    return of_one if of_one is NotImplemented else linalg.SlogdetResult(of_one.sign**x.n, x.n * of_one.logabsdet)
+    if of_one is NotImplemented:
+        return of_one
+    return linalg.SlogdetResult(of_one.sign**x.n, x.n * of_one.logabsdet)
 
 
 @implements(linalg.cholesky)

@@ -77,8 +77,12 @@ class KroneckerTensor(StructuredTensor):
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
         dense: Tensor = reduce(_kron, map(dense_form, self.factors))
-        places = None if all_finite(dense) else self.places()
-        return dense if places is None else ops.where(places, dense, 0)
+        places = None
+        if not all_finite(dense):
+            places = self.places()
+        if places is None:
+            return dense
+        return ops.where(places, dense, 0)
 
     def places(self) -> Tensor | None:
         """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
@@ -104,8 +108,11 @@ class KroneckerTensor(StructuredTensor):
         if all_finite(elements):
             return elements
         for f, index in zip(reversed(self.factors), indices, strict=True):
-            places = f.places() if isinstance(f, StructuredTensor) else None
-            elements = elements if places is None else ops.where(places[index], elements, 0)
+            places = None
+            if isinstance(f, StructuredTensor):
+                places = f.places()
+            if places is not None:
+                elements = ops.where(places[index], elements, 0)
         return elements
 
     def times(self, columns: Tensor) -> Any:
@@ -179,7 +186,9 @@ def _tensors(value: Any) -> list[Tensor]:
         return [value.elements]
     if isinstance(value, StructuredTensor):
         value = tuple(getattr(value, name) for name in tensor_protocol.types.fields_of(value))
-    return [tensor for part in value for tensor in _tensors(part)] if isinstance(value, tuple) else []
+    if isinstance(value, tuple):
+        return [tensor for part in value for tensor in _tensors(part)]
+    return []
 
 
 def _square(x: KroneckerTensor) -> bool:
@@ -211,7 +220,9 @@ def add_kroneckers(x1: KroneckerTensor, x2: KroneckerTensor, /) -> Any:
     differ = [i for i, (a, b) in enumerate(zip(x1.factors, x2.factors, strict=True)) if a is not b]
     if len(differ) > 1:
         return decline("more than one factor differs")
-    at = differ[0] if differ else 0
+    at = 0
+    if differ:
+        at = differ[0]
     return KroneckerTensor(*x1.factors[:at], x1.factors[at] + x2.factors[at], *x1.factors[at + 1 :])
 
 
@@ -235,7 +246,9 @@ def reduce_kronecker(function: Any, x: KroneckerTensor, /, *, axis: Any = None, 
     if any(len(f.shape) > 2 for f in x.factors) or not is_finite(x):
         return decline("sums of a batch, or with inf or nan")
     result = reduce(_kron, (plain(function(f, axis=axes, keepdims=True)) for f in x.factors))
-    return result if keepdims else ops.squeeze(result, axis=axes)
+    if keepdims:
+        return result
+    return ops.squeeze(result, axis=axes)
 
 
 # Linear algebra.
@@ -252,7 +265,9 @@ def diagonal_kronecker(x: KroneckerTensor, /, *, offset: int = 0) -> Any:
 def inv_kronecker(x: KroneckerTensor, /) -> Any:
     if 0 in x.shape:
         return decline(NO_MATRIX)
-    return each_factor(linalg.inv, x) if _square(x) and is_finite(x) else decline("some factor is not square or finite")
+    if _square(x) and is_finite(x):
+        return each_factor(linalg.inv, x)
+    return decline("some factor is not square or finite")
 
 
 @implements(linalg.slogdet)
@@ -282,13 +297,18 @@ def cholesky_kronecker(x: KroneckerTensor, /, *, upper: bool = False) -> Any:
     signs = [ops.sign(linalg.diagonal(f)[..., 0]) for f in x.factors]
     first, *rest = (f * s if f.ndim == 2 else f * s[..., None, None] for f, s in zip(x.factors, signs, strict=True))
     overall = math.prod(signs)
-    first = first * overall if first.ndim == 2 and overall.ndim == 0 else first * overall[..., None, None]
+    if first.ndim == 2 and overall.ndim == 0:
+        first = first * overall
+    else:
+        first = first * overall[..., None, None]
     return KroneckerTensor(*(linalg.cholesky(f, upper=upper) for f in (first, *rest)))
 
 
 def is_hermitian(x: KroneckerTensor) -> bool:
     """Return whether every factor equals its conjugate transpose."""
-    parts = [plain(f) for f in x.factors] if _square(x) else []
+    parts = []
+    if _square(x):
+        parts = [plain(f) for f in x.factors]
     return bool(parts) and all(holds(ops.conj(ops.matrix_transpose(f)) == f, traced=True) for f in parts)
 
 

@@ -119,7 +119,9 @@ class SumTensor(StructuredTensor):
     def times_from_left(self, rows: Tensor) -> Any:
         """Return the sum of the products with the terms."""
         total = _total([ops.matmul(rows, term) for term in self.terms])
-        return total if _exact(total, rows) else super().times_from_left(rows)
+        if _exact(total, rows):
+            return total
+        return super().times_from_left(rows)
 
     def principal(self, start: int, stop: int) -> Any:
         """Return the sum of the terms' submatrices."""
@@ -149,12 +151,16 @@ def _widens(x: StructuredTensor, parts: Sequence[Any], result: Any) -> bool:
 
 
 def _total(values: Sequence[Any]) -> Any:
-    return NotImplemented if any(value is NotImplemented for value in values) else functools.reduce(ops.add, values)
+    if any(value is NotImplemented for value in values):
+        return NotImplemented
+    return functools.reduce(ops.add, values)
 
 
 def _joined_places(places: Sequence[Tensor | None], join: Callable[[Any, Any], Any]) -> Tensor | None:
     parts = [part for part in places if part is not None]
-    return functools.reduce(join, parts) if len(parts) == len(places) else None
+    if len(parts) == len(places):
+        return functools.reduce(join, parts)
+    return None
 
 
 def _met(left: Tensor, right: Tensor) -> Any:
@@ -195,7 +201,9 @@ def add_sums(x1: SumTensor, x2: SumTensor, /) -> Any:
 
 
 def _terms(x: Any) -> list[Any]:
-    return list(x.terms) if isinstance(x, SumTensor) else [x]
+    if isinstance(x, SumTensor):
+        return list(x.terms)
+    return [x]
 
 
 @implements(ops.matrix_transpose)
@@ -281,14 +289,18 @@ class ProductTensor(StructuredTensor):
         if self.dtype.kind in "biu":
             return decline(WRAPPING)
         factors = [with_dtype(factor, dtype) for factor in self.factors]
-        return NotImplemented if any(factor is NotImplemented for factor in factors) else ProductTensor(*factors)
+        if any(factor is NotImplemented for factor in factors):
+            return NotImplemented
+        return ProductTensor(*factors)
 
     def map_batch(self, function: Callable[[Any], Any]) -> Any:
         """Return the product with a function of the axes of the batch applied to each factor."""
         if any(factor.shape[:-2] != self.shape[:-2] for factor in self.factors):
             return decline("a factor broadcasts along the batch")
         factors = [factor.map_batch(function) for factor in self.factors]
-        return NotImplemented if any(factor is NotImplemented for factor in factors) else ProductTensor(*factors)
+        if any(factor is NotImplemented for factor in factors):
+            return NotImplemented
+        return ProductTensor(*factors)
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, from the last factor to the first."""
@@ -315,7 +327,9 @@ class ProductTensor(StructuredTensor):
 
 
 def _factors(x: Any) -> tuple[Any, ...]:
-    return x.factors if isinstance(x, ProductTensor) else (x,)
+    if isinstance(x, ProductTensor):
+        return x.factors
+    return (x,)
 
 
 def _product_of(factors: Sequence[Any]) -> Any:
@@ -328,7 +342,9 @@ def _against_factors(x: ProductTensor) -> str:
     """Return why an inverse or a determinant does not follow from those of the factors, "" where it does."""
     if any(factor.shape[-1] != factor.shape[-2] for factor in x.factors):
         return "a factor is not square"
-    return WRAPPING if x.dtype.kind in "biu" else ""
+    if x.dtype.kind in "biu":
+        return WRAPPING
+    return ""
 
 
 def _join(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -438,7 +454,9 @@ class InverseTensor(StructuredTensor):
     def in_dtype(self, dtype: Any) -> Any:
         """Return the inverse of the matrix in another dtype."""
         matrix = with_dtype(self.matrix, dtype)
-        return matrix if matrix is NotImplemented else InverseTensor(matrix)
+        if matrix is NotImplemented:
+            return matrix
+        return InverseTensor(matrix)
 
     def times(self, columns: Tensor) -> Any:
         """Return the solution of a system."""

@@ -67,8 +67,16 @@ class LowRankTensor(StructuredTensor):
     """
 
     def __init__(self, left: Any, right: Any) -> None:
-        self.left: Tensor = left if isinstance(left, Tensor) else ops.asarray(left)
-        self.right: Tensor = right if isinstance(right, Tensor) else ops.asarray(right)
+        self.left: Tensor
+        if isinstance(left, Tensor):
+            self.left = left
+        else:
+            self.left = ops.asarray(left)
+        self.right: Tensor
+        if isinstance(right, Tensor):
+            self.right = right
+        else:
+            self.right = ops.asarray(right)
         shapes = self.left.shape, self.right.shape
         if self.left.ndim < 2 or self.right.ndim < 2 or shapes[0][-1] != shapes[1][-2]:
             raise ValueError(
@@ -129,7 +137,9 @@ class LowRankTensor(StructuredTensor):
 
 def _finite(product: Tensor) -> Any:
     """Return a product; a decline where the order of its factors matters, as they hold inf or nan, or overflow."""
-    return product if all_finite(product) else decline(ORDER_MATTERS)
+    if all_finite(product):
+        return product
+    return decline(ORDER_MATTERS)
 
 
 def _each_by_its_own(rows: Tensor, columns: Tensor) -> Tensor:
@@ -162,23 +172,33 @@ def matmul_low_ranks(x1: LowRankTensor, x2: LowRankTensor, /) -> Any:
     else:
         left = ops.matmul(left, inner)
     # With inf or nan the order of the products matters. A decline would come to the two rules below, which rival.
-    return LowRankTensor(left, right) if all_finite(x1.right, x2.left, left, right) else ProductTensor(x1, x2)
+    if all_finite(x1.right, x2.left, left, right):
+        return LowRankTensor(left, right)
+    return ProductTensor(x1, x2)
 
 
 @implements(ops.matmul)
 def matmul_low_rank_structured(x1: LowRankTensor, x2: StructuredTensor, /) -> Any:
-    right = ops.matmul(x1.right, x2) if x1.shape[-1] == x2.shape[-2] else None
+    right = None
+    if x1.shape[-1] == x2.shape[-2]:
+        right = ops.matmul(x1.right, x2)
     if not isinstance(right, Tensor):
         return decline("the sizes do not fit")
-    return LowRankTensor(x1.left, right) if all_finite(x1.left, right) else ops.matmul(x1.to_dense(), x2)
+    if all_finite(x1.left, right):
+        return LowRankTensor(x1.left, right)
+    return ops.matmul(x1.to_dense(), x2)
 
 
 @implements(ops.matmul)
 def matmul_structured_low_rank(x1: StructuredTensor, x2: LowRankTensor, /) -> Any:
-    left = ops.matmul(x1, x2.left) if x1.shape[-1] == x2.shape[-2] else None
+    left = None
+    if x1.shape[-1] == x2.shape[-2]:
+        left = ops.matmul(x1, x2.left)
     if not isinstance(left, Tensor):
         return decline("the sizes do not fit")
-    return LowRankTensor(left, x2.right) if all_finite(left, x2.right) else ops.matmul(x1, x2.to_dense())
+    if all_finite(left, x2.right):
+        return LowRankTensor(left, x2.right)
+    return ops.matmul(x1, x2.to_dense())
 
 
 @implements(ops.matrix_transpose)
@@ -200,7 +220,9 @@ def matrix_norm_low_rank(x: LowRankTensor, /, *, keepdims: bool = False, ord: An
     left = ops.matmul(ops.conj(ops.matrix_transpose(x.left)), x.left)
     right = ops.matmul(x.right, ops.conj(ops.matrix_transpose(x.right)))
     square = ops.real(ops.sum(floating(left) * ops.matrix_transpose(right), axis=(-2, -1), keepdims=keepdims))
-    return ops.sqrt(square) if holds(square > 0, traced=True) else decline("the norm of zero has no derivative here")
+    if holds(square > 0, traced=True):
+        return ops.sqrt(square)
+    return decline("the norm of zero has no derivative here")
 
 
 @tensor_protocol.array_type(fields=("base", "update"))
@@ -260,27 +282,38 @@ class LowRankUpdateTensor(StructuredTensor):
     def map_linear(self, function: Callable[[Any], Any]) -> Any:
         """Return the structure with a linear function, such as scaling, applied to the elements."""
         base = self.base.map_linear(function)
-        return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.map_linear(function))
+        if base is NotImplemented:
+            return base
+        return LowRankUpdateTensor(base, self.update.map_linear(function))
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices, in range and of as many axes, which broadcast behind the batch."""
         base = self.base.elements_at(rows, columns)
-        return base if base is NotImplemented else base + self.update.elements_at(rows, columns)
+        if base is NotImplemented:
+            return base
+        return base + self.update.elements_at(rows, columns)
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor of shape (..., N, K)."""
         update = self.update.times(columns)
-        return update if update is NotImplemented else ops.matmul(self.base, columns) + update
+        if update is NotImplemented:
+            return update
+        return ops.matmul(self.base, columns) + update
 
     def times_from_left(self, rows: Tensor) -> Any:
         """Return the product of a tensor of shape (..., K, M) with the matrix."""
         update = self.update.times_from_left(rows)
-        return update if update is NotImplemented else ops.matmul(rows, self.base) + update
+        if update is NotImplemented:
+            return update
+        return ops.matmul(rows, self.base) + update
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         low = self.update
-        spread = _spread(self) if all_finite(columns) else decline(ORDER_MATTERS)
+        if all_finite(columns):
+            spread = _spread(self)
+        else:
+            spread = decline(ORDER_MATTERS)
         if spread is NotImplemented:
             return spread
         capacity = _capacity(low, spread)
@@ -301,12 +334,16 @@ class LowRankUpdateTensor(StructuredTensor):
             solution = solution + change
         except np.linalg.LinAlgError:
             return decline("the capacity matrix has no inverse")
-        return solution if _is_stable(self, solution, columns, 2 / 3) else decline("the formula cancels")
+        if _is_stable(self, solution, columns, 2 / 3):
+            return solution
+        return decline("the formula cancels")
 
     def principal(self, start: int, stop: int) -> Any:
         """Return the square submatrix of the rows and columns `start` to `stop`."""
         base = self.base.principal(start, stop)
-        return base if base is NotImplemented else LowRankUpdateTensor(base, self.update.principal(start, stop))
+        if base is NotImplemented:
+            return base
+        return LowRankUpdateTensor(base, self.update.principal(start, stop))
 
     def __repr__(self) -> str:
         return f"LowRankUpdateTensor(base={self.base!r}, update={self.update!r})"
@@ -356,7 +393,9 @@ def _with_base(x: LowRankUpdateTensor, other: StructuredTensor, update: LowRankT
     if x.shape[-2:] != other.shape[-2:]:
         return decline("axes of length 1 broadcast")
     base = x.base + other
-    return decline("the sum of the bases is lazy") if isinstance(base, SumTensor) else LowRankUpdateTensor(base, update)
+    if isinstance(base, SumTensor):
+        return decline("the sum of the bases is lazy")
+    return LowRankUpdateTensor(base, update)
 
 
 for _base in (
@@ -376,7 +415,9 @@ def add_update_and_low_rank(x1: LowRankUpdateTensor, x2: LowRankTensor, /) -> An
 
 @implements(ops.add)
 def add_updates(x1: LowRankUpdateTensor, x2: LowRankUpdateTensor, /) -> Any:
-    return _with_base(x1, x2.base, x1.update + x2.update) if x1.shape[-2:] == x2.shape[-2:] else NotImplemented
+    if x1.shape[-2:] == x2.shape[-2:]:
+        return _with_base(x1, x2.base, x1.update + x2.update)
+    return NotImplemented
 
 
 @implements(ops.matrix_transpose)

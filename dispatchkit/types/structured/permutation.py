@@ -105,7 +105,9 @@ class PermutationTensor(StructuredTensor):
         return _take(columns, ops.argsort(self.permutation, axis=-1), -2)
 
     def __repr__(self) -> str:
-        dtype = "" if self.dtype == np.float64 else f", dtype={self.dtype}"
+        dtype = ""
+        if self.dtype != np.float64:
+            dtype = f", dtype={self.dtype}"
         return f"PermutationTensor({self.permutation.tolist()}{dtype})"
 
 

@@ -106,7 +106,9 @@ def inv_quad(matrix: Any, right: Tensor, *, reduce: bool = True) -> Tensor:
         return ops.real(linalg.vecdot(columns, linalg.solve(matrix, columns), axis=-2))
 
     products: Tensor = with_vectors(of_columns, right, -1)
-    return ops.sum(products, axis=-1) if reduce and right.ndim > 1 else products
+    if reduce and right.ndim > 1:
+        return ops.sum(products, axis=-1)
+    return products
 
 
 def inv_quad_logdet(matrix: Any, right: Tensor, *, reduce: bool = True) -> InvQuadLogdet:
@@ -169,7 +171,9 @@ def root_decomposition(matrix: Any) -> StructuredTensor:
     tensor([2., 3.])
     """
     factor = linalg.cholesky(matrix)
-    return factor if isinstance(factor, StructuredTensor) else TriangularTensor(factor)
+    if isinstance(factor, StructuredTensor):
+        return factor
+    return TriangularTensor(factor)
 
 
 def root_inv_decomposition(matrix: Any) -> StructuredTensor:
@@ -248,7 +252,9 @@ def sqrt_inv_matmul(matrix: Any, right: Tensor) -> Tensor:
 
 
 def _adjoint(x: Any) -> Any:
-    return ops.conj(ops.matrix_transpose(x)) if ops.isdtype(x.dtype, "complex floating") else ops.matrix_transpose(x)
+    if ops.isdtype(x.dtype, "complex floating"):
+        return ops.conj(ops.matrix_transpose(x))
+    return ops.matrix_transpose(x)
 
 
 def _require_positive(name: str, values: Tensor, what: str) -> None:

@@ -23,7 +23,9 @@ def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x2 = promote(x2, x1.dtype)
     x1 = with_dtype(x1, x2.dtype)
-    return x1 if x1 is NotImplemented else with_vectors(x1.times, x2, -1)
+    if x1 is NotImplemented:
+        return x1
+    return with_vectors(x1.times, x2, -1)
 
 
 @implements(ops.matmul)
@@ -31,7 +33,9 @@ def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
     x1 = promote(x1, x2.dtype)
     x2 = with_dtype(x2, x1.dtype)
-    return x2 if x2 is NotImplemented else with_vectors(x2.times_from_left, x1, -2)
+    if x2 is NotImplemented:
+        return x2
+    return with_vectors(x2.times_from_left, x1, -2)
 
 
 @implements(linalg.solve)
@@ -51,7 +55,9 @@ def with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
     if x.ndim > 1:
         return function(x)
     result = function(x[:, None] if axis == -1 else x[None, :])
-    return result if result is NotImplemented else ops.squeeze(result, axis=axis)
+    if result is NotImplemented:
+        return result
+    return ops.squeeze(result, axis=axis)
 
 
 @implements(linalg.solve)
@@ -61,7 +67,9 @@ def solve_structured(x1: StructuredTensor, x2: StructuredTensor, /) -> Any:
         return decline(NO_MATRIX)
     dtype = _dtype_of_solution(x1, x2)
     x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
-    return NotImplemented if x1 is NotImplemented or x2 is NotImplemented else linalg.inv(x1) @ x2
+    if x1 is NotImplemented or x2 is NotImplemented:
+        return NotImplemented
+    return linalg.inv(x1) @ x2
 
 
 def _dtype_of_solution(*arrays: Any) -> Any:
@@ -78,13 +86,21 @@ def sum_structured(x: StructuredTensor, /, *, axis: Any = None, keepdims: bool =
     rows, columns = x.ndim - 2, x.ndim - 1
     if not axes & {rows, columns}:
         return decline("a sum over the batch alone")
-    along = x.shape[-1] if columns in axes else x.shape[-2]
+    if columns in axes:
+        along = x.shape[-1]
+    else:
+        along = x.shape[-2]
     # The dtype of sums is wider than that of small integers.
     ones = ops.ones((along,), dtype=ops.sum(ops.zeros((0,), dtype=x.dtype)).dtype, device=x.device)
-    line = ops.matmul(x, ones) if columns in axes else ops.matmul(ones, x)
+    if columns in axes:
+        line = ops.matmul(x, ones)
+    else:
+        line = ops.matmul(ones, x)
     line = ops.expand_dims(line, axis=-1 if columns in axes else -2)
     total = ops.sum(line, axis=tuple(axes - {columns if columns in axes else rows}), keepdims=True)
-    return total if keepdims else ops.squeeze(total, axis=tuple(axes))
+    if keepdims:
+        return total
+    return ops.squeeze(total, axis=tuple(axes))
 
 
 @implements(ops.mean)
@@ -114,7 +130,9 @@ def permute_dims_structured(x: StructuredTensor, /, axes: tuple[int, ...]) -> An
     batch = tuple(range(x.ndim - 2))
     if wanted == (*batch, x.ndim - 1, x.ndim - 2):
         return ops.matrix_transpose(x)
-    return x.map_linear(ops.clone) if wanted == tuple(range(x.ndim)) else decline("axes of the batch move")
+    if wanted == tuple(range(x.ndim)):
+        return x.map_linear(ops.clone)
+    return decline("axes of the batch move")
 
 
 @implements(ops.getitem)
@@ -146,7 +164,10 @@ def _each_axis(key: tuple[Any, ...], ndim: int) -> list[Any] | None:
         return None
     if not all(isinstance(i, (int, slice)) and not isinstance(i, bool) for i in indices):
         return None
-    at = key.index(Ellipsis) if Ellipsis in key else len(key)
+    if Ellipsis in key:
+        at = key.index(Ellipsis)
+    else:
+        at = len(key)
     return [*indices[:at], *[slice(None)] * (ndim - len(indices)), *indices[at:]]
 
 
@@ -177,7 +198,9 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
     rows = columns % width + ops.arange(x.lower + 1, device=device)[:, None]
     bands = stacked[..., columns // width + 0 * rows, rows, columns % width + 0 * rows]
     factor = BandedTensor(bands, lower=x.lower, upper=0)
-    return ops.conj(ops.matrix_transpose(factor)) if upper else factor
+    if upper:
+        return ops.conj(ops.matrix_transpose(factor))
+    return factor
 
 
 def _block(x: BandedTensor, rows: Tensor, columns: Tensor) -> Any:

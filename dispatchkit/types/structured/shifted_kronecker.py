@@ -76,7 +76,9 @@ class ShiftedKroneckerTensor(StructuredTensor):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return self._diagonal.dtype if not self.shape[-1] else np.result_type(self.product.dtype, self._diagonal.dtype)
+        if not self.shape[-1]:
+            return self._diagonal.dtype
+        return np.result_type(self.product.dtype, self._diagonal.dtype)
 
     @property
     def _diagonal(self) -> ScalarTensor:
@@ -104,7 +106,9 @@ class ShiftedKroneckerTensor(StructuredTensor):
     def places(self) -> Tensor | None:
         """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""
         places, diagonal = self.product.places(), self._diagonal.places()
-        return None if places is None or diagonal is None else ops.logical_or(places, diagonal.to(like=places))
+        if places is None or diagonal is None:
+            return None
+        return ops.logical_or(places, diagonal.to(like=places))
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""
@@ -166,7 +170,10 @@ class _Solution(autograd.Function):
             for x, t in zip((shift, *factors), (shift_t, *_halves(matrices_t)[1]), strict=True)
         ]
         _, change = func.jvp(lambda *fields: _times(fields, y), (shift, *factors), tuple(tangents))
-        right = -change if columns_t is None else columns_t - change
+        if columns_t is None:
+            right = -change
+        else:
+            right = columns_t - change
         return _Solution.apply(right, shift, values, *vectors, *factors)
 
 
@@ -244,7 +251,9 @@ def _change(x: ShiftedKroneckerTensor, vectors: KroneckerTensor, values: Tensor)
     weights = (1 / values)[..., None]
     second = (squares @ weights)[..., 0] * weights[..., 0] + (change * change - diagonal * diagonal) / values**2
     logarithm = ops.sum(change / values - second / 2 + _Vanishing.apply(second, 0), axis=-1)
-    real = ops.real(logarithm) if logarithm.dtype.kind == "c" else logarithm
+    real = logarithm
+    if logarithm.dtype.kind == "c":
+        real = ops.real(logarithm)
     return real - real.detach()
 
 

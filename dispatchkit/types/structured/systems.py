@@ -115,7 +115,10 @@ class _Solution(autograd.Function):
         right, *arrays = (np.asarray(x.detach()) for x in (columns, *parts))
         result = np.empty(right.shape, np.result_type(right, *arrays))
         for index in np.ndindex(right.shape[:-2]):
-            result[index] = form.solve(right[index], *(x[index] for x in arrays)) if right[index].size else 0
+            if right[index].size:
+                result[index] = form.solve(right[index], *(x[index] for x in arrays))
+            else:
+                result[index] = 0
         return ops.asarray(result).to(like=columns)
 
     @staticmethod
@@ -134,7 +137,9 @@ class _Solution(autograd.Function):
     @staticmethod
     def jvp(ctx: Any, form: Any, columns_t: Tensor | None, *parts_t: Tensor | None) -> Any:
         y, *parts = ctx.saved_tensors
-        right = ops.zeros_like(y) if columns_t is None else columns_t
+        right = columns_t
+        if columns_t is None:
+            right = ops.zeros_like(y)
         if any(t is not None for t in parts_t):
             tangents = (ops.zeros_like(x) if t is None else t for x, t in zip(parts, parts_t, strict=True))
             right = right - ctx.form.times(y, *tangents)

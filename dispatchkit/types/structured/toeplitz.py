@@ -132,10 +132,14 @@ class _Product:
         self.size = np.abs(column).sum() + np.abs(row[1:]).sum()
 
     def transform(self, x: Any, n: int) -> Any:
-        return np.fft.fft(x, n) if self.kind == "c" else np.fft.rfft(x, n)
+        if self.kind == "c":
+            return np.fft.fft(x, n)
+        return np.fft.rfft(x, n)
 
     def back(self, spectrum: Any, n: int) -> Any:
-        return np.fft.ifft(spectrum, n) if self.kind == "c" else np.fft.irfft(spectrum, n)
+        if self.kind == "c":
+            return np.fft.ifft(spectrum, n)
+        return np.fft.irfft(spectrum, n)
 
     def __call__(self, x: Any) -> Any:
         return self.back(self.transform(x, self.length) * self.spectrum, self.length)[: x.size]
@@ -183,7 +187,9 @@ def log_determinant_of(column: Any, row: Any) -> tuple[float, float]:
     # Of the leading matrix T_k: T_k @ forward = (pivot, 0, ..., 0), T_k @ backward[::-1] = (0, ..., 0, pivot).
     forward = np.zeros(n)
     forward[0] = 1.0
-    backward = forward if symmetric else forward.copy()
+    backward = forward
+    if not symmetric:
+        backward = forward.copy()
     down, right = column[::-1].copy(), row[::-1].copy()
     pivot, sign, logarithm = column[0], 1.0, 0.0
     for k in range(1, n + 1):
@@ -193,10 +199,14 @@ def log_determinant_of(column: Any, row: Any) -> tuple[float, float]:
         if k == n:
             break
         alpha = down[n - 1 - k : n - 1] @ forward[:k] / pivot
-        beta = alpha if symmetric else right[n - 1 - k : n - 1] @ backward[:k] / pivot
+        beta = alpha
+        if not symmetric:
+            beta = right[n - 1 - k : n - 1] @ backward[:k] / pivot
         if abs(1 - alpha * beta) < 1e-4 and not (symmetric and abs(alpha) < 1):
             raise np.linalg.LinAlgError("a leading minor is nearly zero, and the recursion would lose digits")
-        change = 0.0 if symmetric else beta * forward[k - 1 :: -1]
+        change = 0.0
+        if not symmetric:
+            change = beta * forward[k - 1 :: -1]
         forward[1 : k + 1] -= alpha * backward[k - 1 :: -1]
         if not symmetric:
             backward[1 : k + 1] -= change
@@ -240,8 +250,16 @@ class ToeplitzTensor(StructuredTensor):
     """
 
     def __init__(self, column: Any, row: Any = None) -> None:
-        self.column: Tensor = column if isinstance(column, Tensor) else ops.asarray(column)
-        self.row: Tensor | None = row if row is None or isinstance(row, Tensor) else ops.asarray(row)
+        self.column: Tensor
+        if isinstance(column, Tensor):
+            self.column = column
+        else:
+            self.column = ops.asarray(column)
+        self.row: Tensor | None
+        if row is None or isinstance(row, Tensor):
+            self.row = row
+        else:
+            self.row = ops.asarray(row)
         shapes = self.column.shape, self.column.shape if self.row is None else self.row.shape
         if not all(shapes) or shapes[0][:-1] != shapes[1][:-1] or (shapes[0][-1] == 0) != (shapes[1][-1] == 0):
             raise ValueError(
@@ -259,14 +277,20 @@ class ToeplitzTensor(StructuredTensor):
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return self.column.dtype if self.row is None else np.result_type(self.column.dtype, self.row.dtype)
+        if self.row is None:
+            return self.column.dtype
+        return np.result_type(self.column.dtype, self.row.dtype)
 
     @property
     def first_row(self) -> Tensor:
         """The field `row`, or the row that symmetry gives; its first element is not that of the matrix."""
         if self.row is not None:
             return self.row
-        row: Tensor = ops.conj(self.column) if self.column.dtype.kind == "c" else self.column
+        row: Tensor
+        if self.column.dtype.kind == "c":
+            row = ops.conj(self.column)
+        else:
+            row = self.column
         return row
 
     @property
@@ -324,11 +348,15 @@ class ToeplitzTensor(StructuredTensor):
 
     def principal(self, start: int, stop: int) -> ToeplitzTensor:
         """Return the square submatrix of the rows and columns `start` to `stop`."""
-        row = None if self.row is None else self.row[..., : stop - start]
+        row = None
+        if self.row is not None:
+            row = self.row[..., : stop - start]
         return ToeplitzTensor(self.column[..., : stop - start], row)
 
     def __repr__(self) -> str:
-        row = "" if self.row is None else f", row={self.row!r}"
+        row = ""
+        if self.row is not None:
+            row = f", row={self.row!r}"
         return f"ToeplitzTensor({self.column!r}{row})"
 
 

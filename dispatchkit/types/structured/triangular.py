@@ -103,7 +103,10 @@ class TriangularTensor(StructuredTensor):
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Any:
         """Return the elements at indices."""
-        inside = rows <= columns if self.upper else rows >= columns
+        if self.upper:
+            inside = rows <= columns
+        else:
+            inside = rows >= columns
         return ops.where(inside, self.data[..., rows, columns], ops.zeros((), dtype=self.dtype))
 
     def times(self, columns: Tensor) -> Tensor:
@@ -133,7 +136,9 @@ class TriangularTensor(StructuredTensor):
 
 
 def _triangle(x: Any, upper: bool) -> Any:
-    return ops.triu(x) if upper else ops.tril(x)
+    if upper:
+        return ops.triu(x)
+    return ops.tril(x)
 
 
 @dataclass(frozen=True)

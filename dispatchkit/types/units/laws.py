@@ -8,7 +8,7 @@ of the result: None for plain arrays, a list for results of several units, a uni
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
@@ -108,7 +108,10 @@ def comparison(call: Call) -> Plan:
     targets = dict.fromkeys(("x1", "x2"), call.units["x1"][0])
     factors = _parts(*call.units["x1"], *call.units["x2"])
     if factors is None or factors[0] == 1:
-        (unit,) = call.units["x2"] if factors is not None else call.units["x1"]
+        if factors is not None:
+            (unit,) = call.units["x2"]
+        else:
+            (unit,) = call.units["x1"]
         return dict.fromkeys(targets, unit), None
     return targets if factors[1] == 1 else dict(zip(("x1", "x2"), factors, strict=True)), None
 
@@ -173,7 +176,9 @@ def addition(call: Call) -> Plan:
         raise UnitError(f"add: points on a scale, in '{left}' and '{right}', have no sum; one may be a difference")
     if not (left.origin or right.origin):
         return {"x1": left, "x2": left}, left
-    point = left if left.origin else right
+    point = right
+    if left.origin:
+        point = left
     steps = {"x1": point.delta, "x2": point.delta}
     return {**steps, "x1" if left.origin else "x2": point}, point
 
@@ -204,7 +209,11 @@ def product_of_all(call: Call) -> Plan:
     """Give the unit to as many factors as one product has."""
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
-    axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes: Iterable[int] = (axis,)
+    if axis is None:
+        axes = range(len(shape))
+    elif isinstance(axis, tuple):
+        axes = axis
     lengths = [shape[i] for i in axes if -len(shape) <= i < len(shape)]  # the operation refuses any other axis
     return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
@@ -229,7 +238,9 @@ def average(call: Call) -> Plan:
 def norm(call: Call) -> Plan:
     """Give the unit of the elements; none for their number, which is the norm of order 0."""
     plan = same("x")(call)
-    return (plan[0], None) if call.argument("ord") == 0 else plan
+    if call.argument("ord") == 0:
+        return plan[0], None
+    return plan
 
 
 def affine(call: Call) -> Plan:

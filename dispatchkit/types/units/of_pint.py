@@ -60,7 +60,10 @@ def _resolve(registry: Any, name: str) -> PintUnit:
     if definition is None:
         prefix, stem, _ = registry.parse_unit_name(name)[0]
         inner = _resolve(registry, stem)
-        factor = _as_written(registry._prefixes[prefix].converter.scale) if prefix else Fraction(1)
+        if prefix:
+            factor = _as_written(registry._prefixes[prefix].converter.scale)
+        else:
+            factor = Fraction(1)
         return inner._replace(size=inner.size.times(UnitSize(factor)))
     if definition.is_base:
         return PintUnit(UnitSize(), {definition.name: Fraction(1)})
@@ -99,4 +102,6 @@ def _relation(definition: Any) -> tuple[Fraction, Powers]:
 
 def _as_written(number: Any) -> Fraction:
     """Return a number as the shortest decimal fraction that is printed for it."""
-    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+    if isinstance(number, float):
+        return Fraction(repr(number))
+    return Fraction(number)

@@ -137,7 +137,9 @@ class QuantityTensor(Wrapper):
         ----------
         value : what a rule takes together with this quantity
         """
-        return value.to(self.unit.delta).data if isinstance(value, QuantityTensor) else value
+        if isinstance(value, QuantityTensor):
+            return value.to(self.unit.delta).data
+        return value
 
     @staticmethod
     def derivative(array: Any, output: QuantityTensor | None, argument: QuantityTensor | None) -> Any:
@@ -151,7 +153,9 @@ class QuantityTensor(Wrapper):
         unit = ONE if output is None else output.unit.delta
         if argument is not None:
             unit /= argument.unit.delta
-        return array if argument is None and unit == ONE else QuantityTensor(array, unit)
+        if argument is None and unit == ONE:
+            return array
+        return QuantityTensor(array, unit)
 
     @property
     def grad(self) -> Any:
@@ -164,7 +168,10 @@ class QuantityTensor(Wrapper):
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        self.data.grad = value.data if isinstance(value, QuantityTensor) else value
+        if isinstance(value, QuantityTensor):
+            self.data.grad = value.data
+        else:
+            self.data.grad = value
 
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients; those of quantities that it was computed from are in the quotient of the units.
@@ -216,7 +223,9 @@ class QuantityTensor(Wrapper):
 
     def __format__(self, spec: str) -> str:
         """Return the number, or the elements, in a format, and the unit."""
-        return f"{format(self.data, spec)} {self.unit}".rstrip() if spec else str(self)
+        if spec:
+            return f"{format(self.data, spec)} {self.unit}".rstrip()
+        return str(self)
 
 
 def times_unit(value: Any, unit: Unit) -> Any:
@@ -271,14 +280,18 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         if plan is not None:
             steps, unit = plan
             result = op(*[_by_step(value, step) for value, step in zip(args, steps, strict=True)])
-            return result if unit is None else _with_units(result, unit)
+            if unit is None:
+                return result
+            return _with_units(result, unit)
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")
     named = arguments(op, args, kwargs)
     # A function of NumPy takes plain 0, NaN and infinities to be in the unit of what they go together with.
     adopting = law in IN_ONE_UNIT and tensor_protocol.composing.get()
-    adopted = next((value.unit for _, value in named if isinstance(value, QuantityTensor)), ONE) if adopting else ONE
+    adopted = ONE
+    if adopting:
+        adopted = next((value.unit for _, value in named if isinstance(value, QuantityTensor)), ONE)
     units: dict[str, list[Unit]] = {}
     for name, value in named:
         if value is not None:
@@ -372,7 +385,9 @@ def _unit_of(value: Any, adopted: Unit) -> Unit:
         return value.unit
     if adopted is ONE or type(value) not in (int, float):
         return ONE
-    return adopted if not math.isfinite(value) or (value == 0 and not adopted.origin) else ONE
+    if not math.isfinite(value) or (value == 0 and not adopted.origin):
+        return adopted
+    return ONE
 
 
 def _meets_another_type(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -399,7 +414,9 @@ def _conversion(name: str, unit: Unit, target: Unit) -> Rescaling | None:
         conversion = unit.conversion(target)
     except UnitError as error:
         raise UnitError(f"{name}: {error}") from None
-    return None if conversion == UNCHANGED else conversion
+    if conversion == UNCHANGED:
+        return None
+    return conversion
 
 
 def _by_step(value: Any, step: Rescaling | None) -> Any:
@@ -408,7 +425,9 @@ def _by_step(value: Any, step: Rescaling | None) -> Any:
         value = value.data
         if type(value) is not Tensor or value.requires_grad:
             _watch(value)
-    return value if step is None else _rescale(value, step)
+    if step is None:
+        return value
+    return _rescale(value, step)
 
 
 def _rescale(value: Any, step: Rescaling) -> Any:
@@ -425,7 +444,9 @@ def _rescale(value: Any, step: Rescaling) -> Any:
         value = value * factor
     if divisor != 1:
         value = value / divisor
-    return value + after if after else value
+    if after:
+        return value + after
+    return value
 
 
 HALF = np.dtype(np.float16)
@@ -446,7 +467,10 @@ def _assignable(name: str, value: QuantityTensor, target: Unit, dtype: Any, step
         return number
     if kind not in "biu" or number.dtype.kind == "c":
         return number
-    lowest, highest = (0, 1) if kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if kind == "b":
+        lowest, highest = 0, 1
+    else:
+        lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
     if value.dtype.kind in "biu":  # by whole numbers, which are exact beyond 2**53, too
         number, fits = _whole(value, target, lowest, highest)
     else:
@@ -467,7 +491,10 @@ def _fitting(number: Any, lowest: int, highest: int) -> tuple[Any, Any]:
 
 def _whole(value: QuantityTensor, target: Unit, lowest: int, highest: int) -> tuple[Any, Any]:
     """Return whole numbers in another unit, and which of them are exact and within a range."""
-    numbers = value.data if value.dtype == np.uint64 else ops.astype(value.data, np.int64)
+    if value.dtype == np.uint64:
+        numbers = value.data
+    else:
+        numbers = ops.astype(value.data, np.int64)
     limits = np.iinfo(numbers.dtype)
     ratio = value.unit.ratio(target)
     factor, divisor = (ratio.numerator, ratio.denominator) if ratio is not None else (math.inf, 1)

@@ -71,4 +71,6 @@ def _whole_root(number: int, degree: int) -> int | None:
             low = middle + 1
         else:
             high = middle
-    return low if low**degree == number else None
+    if low**degree == number:
+        return low
+    return None

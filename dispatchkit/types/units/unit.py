@@ -105,7 +105,9 @@ class Unit:
     @cached_property
     def origin(self) -> Fraction:
         """Where the zero of a scale of points stands in base units; 0 for all other units."""
-        return _definition(self.parts[0][0])[2] if len(self.parts) == 1 else Fraction(0)
+        if len(self.parts) == 1:
+            return _definition(self.parts[0][0])[2]
+        return Fraction(0)
 
     @cached_property
     def dimension(self) -> Exponents:
@@ -120,7 +122,9 @@ class Unit:
     @cached_property
     def delta(self) -> Unit:
         """The unit of differences: itself, but for points on a scale."""
-        return Unit(f"delta_{self.parts[0][0]}") if self.origin else self
+        if self.origin:
+            return Unit(f"delta_{self.parts[0][0]}")
+        return self
 
     @overload
     def __mul__(self, other: Unit) -> Unit: ...
@@ -129,10 +133,14 @@ class Unit:
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Unit):
             return _product(self, other)
-        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
+        if isinstance(other, NO_NUMBERS):
+            return NotImplemented
+        return Unit.quantity(other, self)
 
     def __rmul__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self)
+        if isinstance(other, NO_NUMBERS):
+            return NotImplemented
+        return Unit.quantity(other, self)
 
     @overload
     def __truediv__(self, other: Unit) -> Unit: ...
@@ -141,10 +149,14 @@ class Unit:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, Unit):
             return _product(self, other**-1)
-        return NotImplemented if isinstance(other, NO_NUMBERS) else 1 / Unit.quantity(other, self**-1)
+        if isinstance(other, NO_NUMBERS):
+            return NotImplemented
+        return 1 / Unit.quantity(other, self**-1)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return NotImplemented if isinstance(other, NO_NUMBERS) else Unit.quantity(other, self**-1)
+        if isinstance(other, NO_NUMBERS):
+            return NotImplemented
+        return Unit.quantity(other, self**-1)
 
     def __pow__(self, exponent: Any) -> Unit:
         return _power(self, Fraction(exponent).limit_denominator(1000))
@@ -267,7 +279,9 @@ def _is_difference(unit: Unit) -> bool:
 
 
 def _quote(unit: Unit) -> str:
-    return f"'{unit}'" if unit.parts else "a plain number"
+    if unit.parts:
+        return f"'{unit}'"
+    return "a plain number"
 
 
 _units: dict[Exponents, Unit] = {}
@@ -306,7 +320,9 @@ def _power(unit: Unit, exponent: Fraction) -> Unit:
 def _show_power(name: str, power: Fraction) -> str:
     if power == 1:
         return name
-    return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
+    if power.denominator == 1:
+        return f"{name}**{power}"
+    return f"{name}**({power})"
 
 
 @cache
@@ -357,7 +373,10 @@ def _parse(text: str) -> Unit:
         source = source.replace(sign, meaning)
     source = re.sub(r"(?<=[\w)])\s+(?=[A-Za-z(])", "*", re.sub(r"([A-Za-z])(-?\d+)(?!\w)", r"\1**\2", source.strip()))
     try:
-        value = _evaluate(ast.parse(source, mode="eval").body) if source else Fraction(1)
+        if source:
+            value = _evaluate(ast.parse(source, mode="eval").body)
+        else:
+            value = Fraction(1)
     except (SyntaxError, ValueError, TypeError, ZeroDivisionError) as error:
         if isinstance(error, UnitError):
             raise
