@@ -85,6 +85,7 @@ def test_derivatives_at_drawn_shapes(entry: DeclaredOperation, data: st.DataObje
 def test_single_precision_at_drawn_shapes(entry: DeclaredOperation, data: st.DataObject, how: Variation) -> None:
     sample = data.draw(st.sampled_from(stated(entry)))
     args, kwargs, _ = varied(entry, sample, how)
+    assume(not any(isinstance(arg, np.dtype) for arg in args))  # bytes of single precision are other numbers
     made = problem(entry, args, kwargs)
     assume(moderate(made))
     single = tuple(dk.astype(x, dk.float32) for x in made.primals)
