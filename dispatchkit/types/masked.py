@@ -305,6 +305,8 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         return decline("what is missing cannot be an index")
     if op is ops.setitem:
         return decline("what is missing cannot be written into a plain array")
+    if op is ops.view and dtype_meant(kwargs.get("shape", args[-1])) is not None:
+        return decline("what is missing are elements, and not bytes")
     adds = op in ADDS_ZEROS
 
     def validity(name: str, value: Any) -> Any:
@@ -325,16 +327,6 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
-
-
-@implements(ops.view)
-def view_masked(x: MaskedTensor, /, shape: Any) -> Any:
-    dtype = dtype_meant(shape)
-    if dtype is None:
-        return MaskedTensor(ops.view(x.data, shape), ops.view(x.valid, shape))
-    if isinstance(shape, str) or dtype != x.dtype:
-        return decline("what is missing are elements, and not bytes")
-    return MaskedTensor(ops.view(x.data, shape), x.valid)
 
 
 @implements(ops.setitem, MaskedTensor)

@@ -278,16 +278,19 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
     if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
         return decline("only products and quotients with one real number scale all rows alike")
-    if isinstance(x2, Tensor):
-        elements = np.result_type(x1.dtype, x2.dtype)
-    else:
-        elements = x1.dtype
-    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis, elements)
+    return QuantizedTensor(x1.data, x1.scale * x2, x1.axis, _elements_with(x1, x2))
 
 
 @implements(ops.divide)
 def divide_quantized(x1: QuantizedTensor, x2: int | float, /) -> QuantizedTensor:
-    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis, x1.elements)
+    return QuantizedTensor(x1.data, x1.scale / x2, x1.axis, _elements_with(x1, x2))
+
+
+def _elements_with(x: QuantizedTensor, other: Any) -> Any:
+    """Return the dtype of elements that are scaled: a number of NumPy has a dtype, and one of Python has none."""
+    if isinstance(other, (Tensor, np.generic)):
+        return np.result_type(x.dtype, other.dtype)
+    return x.dtype
 
 
 # Sums, rows and joins.

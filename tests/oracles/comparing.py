@@ -127,13 +127,13 @@ def _run(
                 names[name] = operand.data.copy()
         try:
             exec(_compiled(line), names)  # noqa: S102  # drawn by this program
-        except Exception as error:  # noqa: BLE001  # what a side raises is compared
+            parts: dict[str, Any] = {}
+            _collect(names["result"], "", parts_of, parts)
+            after: dict[str, Any] = {}
+            for name in operands:
+                _collect(names[name], name, parts_of, after)
+        except Exception as error:  # noqa: BLE001  # what a side raises is compared, also where its result is read
             return Side({}, {}, error)
-        parts: dict[str, Any] = {}
-        _collect(names["result"], "", parts_of, parts)
-        after: dict[str, Any] = {}
-        for name in operands:
-            _collect(names[name], name, parts_of, after)
     return Side(parts, after)
 
 

@@ -49,6 +49,10 @@ def pack_rules(rules: Iterable[Rule], /) -> list[dict[str, Any]]:
 
     Not the rules themselves, since one that refers to itself, as by a type that its handler names, would be met before
     it is filled. The types come first for the same reason: the signature is made at once of what it names.
+
+    Parameters
+    ----------
+    rules : to be sent to another process
     """
     names = [field.name for field in dataclasses.fields(Rule) if field.init and field.name != "known"]
     return [_fields_of(rule, names) for rule in rules]

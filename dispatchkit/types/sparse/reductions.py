@@ -97,7 +97,7 @@ def std_sparse(x: SparseTensor, /, *, axis: Any = None, correction: float = 0.0,
         return NotImplemented
     # The derivative where all elements are equal is 0, as that of the dense matrix, and not that of a root at 0.
     varies = variance > 0
-    return ops.where(varies, ops.sqrt(ops.where(varies, variance, 1.0)), variance)
+    return ops.where(varies, ops.sqrt(ops.where(varies, variance, 1.0)), 0 * variance)  # which is nan where that is
 
 
 @implements(ops.count_nonzero)
