@@ -31,7 +31,7 @@ def _from_module(finder: doctest.DocTestFinder, module: Any, value: Any) -> bool
     place = defining_module(value)
     if place is None or module is None:
         return bool(_is_defined_in(finder, module, value))
-    return place == module.__name__
+    return bool(place == module.__name__)
 
 
 doctest.DocTestFinder._from_module = _from_module  # type: ignore[attr-defined]

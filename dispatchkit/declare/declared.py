@@ -27,9 +27,9 @@ from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.protocol.parameters import Parameters
-from dispatchkit.protocol.registration.versions import new_version
 from dispatchkit.protocol.steps import decline
 from dispatchkit.signatures import read_signature
+from dispatchkit.versions import new_version
 
 # Gives the axes that None stands for, of the operation's name and the shape of its array.
 WhenNone: TypeAlias = Callable[[str, tuple[int, ...]], Any]

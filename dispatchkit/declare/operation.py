@@ -23,7 +23,7 @@ from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Layout, flatten
-from dispatchkit.protocol.registration.versions import is_newer
+from dispatchkit.versions import is_newer
 
 # Axes that are longer stand as one of these lengths, of which no sum and no product is another one.
 LONGEST = 16

@@ -13,10 +13,10 @@ from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import function_name
 from dispatchkit.protocol.parameters import Key, Layout, Parameters, call_meant, flatten
-from dispatchkit.protocol.registration.versions import Version, is_newer, new_version
 from dispatchkit.protocol.rules import Handlers, Rule
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions
+from dispatchkit.versions import Version, is_newer, new_version
 
 Handler = Callable[..., Any]
 

@@ -13,10 +13,10 @@ from dispatchkit.protocol.naming import ANY, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, RULE, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
-from dispatchkit.protocol.registration.versions import Version
 from dispatchkit.protocol.rules import LEFT_OUT, Rule
 from dispatchkit.protocol.steps import Step, decline
 from dispatchkit.protocol.types.array_types import ArrayTypes
+from dispatchkit.versions import Version
 
 # Whether a rule takes every call of an operation, which takes longer to find out than all else about a call.
 _complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()

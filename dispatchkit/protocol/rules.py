@@ -11,9 +11,9 @@ from typing import Any
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import ANY, location_of, type_name
 from dispatchkit.protocol.parameters import Form, Key, Parameters, flatten
-from dispatchkit.protocol.registration.versions import Version, new_version
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Declaration, Undo
+from dispatchkit.versions import Version, new_version
 
 
 def _says_nothing(value: Any, default: Any) -> bool:

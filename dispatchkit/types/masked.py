@@ -464,10 +464,9 @@ def _deviations(x: MaskedTensor, axis: Any, correction: float, keepdims: bool) -
 @in_single
 def var_masked(x: MaskedTensor, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
     centred, freedom = _deviations(x, axis, correction, keepdims)
+    parts = [centred]
     if x.dtype.kind == "c":
-        parts = ops.real(centred), ops.imag(centred)
-    else:
-        parts = (centred,)
+        parts = [ops.real(centred), ops.imag(centred)]
     total = ops.sum(sum(map(ops.square, parts)), axis=axis, keepdims=keepdims)
     return MaskedTensor(total / ops.astype(ops.where(freedom > 0, freedom, 1), total.dtype), freedom > 0)
 

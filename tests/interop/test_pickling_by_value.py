@@ -18,7 +18,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.registration.versions import is_newer, new_version
+from dispatchkit.versions import is_newer, new_version
 from tests.interop import workers
 from tests.waiting import PATIENCE
 

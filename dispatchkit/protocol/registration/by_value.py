@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from dispatchkit.protocol.overridable import Dispatcher
-from dispatchkit.protocol.registration.versions import is_newer
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.surface import Surface
 from dispatchkit.protocol.types.declaration import Conversion, Undo
+from dispatchkit.versions import is_newer
 
 
 class PackingProtocol(Dispatcher, Protocol):

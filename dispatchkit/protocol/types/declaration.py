@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from weakref import WeakValueDictionary
 
 from dispatchkit.locks import SectionLock
-from dispatchkit.protocol.registration.versions import Version, is_newer, new_version
 from dispatchkit.protocol.types.agreement import agree
+from dispatchkit.versions import Version, is_newer, new_version
 
 KEY = "dispatchkit"  # in the metadata of a dataclass field
 

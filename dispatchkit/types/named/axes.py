@@ -139,9 +139,8 @@ def reshape_named(op: Any, x: NamedTensor, /, shape: Any, **kwargs: Any) -> Any:
     """Keep the axes of a shape that stays the same, and those of elements that are read in another dtype."""
     if dtype_meant(shape) is not None:
         return with_names(op(x.data, shape), x.names)
-    if isinstance(shape, int):
-        wanted = (shape,)
-    else:
+    wanted: tuple[int, ...] = (shape,)
+    if not isinstance(shape, int):
         wanted = tuple(shape)
     known = math.prod(length for length in wanted if length != -1)
     if wanted.count(-1) == 1 and known:

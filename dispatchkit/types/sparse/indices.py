@@ -330,8 +330,9 @@ def repeat_sparse(x: SparseTensor, repeats: Any, /, *, axis: Any = None) -> Any:
 
 @implements(ops.tile)
 def tile_sparse(x: SparseTensor, repetitions: Any, /) -> Any:
+    counts: tuple[int, ...]
     if isinstance(repetitions, int):
-        counts = 1, repetitions
+        counts = (1, repetitions)
     else:
         counts = (*(1,) * (2 - len(repetitions)), *repetitions)
     if len(counts) > 2 or 0 in counts:
