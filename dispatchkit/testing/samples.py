@@ -196,9 +196,9 @@ def _elements(described: Any, shape: Shape) -> Any:
     """Return the elements of an array, the same at every run."""
     if not isinstance(described, Draw):
         return described
-    content = "real"
-    if described.content != "definite" or shape:
-        content = described.content
+    content = described.content
+    if content == "definite" and not shape:
+        content = "real"
     return replace(described, shape=shape, content=content).make(np.random.default_rng(1))
 
 
