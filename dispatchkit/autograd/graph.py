@@ -301,11 +301,9 @@ def _unpacked_node(operation: Any, node: Node) -> StandIn:
     stand_in.saved = unpack_saved(node.saved)
     if isinstance(node, CallNode):
         stand_in.keywords = unpack_saved(node.keywords)
-    else:
-        stand_in.keywords = {}
-    if isinstance(node, CallNode):
         stand_in.outputs = node.outputs
     else:
+        stand_in.keywords = {}
         stand_in.outputs = None
     stand_in.output = _map_instances(Storage, lambda output: output.array, unpack_saved(getattr(node, "output", None)))
     return stand_in

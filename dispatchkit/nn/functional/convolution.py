@@ -157,11 +157,9 @@ def _plan(
         part = f"/{groups}"
     if transposed:
         of_filters = f"({channels}, out_channels{part}"
-    else:
-        of_filters = f"(out_channels, {channels}{part}"
-    if transposed:
         right = of_weight[:1] == (channels,)
     else:
+        of_filters = f"(out_channels, {channels}{part}"
         right = of_weight[1:2] == (channels // groups,)
     right = right and len(of_weight) == 2 + n and min(of_weight) > 0
     expect(op, "weight", of_weight, right, f"{of_filters}, {kernel}) for x of shape {of_x}")

@@ -55,11 +55,9 @@ def take(xp: Namespace, x: Array, indices: Array, /, *, axis: int | None = None)
 def take_transpose(xp, g, x, indices, axis):
     if axis is None:
         key = (indices,)
-    else:
-        key = along(normal_axis(axis, x.ndim), indices)
-    if axis is None:
         shape = (x.size,)
     else:
+        key = along(normal_axis(axis, x.ndim), indices)
         shape = x.shape
     added = xp.index_put(xp.zeros(shape, dtype=g.dtype), key, g, accumulate=True)
     return xp.reshape(added, x.shape)
