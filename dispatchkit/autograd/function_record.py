@@ -368,7 +368,7 @@ class FunctionRecord(Overridable):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        table, cls = self.table, self.cls
+        decisions, cls = self.decisions, self.cls
 
         def apply(*args: Any, **kwargs: Any) -> Any:
             if live and (answer := ask_modes(self, args, kwargs)) is not NotImplemented:
@@ -376,11 +376,11 @@ class FunctionRecord(Overridable):
             types = tuple(map(type, args))
             first = None
             if not kwargs:
-                first = table.get(types)
+                first = decisions.get(types)
             if first is None:
                 # The members of lists and tuples are asked, too, so with these each call is decided anew.
                 whole = not kwargs and not any(issubclass(t, (list, tuple)) for t in types)
-                first = decide(self, args, kwargs, *((types,) if whole else ()))
+                first = decide(self, args, kwargs, decisions, *((types,) if whole else ()))
             result = first(*args, **kwargs)
             if result is NotImplemented:
                 return continue_chain(self, first, args, kwargs, result)

@@ -38,9 +38,9 @@ def make_function(operation: Overridable) -> Function:
                 key_of = operation.key_of  # an attribute that is called where it stands is found more slowly
                 key = key_of(args, kwargs)
             try:
-                first = operation.table[key]
+                first = operation.decisions[key]
             except KeyError:
-                first = decide(operation, args, kwargs, key)
+                first = decide(operation, args, kwargs, operation.decisions, key)
             result = first(*args, **kwargs)
             if result is NotImplemented or result is None:
                 return continue_chain(operation, first, args, kwargs, result)
@@ -77,14 +77,28 @@ def make_reflected(operation: Overridable, operator: str) -> Function:
     return call_reflected
 
 
-def decide(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], *path: Any) -> Function:
-    """Decide who answers, and keep the decision in the table unless something is registered meanwhile."""
+def decide(
+    operation: Overridable,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    decisions: dict[Any, Any],
+    *path: Any,
+) -> Function:
+    """Decide who answers, and keep the decision unless something is registered meanwhile.
+
+    Parameters
+    ----------
+    operation, args, kwargs : of the call
+    decisions : where it is kept: `operation.table` or `operation.decisions`
+    *path : the keys under which it is found there, one dictionary inside of the other; it is not kept where there are
+        none
+    """
     protocol = operation.protocol
     generation = protocol.journal.generation
     chain: Chain = protocol.chain(operation, operation.parameters.key(args, kwargs))
     first = chain.head()
     if path and not chain.foreign:
-        protocol.journal.keep(operation, generation, operation.table, path, first)
+        protocol.journal.keep(operation, generation, decisions, path, first)
     return first
 
 

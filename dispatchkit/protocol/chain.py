@@ -6,8 +6,7 @@ import ast
 import builtins
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from dispatchkit.errors import AnswerError, NoImplementationError, UnsupportedArgumentError
@@ -19,18 +18,18 @@ from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.steps import (
     WRITTEN,
     OnStep,
-    Skipped,
     Step,
     StepDecline,
     declined_steps,
     declined_text,
+    no_answer,
     pop_decline_reason,
     pop_mode_declines,
 )
 from dispatchkit.protocol.types.array_types import ArrayTypes
 
-# Makes a step, or says why it is skipped.
-Later: TypeAlias = "partial[Step | Skipped]"
+# Makes the step of a fallback, which takes longer than all else about a chain.
+StepMaker: TypeAlias = Callable[[], Step]
 _making = SectionLock()
 
 
@@ -42,65 +41,64 @@ class Chain:
     operation : the operation
     types : distinct types that take part, in signature order
     order : the candidates in the order they are asked
-    entries : the answers and the skipped ones, in order; of a fallback that nobody has come to what makes it
-    whole : whether all are made
+    declared : the methods, the rules and the default, in order, with what is skipped among them
+    fallbacks : the steps of the fallbacks that are made by now, in order; they come after those declared
+    makers : what makes the step of each fallback, in order
     """
 
-    __slots__ = ("entries", "operation", "order", "types", "whole")
+    __slots__ = ("declared", "fallbacks", "makers", "operation", "order", "types")
 
     def __init__(
-        self, operation: Overridable, types: tuple[type, ...], order: list[type], entries: Sequence[Any] = ()
+        self, operation: Overridable, types: tuple[type, ...], order: list[type], declared: Iterable[Step] = ()
     ) -> None:
-        self.operation, self.types, self.order, self.whole = operation, types, order, False
-        self.entries: list[Step | Skipped | Later] = [*entries]
+        self.operation, self.types, self.order = operation, types, order
+        self.declared = list(declared)
+        self.fallbacks: list[Step] = []
+        self.makers: list[StepMaker] = []
 
-    def __iter__(self) -> Iterator[Step | Skipped]:
-        """Yield the answers and the skipped ones, in order; fallbacks are made as far as somebody asks for them."""
-        for place, entry in enumerate(self.entries):
-            if isinstance(entry, partial):
-                yield self._make(place)
-            else:
-                yield entry
-        self.whole = True
+    def __iter__(self) -> Iterator[Step]:
+        """Yield all steps in order; those of fallbacks are made as far as somebody asks for them."""
+        yield from self.declared
+        for place in range(len(self.makers)):
+            if place == len(self.fallbacks):
+                self._make_fallback(place)
+            yield self.fallbacks[place]
 
-    def _make(self, place: int) -> Step | Skipped:
-        """Return the entry of a fallback, made if nobody came to it before."""
+    def _make_fallback(self, place: int) -> None:
+        """Make the step of a fallback, unless another thread has done so."""
 
-        def make_once() -> Step | Skipped:
-            entry = self.entries[place]
-            if isinstance(entry, partial):
-                entry = self.entries[place] = entry()
-            return entry
+        def make_once() -> None:
+            if place == len(self.fallbacks):
+                self.fallbacks.append(self.makers[place]())
 
-        return _making.run(make_once)
+        _making.run(make_once)
 
     @property
     def steps(self) -> list[Step]:
         """The answers, in order."""
-        return [entry for entry in (self.entries if self.whole else self) if isinstance(entry, Step)]
+        return [step for step in self if step.answers]
 
     @property
     def handlers(self) -> list[Step]:
         """The answers that people wrote: methods and rules, in order."""
-        return [entry for entry in self.entries if isinstance(entry, Step) and entry.source in WRITTEN]
+        return [step for step in self.declared if step.source in WRITTEN]
 
     @property
-    def skipped(self) -> list[tuple[type, str]]:
-        """Type and reason of each skipped answer."""
-        entries = self.entries if self.whole else self
-        return [(entry.cls, entry.text) for entry in entries if isinstance(entry, Skipped)]
+    def skipped(self) -> list[Step]:
+        """The steps that are known not to answer, whose texts are the reasons."""
+        return [step for step in self if not step.answers]
 
     @property
     def foreign(self) -> bool:
         """Whether an argument is neither an array nor mixes with arrays."""
-        return any(step.source is FOREIGN for step in self.steps[:1])
+        return any(step.source is FOREIGN for step in self.declared)
 
     def head(self) -> Callable[..., Any]:
         """Return the first answer; it declines where there is none."""
-        steps = self.steps
-        if steps:
-            return steps[0].call
-        return _nobody
+        for step in self:
+            if step.answers:
+                return step.call
+        return no_answer
 
     def attempt(
         self,
@@ -173,11 +171,11 @@ class Chain:
         operation = self.operation
         reasons = {id(entry.step): entry.text for entry in declined}
         asked = [f"{entry.mode}: {declined_text(entry.reason)}" for entry in pop_mode_declines()]
-        for entry in self:
-            if isinstance(entry, Skipped):
-                asked.append(f"{type_name(entry.cls)}: {entry.text}")
-            elif id(entry) in reasons:
-                asked.append(f"{type_name(entry.cls)}: {reasons[id(entry)]}")
+        for step in self:
+            if not step.answers:
+                asked.append(f"{type_name(step.cls)}: {step.text}")
+            elif id(step) in reasons:
+                asked.append(f"{type_name(step.cls)}: {reasons[id(step)]}")
         data: dict[str, Any] = {
             "function": operation.qualified_name,
             "method": operation.types.method,
@@ -208,10 +206,6 @@ class Chain:
         close = [(len(related.intersection(rule.types)), rule) for rule in self.operation.rules_for_calls()]
         near = sorted((pair for pair in close if pair[0] and pair[1] not in asked), key=lambda pair: -pair[0])
         return [str(rule) for _, rule in near[:3]]
-
-
-def _nobody(*args: Any, **kwargs: Any) -> Any:
-    return NotImplemented
 
 
 def _instead_of_rule(operation: Overridable, key: Key) -> str:

@@ -17,7 +17,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPEND
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.protocol.steps import Skipped, Step, StepDecline, declined_text, pop_mode_declines, record_mode_decline
+from dispatchkit.protocol.steps import Step, StepDecline, declined_text, pop_mode_declines, record_mode_decline
 from dispatchkit.wording import escape
 
 # How verdicts begin, with the class of their colour.
@@ -218,16 +218,14 @@ def _outcome(predicted: Prediction) -> str:
 NO_ANSWER = ("NoImplementationError", "UnsupportedArgumentError")
 
 
-def predicted_steps(
-    chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Iterator[tuple[Step | Skipped, str]]:
-    """Yield each entry of a chain with its verdict on a call, nothing being called."""
+def predicted_steps(chain: Chain, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[tuple[Step, str]]:
+    """Yield each step of a chain with its verdict on a call, nothing being called."""
     decided = False
     for entry in chain:
         refused: list[str] = []
-        if isinstance(entry, Step) and entry.rule is not None:
+        if entry.rule is not None:
             refused = entry.rule.refusal(args, kwargs, chain.operation.parameters)
-        if isinstance(entry, Skipped):
+        if not entry.answers:
             verdict = ""
         elif refused:
             verdict = f"passed over: it cannot be called with {', '.join(refused)}"

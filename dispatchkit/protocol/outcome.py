@@ -30,6 +30,7 @@ DEFAULT = Outcome("default", "as plain tensors are computed")
 KIND = Outcome("rule for the kind", "by a rule for the operation's kind", structured=True)
 AMBIGUOUS = Outcome("ambiguous", "two rules fit equally well, and the call raises")
 FOREIGN = Outcome("foreign", "an argument is no array")
+SKIPPED = Outcome("skipped", "not at all, which is known before a call")
 
 # What no chain holds.
 REFUSED = Outcome("nobody", "not at all: a call raises")

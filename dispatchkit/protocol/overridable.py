@@ -67,7 +67,9 @@ class Overridable:
     parameters : its signature
     function : the public function
     body : computes it; None if it has no decomposition
-    table : the first answer by types, nested as the public function reads it
+    table : the first answer by the types of one array, or of two one inside of the other, for functions written anew
+        for their signature
+    decisions : the first answer by key, for all other functions
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
@@ -109,7 +111,8 @@ class Overridable:
         self.parameters = parameters
         self.body = body
         self.function: Handler = _unset
-        self.table: dict[Any, Any] = {}
+        self.table: dict[type, Any] = {}
+        self.decisions: dict[Any, Any] = {}
         self.chains: dict[Key, Any] = {}
         self.type_chains: dict[tuple[type, Key], Any] = {}
 
@@ -287,6 +290,7 @@ class Overridable:
     def clear(self) -> None:
         """Forget every decision."""
         self.table.clear()
+        self.decisions.clear()
         self.chains.clear()
         self.type_chains.clear()
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from dispatchkit.errors import ForeignArgumentError
-from dispatchkit.protocol.chain import Chain, Later
+from dispatchkit.protocol.chain import Chain, StepMaker
 from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
 from dispatchkit.protocol.naming import type_name
@@ -20,7 +20,7 @@ from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.ranking import rule_steps
-from dispatchkit.protocol.steps import Skipped, Step, StepDecline, decline
+from dispatchkit.protocol.steps import Step, StepDecline, decline, skip
 from dispatchkit.wording import class_name
 
 
@@ -47,8 +47,7 @@ def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kw
     declined: list[StepDecline] = []
     result = chain.attempt(args, keywords, declined)
     if result is NotImplemented:
-        skipped = [text for _, text in chain.skipped]
-        return decline("; ".join([*(entry.text for entry in declined), *skipped]))
+        return decline("; ".join(entry.text for entry in (*declined, *chain.skipped)))
     return result
 
 
@@ -83,30 +82,30 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     present = types.participating(key)
     order = candidates([cls for cls in present if cls is not types.base], types.rank)
     chain = Chain(operation, present, order, _foreign(operation, key))
-    if chain.entries:
+    if chain.declared:
         return chain
+    steps = chain.declared
     joined = _joined(operation, key, order)
     for cls in order:
         count_dense(operation.protocol, cls)
         if cls is without:
-            chain.entries.append(Skipped(cls, "taken to have declined"))
-        else:
-            joining = []
-            if joined[:1] == [cls]:
-                joining = [_joining(operation, key, cls)]
-            steps = [*_own_method(operation, present, cls), *joining, *rule_steps(operation, key, cls)]
-            if not steps:
-                chain.entries.append(Skipped(cls, f"no rule for {operation.name}"))
-                continue
-            # A handler is asked once, for whichever of its types it is found.
-            known = {step.rule.registration for step in chain.handlers if step.rule is not None}
-            chain.entries += [step for step in steps if step.rule is None or step.rule.registration not in known]
+            steps.append(skip(cls, "taken to have declined"))
+            continue
+        written = _own_method(operation, present, cls)
+        if joined[:1] == [cls]:
+            written.append(_joining(operation, key, cls))
+        written += rule_steps(operation, key, cls)
+        if not written:
+            steps.append(skip(cls, f"no rule for {operation.name}"))
+        # A handler is asked once, for whichever of its types it is found.
+        known = {step.rule.registration for step in chain.handlers if step.rule is not None}
+        steps += [step for step in written if step.rule is None or step.rule.registration not in known]
     default = _default(operation, key, order)
     if default is not None:
-        chain.entries.append(default)
+        steps.append(default)
         return chain
     for cls in order:
-        chain.entries += _fallbacks(operation, key, cls, later_fallbacks)
+        chain.makers += _fallbacks(operation, key, cls, later_fallbacks)
     return chain
 
 
@@ -120,9 +119,9 @@ def build_type_chain(operation: Overridable, key: Key, cls: type) -> Chain:
     if family:
         default = _default_step(operation, key, types.results_of(cls))
     if default is not None:
-        chain.entries.append(default)
+        chain.declared.append(default)
     elif not types.takes_default(cls):
-        chain.entries += _fallbacks(operation, key, cls, later=True)
+        chain.makers += _fallbacks(operation, key, cls, later=True)
     return chain
 
 
@@ -131,19 +130,19 @@ def build_plain_chain(operation: Overridable, key: Key) -> Chain:
     types = operation.types
     present = types.participating(key)
     chain = Chain(operation, present, [], _foreign(operation, key))
-    if chain.entries:
+    if chain.declared:
         return chain
     if types.base is None or all(map(operation.computes, present)):
         default = _default_step(operation, key, types.base)
         if default is not None:
-            chain.entries.append(default)
+            chain.declared.append(default)
     off = [cls for cls in present if not types.ranks_as_base(cls)]
-    chain.entries += [Skipped(cls, "overrides are switched off") for cls in off]
+    chain.declared += [skip(cls, "overrides are switched off") for cls in off]
     return chain
 
 
-def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list[Later]:
-    """Return what makes the answers of a type's fallbacks; with `later` of those after decomposition, too."""
+def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list[StepMaker]:
+    """Return what makes the steps of a type's fallbacks; with `later` of those after decomposition, too."""
     strategies = [FallbackStrategy.named[name] for name in operation.types.fallback(cls).names]
     if not later:
         last = next((place for place, strategy in enumerate(strategies) if strategy.decomposes), -1)
@@ -156,10 +155,10 @@ def _fallbacks(operation: Overridable, key: Key, cls: type, later: bool) -> list
     return [partial(_fallback, strategy, operation, key, cls) for strategy in strategies]
 
 
-def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls: type) -> Step | Skipped:
+def _fallback(strategy: FallbackStrategy, operation: Overridable, key: Key, cls: type) -> Step:
     answer = strategy.step(operation, key, cls)
     if isinstance(answer, str):
-        return Skipped(cls, answer)
+        return skip(cls, answer)
     return answer
 
 
@@ -218,7 +217,7 @@ def _default_step(operation: Overridable, key: Key, result: type | None) -> Step
     return Step(DEFAULT, result or object, call, "default" if base is None else f"default of {type_name(base)}")
 
 
-def _foreign(operation: Overridable, key: Key) -> list[Step | Skipped | Later]:
+def _foreign(operation: Overridable, key: Key) -> list[Step]:
     """Return the step that raises for the first argument that is no array; none where all are."""
     parameters, types = operation.parameters, operation.types
     if not parameters.strict:

@@ -9,7 +9,7 @@ from types import NotImplementedType
 from typing import Any, NamedTuple, TypeAlias
 
 from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, METHOD, RULE, Outcome
+from dispatchkit.protocol.outcome import AMBIGUOUS, KIND, METHOD, RULE, SKIPPED, Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.rules import Rule
@@ -109,14 +109,14 @@ OnStep: TypeAlias = "Callable[[Overridable, Step], None]"
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One answer of a chain.
+    """One answer of a chain, or why there is none.
 
     Attributes
     ----------
-    source : how it answers a call
+    source : how it answers a call; `SKIPPED` where it is known before a call that it does not
     cls : the type that gives it
     call : takes the arguments as the caller wrote them
-    text : its description
+    text : its description; of one that is skipped why it is
     rule : the rule that it calls, if any
     error : makes the error of an ambiguity
     rivals : the equally specific rules of an ambiguity
@@ -137,6 +137,21 @@ class Step:
     then: Key | None = None
     follow: Callable[..., Any] | None = None
 
+    @property
+    def answers(self) -> bool:
+        """Whether it is asked; not where it is known before a call that it has no answer."""
+        return self.source is not SKIPPED
+
+
+def skip(cls: type, reason: str) -> Step:
+    """Return the step of a type that is known not to answer before it is asked."""
+    return Step(SKIPPED, cls, no_answer, reason)
+
+
+def no_answer(*args: Any, **kwargs: Any) -> NotImplementedType:
+    """Decline a call, whatever its arguments."""
+    return NotImplemented  # type: ignore[no-any-return]  # typeshed has no type for it
+
 
 class StepDecline(NamedTuple):
     """A step that was asked and declined.
@@ -154,18 +169,3 @@ class StepDecline(NamedTuple):
     def text(self) -> str:
         """What declined, and why."""
         return f"{self.step.text} {declined_text(self.reason)}"
-
-
-class Skipped:
-    """An answer that is known not to come before it is asked.
-
-    Attributes
-    ----------
-    cls : the type that would give it
-    text : why it does not
-    """
-
-    __slots__ = ("cls", "text")
-
-    def __init__(self, cls: type, text: str) -> None:
-        self.cls, self.text = cls, text

@@ -57,7 +57,7 @@ try:
 except KeyError:
     <?reflected>if _operation.protocol.types.leaves(type(<last>), _reflected):
     <?reflected>    return NotImplemented
-    _first = _decide(_operation, <arguments>, <types>)
+    _first = _decide(_operation, <arguments>, _table, <types>)
 _result = <answer>
 if _result is NotImplemented or _result is None:
     return _continue_chain(_operation, _first, <arguments>, _result)

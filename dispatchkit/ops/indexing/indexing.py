@@ -106,7 +106,7 @@ class Selection(Indexing):
             types = tuple(dict.fromkeys(map(type, key)))
         else:
             types = (type(key),)
-        return getattr(self.table.get((cls, types)), "gives", None) is cls
+        return getattr(self.decisions.get((cls, types)), "gives", None) is cls
 
 
 def _finalize(operation: DeclaredOperation, y: Any, x: Any, key: Any) -> Any:

@@ -62,7 +62,7 @@ class Dense(FallbackStrategy):
             if maker is None:
                 return value
             if not skipped and (known := operation.chains.get(key)) is not None:
-                skipped.append("; ".join(text for other, text in known.skipped if other is cls))
+                skipped.append("; ".join(step.text for step in known.skipped if step.cls is cls))
             declined = declined_of(operation)
             return make_dense(
                 operation.qualified_name,

@@ -57,7 +57,7 @@ from dispatchkit.protocol.prediction.tree import (
     promise_of,
     promise_of_rule,
 )
-from dispatchkit.protocol.steps import Skipped, Step, pop_decline_reason
+from dispatchkit.protocol.steps import Step, pop_decline_reason
 
 
 def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:
@@ -388,7 +388,7 @@ class _Walk:
                 possible.append((mode, make_stand_in(self.protocol, (), origin=f"the mode {mode.who}")))
                 decided = decided or not mode.reason
         for entry in chain:
-            if isinstance(entry, Skipped):
+            if not entry.answers:
                 asked.append(Asked(entry.cls, entry.text))
             elif decided:
                 asked.append(Asked(entry.cls, entry.text, IF_DECLINED, "", entry.source, _location(entry)))

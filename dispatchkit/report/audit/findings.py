@@ -335,7 +335,7 @@ class Reach:
         for args, kwargs in _forms(rule, operation, given):
             blocker: Step | None = None
             for entry, verdict in predicted_steps(chain, args, kwargs):
-                if not isinstance(entry, Step):
+                if not entry.answers:
                     continue
                 # Members of a handler's unions do not stand in each other's way. An ambiguity is found elsewhere.
                 matches = rule in entry.rivals or (

@@ -390,7 +390,7 @@ def _answers(
     bodies: list[str] = []
     at_run_time = True
     for entry, verdict in predicted_steps(chain, args, kwargs):
-        if not isinstance(entry, Step):
+        if not entry.answers:
             declined.append(f"{type_name(entry.cls)}: {entry.text}")
             continue
         if verdict.startswith("passed over"):
