@@ -20,7 +20,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit import accelerator
-from dispatchkit.declare.declared import Declared
+from dispatchkit.declare.operation import DeclaredOperation
 
 ROOT = Path(__file__).parents[1]
 MODULE = "dispatchkit.graph.sweep"
@@ -264,7 +264,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, ...]:
 ARITHMETIC = [
     operation
     for operation in dk.tensor_protocol.operations.values()
-    if isinstance(operation, Declared)
+    if isinstance(operation, DeclaredOperation)
     and operation.implementation.arrays_only
     and type(operation.implementation.kernel) is np.ufunc
     and operation.implementation.kernel.signature is None

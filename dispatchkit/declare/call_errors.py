@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dispatchkit.backends.arrays import SCALARS, advice_for_subclass
-from dispatchkit.declare.declared import Declared
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.errors import AutogradError, DispatchError, ForeignArgumentError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.parameters import Form, Key, flatten
@@ -42,7 +42,7 @@ UNFIT = re.compile("gufunc|remapped shapes|not aligned")
 
 
 def raise_with_context(
-    operation: Declared, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool = False
+    operation: DeclaredOperation, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool = False
 ) -> NoReturn:
     """Raise the error of a body again, naming the operation and its arguments.
 
@@ -86,7 +86,7 @@ def in_plain_words(reason: str) -> str:
     return reason
 
 
-def _fault(operation: Declared, reason: str, arguments: Mapping[str, Any]) -> str:
+def _fault(operation: DeclaredOperation, reason: str, arguments: Mapping[str, Any]) -> str:
     """Say which arguments are at fault and why; "" where only the array library knows."""
     if "dtype" in arguments and re.search("dtype|data type", reason):
         return dtype_fault(arguments["dtype"])
@@ -146,7 +146,7 @@ def _product_fault(arrays: Mapping[str, tuple[int, ...]], along: int | None) -> 
     return f"{text}the batch axes {shape1[:-2]} of {name1} and {shape2[:-2]} of {name2} do not broadcast"
 
 
-def _is_to_be_explained(operation: Declared, error: Exception) -> bool:
+def _is_to_be_explained(operation: DeclaredOperation, error: Exception) -> bool:
     if operation.namespace.partition(".")[0] != "dispatchkit" or isinstance(error, (AutogradError, DispatchError)):
         return False
     # A body that does nothing but call a library's function states nothing itself, whatever the text begins with.
@@ -207,7 +207,7 @@ def describe_argument(value: Any) -> str:
     return reprlib.repr(value)
 
 
-def check_numbers(operation: Declared, result: Any, asked: Any) -> None:
+def check_numbers(operation: DeclaredOperation, result: Any, asked: Any) -> None:
     """Raise if a result does not hold numbers or booleans.
 
     Parameters
@@ -233,7 +233,7 @@ def _may_hold_others(cls: Any) -> bool:
     return issubclass(cls, np.ndarray) or (issubclass(cls, np.generic) and SCALARS.isdisjoint(cls.__mro__))
 
 
-def numbers_only(operation: Declared, handler: Callable[..., Any], key: Key) -> Callable[..., Any]:
+def numbers_only(operation: DeclaredOperation, handler: Callable[..., Any], key: Key) -> Callable[..., Any]:
     """Return a handler that refuses NumPy arrays of anything but numbers: strings, objects, dates.
 
     Parameters

@@ -19,14 +19,18 @@ import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from types import MethodType, SimpleNamespace
+from types import MethodType
 from typing import Any, Concatenate, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.declared import LEAF, LIKE, Axes
+from dispatchkit.declare.axes import Axes
+from dispatchkit.declare.compiled.default_implementations import default_implementation
+from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
+from dispatchkit.declare.defining import DEFINING, store
 from dispatchkit.declare.docs import Gives, compose_docstring
+from dispatchkit.declare.kernels import define_kernel
 from dispatchkit.declare.namespace import enter
-from dispatchkit.declare.operation import DEFINING, DeclaredOperation
+from dispatchkit.declare.operation import LEAF, LIKE, Compiler, DeclaredOperation, OperationOptions
 from dispatchkit.declare.samples import Content, Sample
 from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
@@ -35,6 +39,7 @@ from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, known_hint, resolved_hints
 from dispatchkit.signatures import annotations_of
+from dispatchkit.versions import is_newer
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
 # The first that a union allows: it takes what the others take, too.
@@ -226,63 +231,105 @@ def operation(
     >>> dk.func.grad(cube)(dk.tensor(2.0))
     tensor(12.)
     """
-    its = SimpleNamespace(**{name: value for name, value in locals().items() if name != "body"})
-    its.fill = _fill
-    make = partial(_enter, its)
+    options = OperationOptions(
+        kind=kind,
+        arrays=arrays,
+        operator=operator,
+        methods=methods,
+        properties=properties,
+        varargs=varargs,
+        differentiable=differentiable,
+        namespace=namespace,
+        axis=axis,
+        domain=domain,
+        content=content,
+        samples=samples,
+        record=record,
+        decomposes=decomposes,
+        passthrough=passthrough,
+        real=real,
+        takes=takes,
+        gives=gives,
+        special=special,
+    )
+    make = partial(_enter, options)
     if body is None:
         return make
     return make(body)
 
 
-def _enter(its: SimpleNamespace, fn: Callable[..., Any]) -> Any:
+def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
     """Make the record of an operation, and enter it; return the public function.
 
     Parameters
     ----------
-    its : the options of `operation`
+    options : of the declaration
     fn : the body
     """
-    place = its.namespace or fn.__module__.partition(".")[0]
-    entry = its.record(tensor_protocol, fn, place, _parameters(fn, its.kind, its.arrays), its)
+    place = options.namespace or fn.__module__.partition(".")[0]
+    parameters = _parameters(fn, options.kind, options.arrays)
+    entry = options.record(tensor_protocol, fn, place, parameters, options, COMPILER)
     if not entry.implementation.trusted:
         _ = entry.axes  # what is said of them is checked
-    return _publish(entry, its, fn)
+    return _publish(entry, fn)
 
 
-def _fill(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
+def _restore(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
     """Fill an empty record by what another process has packed, and enter it.
 
     Parameters
     ----------
     entry : the record
-    state : what `Declared.packed_state` gave
+    state : what `DeclaredOperation.packed_state` gave
     """
-    its, body = state["its"], state["body"]
+    options, body = state["options"], state["body"]
     # Annotations that are text cannot be read here: the names in them have stayed behind.
     parameters = Parameters(
-        _public_signature(body, its.kind),
+        _public_signature(body, options.kind),
         state["forms"],
         several=state["several"],
         whole=tensor_protocol.types.participates,
     )
-    entry.__init__(tensor_protocol, body, state["namespace"], parameters, its)  # type: ignore[misc]  # an empty record
-    _publish(entry, its, body, state["function"])
+    entry.__init__(tensor_protocol, body, state["namespace"], parameters, options, COMPILER)  # type: ignore[misc]
+    _publish(entry, body, state["function"])
 
 
-def _publish(
-    entry: DeclaredOperation, its: SimpleNamespace, fn: Callable[..., Any], function: Callable[..., Any] | None = None
-) -> Any:
+def _update(entry: DeclaredOperation, state: Mapping[str, Any]) -> None:
+    """Give a record the rules and kernels that another process has packed, if these are newer.
+
+    Parameters
+    ----------
+    entry : the record
+    state : what `DeclaredOperation.packed_state` gave
+    """
+    if state["changed"] is None or not is_newer(state["changed"], entry.changed):
+        return
+    for kind, of, rule in state["rules"]:
+        if callable(rule):
+            store(entry, kind, of, rule)
+        else:
+            entry.derivative.rules.partials[of[0]] = rule
+    for library, (forward, gradients) in state["kernels"].items():
+        define_kernel(entry, library, forward, gradients)
+    entry.rules_changed()
+    entry.changed = state["changed"]
+
+
+COMPILER = Compiler(entry_point, operator_entry_point, default_implementation, _restore, _update)
+
+
+def _publish(entry: DeclaredOperation, fn: Callable[..., Any], function: Callable[..., Any] | None = None) -> Any:
     """Make the public function of a record, or take one, and enter it with its operators and methods; return it."""
     function = tensor_protocol.operations.add(entry, function)
     _describe(function, fn, entry)
-    surface = tensor_protocol.surface
+    surface, options = tensor_protocol.surface, entry.options
     if entry.namespace.partition(".")[0] == "dispatchkit":
         enter(entry.qualified_name.partition(".")[2], function)
-    if its.operator is not None:
-        surface.add_operator(its.operator, entry)
-    for name in its.methods or ():
-        surface.add_method(name, entry, its.varargs)
-    for name in its.properties:
+    if options.operator is not None:
+        surface.add_operator(options.operator, entry)
+    for name in options.methods or ():
+        surface.add_method(name, entry, options.varargs)
+    for name in options.properties:
         surface.add_property(name, entry)
     return function
 

@@ -12,9 +12,9 @@ from weakref import ref
 import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
-from dispatchkit.declare.declared import Declared
 from dispatchkit.declare.libraries import in_library
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node, make_node
@@ -467,7 +467,7 @@ def _move(tensor: Storage, old: Vertex | None, new: Vertex | None) -> None:
         old.extras.give_gradient(new)
 
 
-def apply_in_place(operation: Declared, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def apply_in_place(operation: DeclaredOperation, x: Storage, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Compute an operation with `x` as its first array, and make the result the value of `x`.
 
     The rules may read what `x` was before: where they do, they are given a copy.
@@ -556,7 +556,7 @@ def _assign(name: str, x: Any, result: Any) -> None:
     tensor_namespace.setitem(x, ..., result)
 
 
-def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
+def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> Callable[[Any, Any], Any]:
     """Return the method behind an in-place operator, `__iadd__` of `add`, or the method `add_`.
 
     Plain tensors outside the graph are changed by the kernel itself.
@@ -598,7 +598,7 @@ def make_inplace(operation: Declared, base: Any, as_operator: bool) -> Callable[
     return inplace
 
 
-def _compute_into(operation: Declared, x: Storage, b: Any) -> None:
+def _compute_into(operation: DeclaredOperation, x: Storage, b: Any) -> None:
     """Have the kernel write into the tensor's memory; small results are copied there once they are complete.
 
     NumPy raises floating-point errors after it has written, so where these may raise the result is complete first.

@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
 from dispatchkit.backends.foreign import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
-from dispatchkit.declare.declared import AROUND, Declared, Kernel
 from dispatchkit.declare.derivative import Derivative, all_cotangents, raw_values
+from dispatchkit.declare.implementation import Kernel
 from dispatchkit.declare.libraries import library_of_call
 from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.operation import AROUND, DeclaredOperation
 from dispatchkit.declare.outputs import finalize_all, node_of_call, note_sharing, several_results
 from dispatchkit.declare.rules import Rule, Rules
 from dispatchkit.declare.wrapping import wrap_array
@@ -41,7 +42,7 @@ ENGINES = ("numba",)
 
 
 def define_kernel(
-    entry: Declared, library: str, forward: Function | None = None, /, gradients: Gradients | None = None
+    entry: DeclaredOperation, library: str, forward: Function | None = None, /, gradients: Gradients | None = None
 ) -> Any:
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
@@ -58,7 +59,7 @@ def define_kernel(
     return forward
 
 
-def check_kernel(entry: Declared, library: str, forward: Function) -> None:
+def check_kernel(entry: DeclaredOperation, library: str, forward: Function) -> None:
     """Raise if a kernel does not take what the body takes, without the namespace."""
     wanted = [p for p in entry.parameters.signature.parameters.values() if p.name not in AROUND]
     actual = signature_of(forward, "def_kernel").parameters.values()
@@ -70,7 +71,7 @@ def check_kernel(entry: Declared, library: str, forward: Function) -> None:
         )
 
 
-def _rules(entry: Declared, gradients: Gradients | None) -> Rules | None:
+def _rules(entry: DeclaredOperation, gradients: Gradients | None) -> Rules | None:
     """Return the rules that a kernel's gradients are, None where it has none of its own.
 
     Raises
@@ -109,7 +110,7 @@ def use_engine(engine: str) -> None:
     load_kernels(engine)
     engines[:] = dict.fromkeys([engine, "numpy"])
     for entry in tensor_protocol.operations.values():
-        if isinstance(entry, Declared) and not entry.implementation.kernels.keys().isdisjoint(ENGINES):
+        if isinstance(entry, DeclaredOperation) and not entry.implementation.kernels.keys().isdisjoint(ENGINES):
             entry.implementation.choose_again()
             entry.rules_changed()
 
@@ -202,7 +203,7 @@ def by_jax(function: Function, arrays: Sequence[Any]) -> tuple[Any, Pull]:
 DIFFERENTIATED = {"torch": by_torch, "jax": by_jax}
 
 
-def through_kernels(operation: Declared, cls: type, otherwise: Function) -> Function:
+def through_kernels(operation: DeclaredOperation, cls: type, otherwise: Function) -> Function:
     """Return what computes the calls through which gradients flow by kernels that say themselves how they flow.
 
     Parameters
@@ -222,7 +223,7 @@ def through_kernels(operation: Declared, cls: type, otherwise: Function) -> Func
     return call
 
 
-def has_own_flow(operation: Declared) -> bool:
+def has_own_flow(operation: DeclaredOperation) -> bool:
     """Return whether gradients flow through calls of an operation by a kernel rather than by the operation's rules."""
     kernels = operation.implementation.kernels.items()
     return operation.differentiable and any(
@@ -230,7 +231,7 @@ def has_own_flow(operation: Declared) -> bool:
     )
 
 
-def _leaves(operation: Declared, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+def _leaves(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
     """Return the array arguments of a call, in the order of its edges."""
     leaves: list[Any] = []
     for p in operation.parameters.arrays:
@@ -271,7 +272,7 @@ class ByKernel(NodeWrapper):
     __slots__ = ("declared",)
     inner: Derivative
 
-    def __init__(self, inner: Derivative, declared: Declared) -> None:
+    def __init__(self, inner: Derivative, declared: DeclaredOperation) -> None:
         super().__init__(inner)
         self.declared = declared
 

@@ -1,140 +1,275 @@
-"""A declared operation with the functions that follow: public ones, what computes by default, what declares rules."""
+"""An operation on arrays, as it was declared: what it computes by, its rules, and what its declaration says."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from dispatchkit.declare.compiled.default_implementations import default_implementation
-from dispatchkit.declare.compiled.entry_points import entry_point, operator_entry_point
-from dispatchkit.declare.declared import Declared
-from dispatchkit.declare.kernels import define_kernel
-from dispatchkit.declare.rules import TABLES, Rule, RuleKind
-from dispatchkit.declare.wrapping import wrap_array
+from dispatchkit.backends.arrays import foreign, making_with
+from dispatchkit.declare.axes import ALONG_AXES, Axes
+from dispatchkit.declare.derivative import Derivative
+from dispatchkit.declare.docs import HELD, Facts, Gives
+from dispatchkit.declare.implementation import Implementation
+from dispatchkit.declare.layouts import is_cheap, layouts
+from dispatchkit.declare.libraries import library_like, making_for
+from dispatchkit.declare.namespace import tensor_namespace
+from dispatchkit.declare.samples import Content, Sample, elementwise_samples, reduction_samples
+from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.errors import RegistrationError
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
-from dispatchkit.protocol.fallbacks.base import map_members
-from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Form, Key, Layout, flatten
-from dispatchkit.versions import is_newer
+from dispatchkit.protocol.callers import make_function
+from dispatchkit.protocol.frames import hide_frames
+from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
+from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.parameters import Key, Parameters, flatten
+from dispatchkit.protocol.steps import decline
+from dispatchkit.versions import new_version
 
-# Axes that are longer stand as one of these lengths, of which no sum and no product is another one.
-LONGEST = 16
-LENGTHS = (17, 37, 53)
-ARRAYS: Any = (Layout, Storage, np.ndarray)
-
-
-def is_cheap(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Return whether a call makes no large array, and draws no random numbers."""
-    if operation.kind is kinds.random:
-        return False
-    if operation.kind is not kinds.creation:
-        return True
-    counts: list[int] = []
-    map_members((args, dict(kwargs)), lambda value: counts.append(abs(value)) if type(value) is int else None)
-    return math.prod(count for count in counts if count) <= 4096
+# What makes leaves: its functions take these keywords, their bodies do not.
+AROUND = LEAF, LIKE = "requires_grad", "like"
 
 
-def layouts(operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Return the result of a call with a `Layout` in the place of each array, among the arguments, too.
+@dataclass(frozen=True, kw_only=True)
+class OperationOptions:
+    """What the declaration of an operation says, as `dispatchkit.operation` describes it."""
 
-    Long axes are shortened alike everywhere, so that no array is large, and the lengths of the result put back.
+    kind: Kind
+    arrays: Sequence[str] | None
+    operator: str | None
+    methods: Sequence[str] | None
+    properties: Sequence[str]
+    varargs: str | None
+    differentiable: bool
+    namespace: str | None
+    axis: str | Axes | None
+    domain: tuple[float, float]
+    content: Content | None
+    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None
+    record: type[DeclaredOperation]
+    decomposes: bool
+    passthrough: bool
+    real: bool
+    takes: str | None
+    gives: Gives | None
+    special: str
 
-    Raises
-    ------
-    Exception : whatever the operation raises for such arrays
+
+@dataclass(frozen=True)
+class Compiler:
+    """What writes the functions of an operation for its signature.
+
+    Attributes
+    ----------
+    function : makes the public function of an operation
+    operator : makes the method behind an operator, of an operation and the name of the reflected one
+    default : makes what computes arrays of plain types, of an operation, the types of a call and that of its result
+    restore : fills an empty record by what another process has packed
+    update : brings a record up to date by what another process has packed
     """
-    keywords = dict(kwargs)
-    if operation.kind is kinds.random and not any(isinstance(arg, Layout) for arg in args):
-        return Layout()
-    long = _long_axes(operation, (args, keywords))
-    if len(long) > len(LENGTHS):
-        return Layout()
-    short = dict(zip(long, LENGTHS, strict=False))
-    base = operation.types.base
 
-    def small(value: Any) -> Any:
-        if isinstance(value, Layout):
-            if value.shape is None or value.dtype is None:
-                raise ValueError("an array of unknown shape")
-            return wrap_array(base, _array([short.get(n, n) for n in value.shape], value.dtype))  # type: ignore[arg-type]
-        if isinstance(value, Storage):
-            if value.is_tracer:
-                return value
-            return wrap_array(type(value), _shorten(value.array, short))
-        if isinstance(value, np.ndarray):
-            return _shorten(value, short)
-        if type(value) is int:
-            return short.get(value, value)
-        return value
-
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        result = operation.function(*map_members(args, small), **map_members(keywords, small))
-    back = {length: before for before, length in short.items()}
-    return map_members(result, lambda value: _layout_of(value, back))
+    function: Callable[[Any], Callable[..., Any]]
+    operator: Callable[[Any, str], Callable[..., Any]]
+    default: Callable[[Any, Key, type], Any]
+    restore: Callable[[Any, Mapping[str, Any]], None]
+    update: Callable[[Any, Mapping[str, Any]], None]
 
 
-def _long_axes(operation: Overridable, arguments: Any) -> list[int]:
-    """Return the lengths of axes that are too long, and such integers where an array is made."""
-    lengths: dict[int, None] = {}
+class DeclaredOperation(Overridable):
+    """An operation on arrays, as it was declared, with the functions that call and compute it.
 
-    def note(value: Any) -> None:
-        if isinstance(value, ARRAYS):
-            lengths.update((length, None) for length in value.shape or () if length > LONGEST)
-        elif operation.kind is kinds.creation and type(value) is int and value > LONGEST:
-            lengths[value] = None
+    Attributes
+    ----------
+    implementation : computes it on raw arrays
+    derivative : its rules, and what follows from them
+    differentiable : whether gradients flow through it
+    decomposes : whether the body computes it by way of other operations
+    options : what its declaration says
+    compiler : what writes its functions
+    on_change : by function, what is called with it when rules or base type have changed, for what it holds of them
+    call : what the public function calls where that is one that pickles by value can hold
+    """
 
-    map_members(arguments, note)
-    return list(lengths)
+    call: Callable[..., Any]
 
+    may_give_none = False
 
-def _layout_of(value: Any, back: Mapping[int, int]) -> Any:
-    """Return the layout of an array of a result, lengths of axes put back where they are known."""
-    if not isinstance(value, ARRAYS):
-        return value
-    known = all(length in back or length <= LONGEST for length in value.shape)
-    return Layout(tuple(back.get(n, n) for n in value.shape) if known else None, value.dtype)
-
-
-def _shorten(array: Any, long: Mapping[int, int]) -> Any:
-    """Return an array with its long axes cut."""
-    if long:
-        return array[tuple(slice(long.get(length)) for length in array.shape)]
-    return array
-
-
-def _array(shape: list[int], dtype: Any) -> Any:
-    """Return an array that most operations take: matrices are positive definite, integers are indices."""
-    if dtype.kind in "biu":
-        if dtype.kind != "b":
-            return np.zeros(shape, dtype)
-        return np.ones(shape, dtype)
-    array = np.full(shape, 0.5, dtype)
-    if len(shape) > 1:
-        diagonal = np.arange(min(shape[-2:]))
-        array[..., diagonal, diagonal] += shape[-1]
-    return array
-
-
-class DeclaredOperation(Declared):
-    """An operation on arrays, with the functions that call and compute it."""
+    def __init__(
+        self,
+        protocol: Dispatcher,
+        body: Callable[..., Any],
+        namespace: str,
+        parameters: Parameters,
+        options: OperationOptions,
+        compiler: Compiler,
+    ) -> None:
+        name, kind, passthrough = body.__name__, options.kind, options.passthrough
+        super().__init__(protocol, name, namespace, kind, parameters, None)
+        trusted = namespace.partition(".")[0] == "dispatchkit"
+        self.implementation = Implementation(name, kind, parameters, body, passthrough=passthrough, trusted=trusted)
+        self.derivative = Derivative(protocol, namespace, name, parameters)
+        self.differentiable: bool = options.differentiable
+        self.decomposes: bool = options.decomposes and not passthrough
+        self.options = options
+        self.compiler = compiler
+        self.on_change: dict[Any, Callable[[Any], None]] = {}
 
     @override
     def make_function(self) -> Callable[..., Any]:
         """Return the public function, which computes plain tensors without reading the table."""
-        return entry_point(self)
+        return self.compiler.function(self)
 
     @override
     def make_operator(self, reflected: str) -> Callable[..., Any]:
-        return operator_entry_point(self, reflected)
+        return self.compiler.operator(self, reflected)
+
+    @override
+    def make_packable_function(self) -> Callable[..., Any]:
+        self.call = self.make_function()
+
+        # A pickle by value holds the record alone of what it refers to, and no function that was compiled for it.
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return self.call(*args, **kwargs)
+            except Exception as error:
+                hide_frames(error)
+                raise
+
+        return call
+
+    @override
+    def packed_state(self) -> dict[str, Any]:
+        kernels = self.implementation.kernels.items()
+        return {
+            **super().packed_state(),
+            "options": self.options,
+            "restore": self.compiler.restore,
+            "update": self.compiler.update,
+            "namespace": self.namespace,
+            "forms": {array.name: array.form for array in self.parameters.arrays},
+            "several": self.several,
+            "rules": self.derivative.rules.declarations(),
+            "kernels": {library: (kernel.forward, kernel.gradients) for library, kernel in kernels},
+            "changed": self.changed,
+        }
+
+    def make_general(self) -> Callable[..., Any]:
+        """Return what answers the calls that the public function does not compute itself."""
+        return make_function(self)
+
+    @property
+    def several(self) -> bool:
+        """Whether it gives several arrays."""
+        return self.parameters.several
+
+    @cached_property
+    def axes(self) -> Axes | None:
+        """The parameters that count axes, None where nothing is said of them."""
+        known, axis = self.parameters.listed, self.options.axis
+        if axis is None:
+            if self.kind.family in ALONG_AXES and "axis" in known:
+                return Axes(("axis",))
+            return None
+        axes = axis
+        if isinstance(axis, str):
+            axes = Axes((axis,))
+        unknown = [name for name in axes.parameters if name not in known]
+        if unknown:
+            raise RegistrationError(
+                f"operation: {self.name} has no parameter '{unknown[0]}' to count axes; it has {', '.join(known)}"
+            )
+        return axes
+
+    @property
+    def facts(self) -> Facts:
+        """What its declaration states of the numbers that it takes and gives."""
+        takes = self.options.takes or HELD.get(self.options.content or "real", "numbers")
+        return Facts(self.options.real, takes, self.options.gives, self.options.special)
+
+    @cached_property
+    def samples(self) -> list[Sample]:
+        """Valid calls."""
+        stated, content = self.options.samples, self.options.content
+        if stated is not None:
+            return list(stated() if callable(stated) else stated)
+        if self.kind.family is kinds.elementwise:
+            return elementwise_samples(self.parameters, self.options.domain, content or "real")
+        if self.kind.family is kinds.reduction:
+            return reduction_samples(self.parameters, content or "distinct")
+        return []
+
+    @property
+    @override
+    def source(self) -> Callable[..., Any]:
+        return self.implementation.body
+
+    @override
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what a kernel or the body gives of a namespace and raw arrays of it."""
+        xp, *arguments = args
+        return self.implementation.on(xp)(*arguments, **kwargs)
+
+    @property
+    def base(self) -> type:
+        """The class of plain tensors."""
+        assert self.types.base is not None
+        return self.types.base
+
+    @property
+    def composite(self) -> bool:
+        """Whether gradients flow through the body rather than by rules."""
+        return self.differentiable and not self.derivative.rules and not self.implementation.passthrough
+
+    @property
+    def gives_views(self) -> bool:
+        """Whether a result may show the memory of an argument."""
+        return self.kind.family in (kinds.manipulation, kinds.indexing, kinds.assignment)
+
+    @property
+    def gives_new_memory(self) -> bool:
+        """Whether a result of any library shows the memory of an argument only where it is that argument."""
+        known = self.parameters.gathering or self.kind.family in (kinds.reduction, kinds.searching)
+        return self.implementation.trusted and known
+
+    @override
+    def refresh(self) -> None:
+        """Let what was compiled from rules and base type be compiled anew."""
+        self.derivative.forget_plan()
+        for function, change in list(self.on_change.items()):
+            change(function)
+
+    def rules_changed(self) -> None:
+        """Read the rules anew, and decide the calls to come by them."""
+        self.changed = new_version()
+        self.refresh()
+        self.protocol.journal.forget(self)
+
+    @override
+    def decomposition(self) -> Callable[..., Any] | None:
+        if self.decomposes and not self.parameters.nullary:
+            return self.decompose
+        return None
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute by way of other operations; what makes leaves is done here, since the body takes no such keyword."""
+        makes_leaf, like = (isinstance(self.kind, CreationKind) and kwargs.pop(name, None) for name in AROUND)
+        body = self.implementation.body
+        if isinstance(self.kind, CreationKind) and like is not None:
+            with making_with(library_like(self.qualified_name, like)[0]):
+                y = body(tensor_namespace, *args, **kwargs)
+        elif not foreign:
+            y = body(tensor_namespace, *args, **kwargs)
+        else:
+            with making_for(self, args, kwargs):
+                y = body(tensor_namespace, *args, **kwargs)
+        if not makes_leaf:
+            return y
+        if not isinstance(y, Storage):
+            return decline(f"a {type(y).__name__} is no leaf that could require a gradient")
+        y._node = make_leaf(y.array)
+        return y
 
     @override
     def default(self, key: Key, result: type | None) -> Callable[..., Any] | None:
@@ -144,7 +279,7 @@ class DeclaredOperation(Declared):
         assert cls is not None
         tracer: Any = next((t for t in flatten(key) if issubclass(t, Storage) and t.is_tracer), None)
         if tracer is None:
-            function: Any = default_implementation(self, key, cls)
+            function: Any = self.compiler.default(self, key, cls)
             function.gives = cls  # which short paths know it by
             return function
 
@@ -156,21 +291,11 @@ class DeclaredOperation(Declared):
 
     @override
     def declare_from(self, state: Mapping[str, Any]) -> None:
-        state["its"].fill(self, state)
+        state["restore"](self, state)
 
     @override
     def update_from(self, state: Mapping[str, Any]) -> None:
-        if state["changed"] is None or not is_newer(state["changed"], self.changed):
-            return
-        for kind, of, rule in state["rules"]:
-            if callable(rule):
-                store(self, kind, of, rule)
-            else:
-                self.derivative.rules.partials[of[0]] = rule
-        for library, (forward, gradients) in state["kernels"].items():
-            define_kernel(self, library, forward, gradients)
-        self.rules_changed()
-        self.changed = state["changed"]
+        state["update"](self, state)
 
     @override
     def is_cheap(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -179,93 +304,3 @@ class DeclaredOperation(Declared):
     @override
     def layouts(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         return layouts(self, args, kwargs)
-
-
-def define(entry: Declared, kind: RuleKind, rule: Any, /, *others: Any, shapes: Sequence[str] = ()) -> Any:
-    """Store a derivative rule: for the only array argument or for those that are named; or numbers, one for each.
-
-    Of the array parameters in `shapes` it reads shape and dtype alone, so that their values are not kept for it.
-    In this library the first parameters are arrays, which are not read yet; its tests look at what its rules are for.
-    """
-    if shapes and kind not in ("transpose", "vjp"):
-        raise RegistrationError(f"def_{kind}: {entry.qualified_name}: shapes is of def_transpose and def_vjp alone")
-    trusted = entry.implementation.trusted
-    if isinstance(rule, str):
-        chosen = rule, *others
-        if not trusted:
-            chosen = _check_names(entry, kind, chosen, shapes)
-        return partial(store, entry, kind, chosen, shapes=shapes)
-    if trusted:
-        names = list(entry.parameters.listed[: 1 + len(others)])
-    else:
-        names = entry.parameters.names
-    if not names:
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} has no array parameters; make them positional-only, or annotate them "
-            f"with Tensor"
-        )
-    if not callable(rule) or others:
-        return store_numbers(entry, kind, names, (rule, *others))
-    if len(names) != 1:
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} has the array parameters {', '.join(names)}; name the one that the "
-            f"rule is for: @{entry.name}.def_{kind}('{names[0]}')"
-        )
-    return store(entry, kind, (names[0],), rule, shapes)
-
-
-def _defining(kind: RuleKind) -> Callable[..., Any]:
-    def define_rule(entry: Declared, rule: Any, /, *others: Any, **options: Any) -> Any:
-        return define(entry, kind, rule, *others, **options)
-
-    return define_rule
-
-
-# What `def_partial` and the like of a public function call with its record: methods of that are smaller than partials.
-DEFINING = {kind: _defining(kind) for kind in TABLES} | {"kernel": define_kernel}
-
-
-def _check_names(entry: Declared, kind: RuleKind, chosen: tuple[Any, ...], shapes: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the arguments that a rule is for: one, or all for a rule that gives all cotangents."""
-    names = [p.name for p in entry.parameters.arrays]
-    unknown = next((name for name in (*chosen, *shapes) if name not in names), None)
-    if unknown is not None:
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} has no array parameter {unknown!r}; it has {', '.join(names)}"
-        )
-    of_all = (
-        kind == "vjp" and sorted(chosen) == sorted(names) and all(p.form is Form.ONE for p in entry.parameters.arrays)
-    )
-    if len(chosen) > 1 and not of_all:
-        raise RegistrationError(
-            f"def_{kind}: a rule of {entry.qualified_name} is for one argument, or def_vjp names all parameters, where "
-            f"each is of one array: {', '.join(names)}; found {', '.join(chosen)}"
-        )
-    return chosen
-
-
-def store(
-    entry: Declared, kind: RuleKind, of: tuple[str, ...], function: Callable[..., Any], shapes: Sequence[str] = ()
-) -> Callable[..., Any]:
-    """Store a derivative rule for the arguments that are named; those of this library are read when they are used."""
-    rule = Rule(kind, of, function, entry.qualified_name, entry.parameters, shapes)
-    if getattr(function, "__module__", "").partition(".")[0] != "dispatchkit":
-        rule.check()
-        entry.derivative.trusted = False
-    entry.derivative.rules.add(rule)
-    entry.rules_changed()
-    return function
-
-
-def store_numbers(entry: Declared, kind: RuleKind, names: list[str], numbers: tuple[Any, ...]) -> None:
-    """Store partial derivatives that are the same number everywhere, None where there is none."""
-    fits = len(numbers) == len(names) and all(x is None or isinstance(x, (int, float, complex)) for x in numbers)
-    if kind != "partial" or not fits:
-        shown = ", ".join(repr(x) for x in numbers)
-        raise RegistrationError(
-            f"def_{kind}: {entry.qualified_name} takes a function that computes the derivative, or def_partial takes a "
-            f"number for each of {', '.join(names)}; found {shown}"
-        )
-    stated = {name: x for name, x in zip(names, numbers, strict=True) if x is not None}
-    entry.derivative.rules.partials = {**entry.derivative.rules.partials, **stated}
-    entry.rules_changed()

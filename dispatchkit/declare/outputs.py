@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import is_fixed, is_inexact, may_share_memory, raw_array
-from dispatchkit.declare.declared import Declared
+from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.graph.node import CallNode, Output, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage, share_memory, vertex_of
@@ -51,7 +51,7 @@ def note_view(y: Storage, x: Storage, views: bool = False) -> bool:
 
 
 def several_results(
-    operation: Declared,
+    operation: DeclaredOperation,
     cls: type,
     result: Any,
     tensors: Sequence[Any],
@@ -90,7 +90,7 @@ def several_results(
     return form(ys)
 
 
-def finalize_all(operation: Declared, cls: Any, result: Any, sources: Sequence[Any]) -> None:
+def finalize_all(operation: DeclaredOperation, cls: Any, result: Any, sources: Sequence[Any]) -> None:
     """Give results of a subclass the tensors that they come from."""
     if cls is not operation.protocol.types.base:
         for y in result if isinstance(result, (tuple, list)) else (result,):
@@ -106,7 +106,7 @@ def is_held(r: Any, values: Sequence[Any]) -> bool:
     return False
 
 
-def node_of_call(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
+def node_of_call(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> CallNode:
     """Return the node of a call that gave one array."""
     n = call_node(operation, args, kwargs)
     n.shape, n.dtype = result.shape, result.dtype
@@ -115,7 +115,7 @@ def node_of_call(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, A
     return n
 
 
-def call_node(operation: Declared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
+def call_node(operation: DeclaredOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallNode:
     """Return a node for a call, without what belongs to its output."""
     n = CallNode()
     n.operation = operation.derivative

@@ -10,7 +10,7 @@ Hypothesis: ``pip install dispatchkit[testing]``.
 """
 
 from dispatchkit import catalogue  # noqa: F401  # every operation is tested
-from dispatchkit.declare.declared import Axes as Axes
+from dispatchkit.declare.axes import Axes as Axes
 from dispatchkit.declare.namespace import make_home, starred_names
 from dispatchkit.declare.samples import Draw as Draw
 from dispatchkit.declare.samples import Sample as Sample

@@ -23,9 +23,9 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpack_lines,
 )
-from dispatchkit.declare.declared import LEAF, LIKE, Declared
 from dispatchkit.declare.kernels import has_own_flow, through_kernels
 from dispatchkit.declare.libraries import library_of_call, same_library
+from dispatchkit.declare.operation import LEAF, LIKE, DeclaredOperation
 from dispatchkit.declare.outputs import finalize_all, is_held, node_of_call
 from dispatchkit.declare.random_state import overseen
 from dispatchkit.declare.wrapping import make_leaf
@@ -86,7 +86,7 @@ def call(_arrays, /, *_rest, **_keywords):
 """
 
 
-def default_implementation(operation: Declared, key: Key, cls: type) -> Function:
+def default_implementation(operation: DeclaredOperation, key: Key, cls: type) -> Function:
     """Return what computes a call on the base type and its subclasses.
 
     Parameters
@@ -128,7 +128,7 @@ def _place(cls: Any) -> str:
     return "array"
 
 
-def _make(operation: Declared, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
+def _make(operation: DeclaredOperation, cls: Any, source: Callable[..., list[str]], **names: Any) -> Function:
     """Return a function that is compiled at its first call."""
     finalize = None
     if cls is not operation.protocol.types.base:
@@ -153,7 +153,7 @@ def _make(operation: Declared, cls: Any, source: Callable[..., list[str]], **nam
     return compiled_later(build)
 
 
-def _by_place(operation: Declared, cls: type, general: Function, places: Sequence[str]) -> Function:
+def _by_place(operation: DeclaredOperation, cls: type, general: Function, places: Sequence[str]) -> Function:
     """Return what computes an operation whose arrays are given by place, first.
 
     Parameters
@@ -168,7 +168,7 @@ def _by_place(operation: Declared, cls: type, general: Function, places: Sequenc
     return _make(operation, cls, source, _general=general, _record=record, _names=names)
 
 
-def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) -> list[str]:
+def _text_by_place(operation: DeclaredOperation, places: Sequence[str], finalizes: bool) -> list[str]:
     values = [f"_x{i}" for i in range(len(places))]
     tensors = [x for x, place in zip(values, places, strict=True) if place == "tensor"]
     raw = [f"_a{i}" if place == "tensor" else f"_x{i}" for i, place in enumerate(places)]
@@ -228,7 +228,7 @@ def _text_by_place(operation: Declared, places: Sequence[str], finalizes: bool) 
     )
 
 
-def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) -> list[str]:
+def _general(operation: DeclaredOperation, finalizes: bool, *, sequence: bool = False) -> list[str]:
     """Return the text of what computes any signature: several arrays, sequences, none at all.
 
     Parameters
@@ -309,7 +309,7 @@ def _raw_arrays(values: Sequence[Any]) -> tuple[list[Any], list[Storage]]:
 
 
 def _through_body(
-    operation: Declared, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Storage]
+    operation: DeclaredOperation, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Storage]
 ) -> Any:
     """Compute a call on tracked tensors by way of the operations that the body calls."""
     try:

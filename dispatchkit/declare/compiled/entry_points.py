@@ -29,8 +29,8 @@ from dispatchkit.declare.compiled.template import (
     tuple_of,
     unpack_lines,
 )
-from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.kernels import ByKernel, has_own_flow
+from dispatchkit.declare.operation import AROUND, DeclaredOperation
 from dispatchkit.declare.outputs import is_held
 from dispatchkit.declare.random_state import drawer
 from dispatchkit.declare.wrapping import wrap_array
@@ -41,7 +41,7 @@ from dispatchkit.protocol.modes import ask_modes, current, is_asked, wait_again
 from dispatchkit.protocol.observers import live
 from dispatchkit.protocol.parameters import Form
 
-Source = Callable[[Declared, SpelledOut], list[str]]
+Source = Callable[[DeclaredOperation, SpelledOut], list[str]]
 
 ENTRY = """
 def call(<taken>):
@@ -161,7 +161,7 @@ NAMES: Mapping[str, Any] = {
 }
 
 
-def entry_point(operation: Declared, *, returns_itself: bool = False) -> Function:
+def entry_point(operation: DeclaredOperation, *, returns_itself: bool = False) -> Function:
     """Return the public function of an operation.
 
     Parameters
@@ -174,7 +174,7 @@ def entry_point(operation: Declared, *, returns_itself: bool = False) -> Functio
     return _make(operation, partial(_form, returns_itself=True) if returns_itself else _form)
 
 
-def _form(operation: Declared, *, returns_itself: bool = False) -> tuple[Source, dict[str, Any]]:
+def _form(operation: DeclaredOperation, *, returns_itself: bool = False) -> tuple[Source, dict[str, Any]]:
     """Return what writes the text of a public function, and names in it."""
     parameters = operation.parameters
     if operation.implementation.arrays_only:
@@ -199,7 +199,7 @@ def _form(operation: Declared, *, returns_itself: bool = False) -> tuple[Source,
     return partial(_several, returns_itself=returns_itself), {"_ask": ask, "_rest": rest}
 
 
-def operator_entry_point(operation: Declared, reflected: str) -> Function:
+def operator_entry_point(operation: DeclaredOperation, reflected: str) -> Function:
     """Return the method behind the operator of an operation of two arrays.
 
     Parameters
@@ -210,7 +210,7 @@ def operator_entry_point(operation: Declared, reflected: str) -> Function:
     return _make(operation, lambda _: (partial(_plain, reflected=True), {"_reflected": reflected}))
 
 
-def _make(operation: Declared, form: Callable[[Declared], tuple[Source, dict[str, Any]]]) -> Function:
+def _make(operation: DeclaredOperation, form: Callable[[DeclaredOperation], tuple[Source, dict[str, Any]]]) -> Function:
     """Return a function that is compiled at its first call, and anew once rules or base type have changed."""
     function = compiled_later(_text, _operation=operation, _form=form)
     operation.on_change[function] = recompile
@@ -218,7 +218,7 @@ def _make(operation: Declared, form: Callable[[Declared], tuple[Source, dict[str
 
 
 def _text(known: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    operation: Declared = known["_operation"]
+    operation: DeclaredOperation = known["_operation"]
     source, names = known["_form"](operation)
     spelled = SpelledOut(operation.parameters)
     names_of_function = {
@@ -239,7 +239,7 @@ def _entry(taken: str, template: str, **parts: object) -> list[str]:
     return fill_template(ENTRY, taken=taken, body=fill_template(template, **parts))
 
 
-def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> list[str]:
+def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = False) -> list[str]:
     """Return the text of a function of one or two arrays."""
     values, (first, *others) = its.values, its.values
     call, types = ", ".join(values), [f"type({x})" for x in others]
@@ -264,7 +264,7 @@ def _plain(operation: Declared, its: SpelledOut, *, reflected: bool = False) -> 
     )
 
 
-def _leading(operation: Declared, its: SpelledOut) -> list[str]:
+def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
     """Return the text of a function of an array, or of a sequence of arrays, given first, with parameters."""
     (first, *values), others = its.values, its.parameters[1:]
     sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
@@ -322,7 +322,7 @@ def _leading(operation: Declared, its: SpelledOut) -> list[str]:
     )
 
 
-def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> list[str]:
+def _several(operation: DeclaredOperation, its: SpelledOut, *, returns_itself: bool) -> list[str]:
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
     rest = f"return _rest({its.given})"
     arrays = [p for p in its.parameters if p.name in its.forms]

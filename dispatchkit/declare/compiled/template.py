@@ -15,8 +15,8 @@ from dispatchkit.accelerator import core
 from dispatchkit.backends.arrays import UNTRACKED, foreign, is_inexact, raw_array
 from dispatchkit.backends.numpy import DOUBLE
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
-from dispatchkit.declare.declared import AROUND, Declared
 from dispatchkit.declare.derivative import VjpPlan
+from dispatchkit.declare.operation import AROUND, DeclaredOperation
 from dispatchkit.declare.outputs import note_sharing, note_view, several_results
 from dispatchkit.declare.source import code_of
 from dispatchkit.declare.wrapping import spec_of
@@ -430,7 +430,7 @@ RECORDER_NAMES = {
 }
 
 
-def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
+def recorder(operation: DeclaredOperation, tensors: Sequence[bool]) -> FunctionType:
     """Return what makes the node of a call on tracked tensors; it gives None where recording is off.
 
     Parameters
@@ -452,7 +452,7 @@ def recorder(operation: Declared, tensors: Sequence[bool]) -> FunctionType:
     return compiled_later(build)
 
 
-def _source(operation: Declared, tensors: Sequence[bool], plan: VjpPlan) -> str:
+def _source(operation: DeclaredOperation, tensors: Sequence[bool], plan: VjpPlan) -> str:
     parameters = not operation.implementation.arrays_only
     places = [i for i, tensor in enumerate(tensors) if tensor]
     arrays = [f"_x{i}" for i in range(len(tensors))]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from dispatchkit.backends.numpy import integers_of
-from dispatchkit.declare.declared import Axes
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import alias, manipulation
 from dispatchkit.declare.namespace import enter
 from dispatchkit.declare.samples import draw, sample

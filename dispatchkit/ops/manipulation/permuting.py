@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dispatchkit.backends.numpy import integers_of
-from dispatchkit.declare.declared import Axes
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import alias, body_on_numpy, manipulation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace

@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.backends.numpy import numpy_namespace
-from dispatchkit.declare.declared import Axes, unit_axes
+from dispatchkit.declare.axes import Axes, unit_axes
 from dispatchkit.declare.decorators import manipulation
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.samples import draw, sample

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.declare.declared import Axes, only_axis
+from dispatchkit.declare.axes import Axes, only_axis
 from dispatchkit.declare.decorators import alias, operation, reduction
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace

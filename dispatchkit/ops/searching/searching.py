@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dispatchkit.declare.declared import Axes
+from dispatchkit.declare.axes import Axes
 from dispatchkit.declare.decorators import operation, searching
 from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import draw, sample
