@@ -15,6 +15,7 @@ from dispatchkit.errors import ForeignArgumentError
 from dispatchkit.protocol.chain import Chain, StepMaker
 from dispatchkit.protocol.densify import count_dense
 from dispatchkit.protocol.fallbacks import FallbackStrategy
+from dispatchkit.protocol.fallbacks.execution import Execution
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
@@ -175,11 +176,11 @@ def _joining(operation: Overridable, key: Key, cls: type) -> Step:
     joins = operation.joins
     assert joins is not None
 
-    def follow(follower: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return follower.body(operation, key, joins, args, kwargs)
+    def execute(execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return execution.join(operation, key, joins, args, kwargs)
 
-    outcome = FallbackStrategy.named["decompose"].outcome
-    return Step(outcome, cls, joins, f"{operation.name} stacks the members of the sequence", follow=follow)
+    text = f"{operation.name} stacks the members of the sequence"
+    return FallbackStrategy.named["decompose"].executed_step(cls, execute, text)
 
 
 def _own_method(operation: Overridable, present: tuple[type, ...], cls: type) -> list[Step]:

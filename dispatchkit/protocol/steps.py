@@ -122,8 +122,8 @@ class Step:
     rivals : the equally specific rules of an ambiguity
     path : the conversions that it makes, in order
     then : types of the call that it makes itself, with a plain array for the first field of a wrapper
-    follow : finds what comes of it without calling a function of a user; takes what follows its calls, and arguments
-        with stand-ins for arrays
+    execute : says how it answers by the methods of an `Execution`, which `call` carries out on arrays and a prediction
+        on stand-ins; None where a prediction knows no more of it than its source
     """
 
     source: Outcome
@@ -135,7 +135,7 @@ class Step:
     rivals: tuple[Rule, ...] = ()
     path: tuple[Conversion, ...] = ()
     then: Key | None = None
-    follow: Callable[..., Any] | None = None
+    execute: Callable[..., Any] | None = None
 
     @property
     def answers(self) -> bool:

@@ -1,7 +1,8 @@
 """What answers for a type where it has no rule: declared, ordered, visible."""
 
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
-from dispatchkit.protocol.fallbacks.strategies import Decompose, Undecomposable
+from dispatchkit.protocol.fallbacks.execution import Undecomposable
+from dispatchkit.protocol.fallbacks.strategies import Decompose
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 
 __all__ = ["STRATEGIES", "Decompose", "Fallback", "FallbackStrategy", "Undecomposable", "fallback"]

@@ -3,34 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from contextvars import ContextVar
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, TypeAlias
 
 from dispatchkit.marks import override
-from dispatchkit.protocol.blocks import state_variable
-from dispatchkit.protocol.outcome import ANSWERS, Outcome
+from dispatchkit.protocol.fallbacks.execution import ACTUAL, Execution
+from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.steps import Step
+from dispatchkit.protocol.types.declaration import Conversion
 
-
-class Followed(NamedTuple):
-    """What comes of an answer, found without calling a function of a user.
-
-    Attributes
-    ----------
-    result : what it gives, with stand-ins for arrays
-    verdict : whether it answers, declines, raises, or depends on values, as `outcome` has these texts
-    reason : why it declines, what it raises, or on what its answer depends
-    nobody : whether what it raises is that nobody answers
-    inner : predictions of the calls that it makes
-    """
-
-    result: Any = None
-    verdict: str = ANSWERS
-    reason: str = ""
-    nobody: bool = False
-    inner: tuple[Any, ...] = ()
+# Says how a fallback answers a call, by the methods of what carries it out.
+Execute: TypeAlias = Callable[[Execution, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class FallbackStrategy:
@@ -70,9 +54,24 @@ class FallbackStrategy:
         """
         raise NotImplementedError
 
+    def executed_step(
+        self, cls: type, execute: Execute, text: str, path: tuple[Conversion, ...] = (), then: Key | None = None
+    ) -> Step:
+        """Return a step that answers by further calls, and that predictions follow.
 
-# The current decompositions and conversions of this context: one that reaches itself again would never end.
-RUNNING: ContextVar[frozenset[tuple[Overridable, Key]]] = state_variable("decompositions", frozenset())
+        Parameters
+        ----------
+        cls : the type that gives it
+        execute : says how it answers, by the methods of an `Execution` alone
+        text : its description
+        path : the conversions that it makes, in order
+        then : types of the call that it makes itself
+        """
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return execute(ACTUAL, args, kwargs)
+
+        return Step(self.outcome, cls, call, text, path=path, then=then, execute=execute)
 
 
 def replace_types(key: Key, classes: Container[type], target: type) -> Key:

@@ -8,13 +8,11 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import Any
 
-from dispatchkit.errors import DispatchError
+from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.chain import Chain
-from dispatchkit.protocol.densify import forbidden_copy
-from dispatchkit.protocol.fallbacks.base import RUNNING, Followed, map_members
-from dispatchkit.protocol.fallbacks.strategies import wrapped_field
-from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.modes import Mode, current, without_modes
+from dispatchkit.protocol.fallbacks.base import map_members
+from dispatchkit.protocol.fallbacks.execution import RUNNING
+from dispatchkit.protocol.modes import current, without_modes
 from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.observers import watch_state
 from dispatchkit.protocol.outcome import (
@@ -36,16 +34,15 @@ from dispatchkit.protocol.outcome import (
     RULE,
 )
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.parameters import Key, Layout, flatten
+from dispatchkit.protocol.parameters import Layout, flatten
+from dispatchkit.protocol.prediction.execution import Followed, PredictedExecution
 from dispatchkit.protocol.prediction.stand_in import (
     Call,
     Mark,
     Memory,
     NotFollowed,
     StandIn,
-    class_of,
     classes_of,
-    layout_of,
     make_stand_in,
     stand_in_for,
 )
@@ -57,7 +54,7 @@ from dispatchkit.protocol.prediction.tree import (
     promise_of,
     promise_of_rule,
 )
-from dispatchkit.protocol.steps import Step, pop_decline_reason
+from dispatchkit.protocol.steps import Step
 
 
 def ask_modes(operation: Overridable) -> tuple[list[Asked], bool]:
@@ -225,111 +222,6 @@ class _Walk:
         self.running: set[Mark] = set(RUNNING.get())
         self.looked_up: set[Mark] = set()  # what was asked about, whether it is under way
 
-    # What fallbacks ask for, which follow the calls of their answers on stand-ins in the place of arrays.
-
-    def type_of(self, value: Any) -> type:
-        """Return the type of a value, of a stand-in the one that it stands for."""
-        return class_of(value)
-
-    def like(self, value: Any, classes: tuple[type, ...]) -> Any:
-        """Return a stand-in of other types with the shape and dtype of a value."""
-        if issubclass(type(value), StandIn):
-            layout = value._layout
-        else:
-            layout = Layout()
-        return make_stand_in(self.protocol, classes, layout)
-
-    def wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
-        """Return a stand-in for a copy of a value with a result in its field, if that is an array or an `inner`."""
-        classes = classes_of(result)
-        if issubclass(type(result), StandIn):
-            layout = result._layout
-        else:
-            layout = layout_of(result)
-        arrays = [cls is inner or self.protocol.types.participates(cls) for cls in classes]
-        if not all(arrays) or not arrays:
-            if any(arrays) or not arrays:
-                return make_stand_in(self.protocol, (), layout, "an inner call")
-            return result
-        return make_stand_in(self.protocol, classes_of(value), layout, field=result)
-
-    def field_of(self, operation: Overridable, value: Any) -> Any:
-        """Return the first field of a wrapper."""
-        if value._field is not None:
-            return value._field
-        if value._given is None:
-            return self.like(value, (self.protocol.types.base,) if self.protocol.types.base is not None else ())
-        field = getattr(value._given, wrapped_field(operation, value._given))
-        return stand_in_for(self.protocol, field)
-
-    def refused_copy(self, operation: Overridable, value: Any) -> tuple[str, str]:
-        """Return what the budget of `densify` raises if a value becomes dense, and on what that depends."""
-        layout = value._layout
-        error, depends = forbidden_copy(operation.qualified_name, class_of(value), layout.shape, layout.dtype)
-        return ("" if error is None else first_line(error)), depends
-
-    def again(
-        self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], running: Key | None = None
-    ) -> Followed:
-        """Follow the call that an answer makes in its turn, and answers with; `running` is under way meanwhile."""
-        mark = None
-        if running is not None:
-            mark = (operation, running)
-        if mark is not None:
-            self.running.add(mark)
-        try:
-            prediction, result = self.follow(Call(operation, args, kwargs))
-        finally:
-            if mark is not None:
-                self.running.discard(mark)
-        if prediction.depends_on_values or not prediction.error:
-            return Followed(result, ANSWERS, prediction.depends_on_values, inner=(prediction,))
-        return Followed(None, RAISES, prediction.error, prediction.outcome is REFUSED, (prediction,))
-
-    def is_running(self, operation: Overridable, key: Key) -> bool:
-        """Return whether the same decomposition or conversion is under way."""
-        self.looked_up.add((operation, key))
-        return (operation, key) in self.running
-
-    def body(
-        self, operation: Overridable, key: Key, body: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Followed:
-        """Run a body on stand-ins, and return what comes of it."""
-        calls = _BodyCalls(self)
-        result = None
-        verdict, reason = ANSWERS, ""
-        self.running.add((operation, key))
-        try:
-            with calls:
-                result = body(*args, **kwargs)
-        except _BodyEnds as end:
-            unanswered = end.prediction.outcome is REFUSED and end.prediction.by is None
-            verdict = RAISES
-            if unanswered:
-                verdict = DECLINES
-            if unanswered:
-                reason = f"it needs {end.prediction.lacks}"
-            else:
-                reason = end.prediction.error
-        except NotFollowed as error:
-            calls.depends.append(f"the body of {operation.name} asks for {error.wanted}{place_of(error)}")
-        except Exception as error:  # noqa: BLE001  # what a body raises on stand-ins is looked at
-            if type(error) in (ValueError, IndexError, DispatchError):
-                verdict, reason = RAISES, first_line(error)
-            else:
-                calls.depends.append(f"the body of {operation.name} takes no stand-ins: {first_line(error)}")
-        finally:
-            self.running.discard((operation, key))
-        if result is NotImplemented:
-            verdict, reason = DECLINES, pop_decline_reason() or "it declines"
-        if calls.depends and verdict != DECLINES:
-            verdict, reason = DEPENDS, calls.depends[0]
-            if result is None:
-                result = make_stand_in(self.protocol, (), origin=operation.name)
-        return Followed(result, verdict, reason, inner=tuple(calls.inner))
-
-    # Calls.
-
     def with_stand_ins(self, call: Call) -> Call:
         """Return a call with stand-ins in the place of arrays, but for small plain ones."""
         operation, args, kwargs = call
@@ -439,8 +331,8 @@ class _Walk:
                 step.call(*args, **kwargs)  # which does nothing but raise
             except Exception as error:  # noqa: BLE001  # which is what is asked for
                 return replace(asked, verdict=RAISES, reason=first_line(error)), None
-        if step.follow is not None:
-            return self._ask_to_follow(call, asked, step, step.follow)
+        if step.execute is not None:
+            return self._ask_to_follow(call, asked, step, step.execute)
         if step.source is DEFAULT:
             # A function made overridable may give anything; operations give what they were given.
             declared = type(operation).layouts is not Overridable.layouts
@@ -460,20 +352,22 @@ class _Walk:
             return replace(asked, verdict=DECLINES, reason=f"{step.text} declines"), None
         return replace(asked, verdict=OPEN if reason else ANSWERS, reason=reason), result
 
-    def _ask_to_follow(
-        self, call: Call, asked: Asked, step: Step, follow: Callable[..., Followed]
-    ) -> tuple[Asked, Any]:
+    def _ask_to_follow(self, call: Call, asked: Asked, step: Step, execute: Callable[..., Any]) -> tuple[Asked, Any]:
         try:
-            followed = follow(self, call.args, call.kwargs)
+            followed = PredictedExecution(self).follow(execute, call.args, call.kwargs)
         except NotFollowed as failure:
             unknown = make_stand_in(self.protocol, (), origin=step.text)
             followed = Followed(unknown, DEPENDS, f"{step.text} asks for {failure.wanted}")
+        except RegistrationError as error:
+            followed = Followed(None, RAISES, first_line(error))
         result, verdict, reason, nobody, inner = followed
         outcome = REFUSED
         if not nobody:
             outcome = step.source
         asked = replace(asked, inner=inner, verdict=verdict, reason=reason, outcome=outcome)
-        return asked, None if verdict in (DECLINES, RAISES) else result
+        if verdict in (DECLINES, RAISES):
+            return asked, None
+        return asked, result
 
     def results(self, call: Call, classes: tuple[type, ...], origin: str) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
@@ -499,45 +393,3 @@ def _location(step: Step) -> str:
     if step.rule is None:
         return ""
     return step.rule.location
-
-
-class _BodyEnds(BaseException):
-    """An inner call of a body that raises, or that nobody answers; it never leaves the prediction."""
-
-    def __init__(self, prediction: Prediction) -> None:
-        super().__init__(prediction.error)
-        self.prediction = prediction
-
-
-class _BodyCalls(Mode):
-    """Sees the calls of a body, and answers each by what is predicted of it."""
-
-    def __init__(self, walk: _Walk) -> None:
-        self.protocol = walk.protocol
-        self.walk = walk
-        self.inner: list[Prediction] = []
-        self.depends: list[str] = []
-
-    def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(operation, args, kwargs)
-        if not _has_stand_in((args, kwargs)):
-            return self.walk.plain(call)
-        if self.walk.memory.mistake(call):
-            return NotImplemented  # which raises in the body
-        prediction, result = self.walk.follow(call, limited=True)
-        self.inner.append(prediction)
-        if prediction.depends_on_values:
-            self.depends.append(prediction.depends_on_values)
-        elif prediction.error:
-            raise _BodyEnds(prediction)
-        return result
-
-
-def _has_stand_in(value: Any) -> bool:
-    """Return whether there is a stand-in among the members of a value."""
-    cls = type(value)
-    if cls is dict:
-        value = value.values()
-    elif cls is not list and not issubclass(cls, tuple):
-        return issubclass(cls, StandIn)
-    return any(map(_has_stand_in, value))
