@@ -170,26 +170,7 @@ def operation(
 def operation(
     body: Callable[..., Any] | None = None,
     /,
-    *,
-    kind: Kind = kinds.function,
-    arrays: Sequence[str] | None = None,
-    operator: str | None = None,
-    methods: Sequence[str] | None = None,
-    properties: Sequence[str] = (),
-    varargs: str | None = None,
-    differentiable: bool = True,
-    namespace: str | None = None,
-    axis: str | Axes | None = None,
-    domain: tuple[float, float] = (-2.0, 2.0),
-    content: Content | None = None,
-    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None = None,
-    record: type[DeclaredOperation] = DeclaredOperation,
-    decomposes: bool = True,
-    passthrough: bool = False,
-    real: bool = False,
-    takes: str | None = None,
-    gives: Gives | None = None,
-    special: str = "",
+    **options: Any,
 ) -> Any:
     """Declare an operation by its body.
 
@@ -231,31 +212,20 @@ def operation(
     >>> dk.func.grad(cube)(dk.tensor(2.0))
     tensor(12.)
     """
-    options = OperationOptions(
-        kind=kind,
-        arrays=arrays,
-        operator=operator,
-        methods=methods,
-        properties=properties,
-        varargs=varargs,
-        differentiable=differentiable,
-        namespace=namespace,
-        axis=axis,
-        domain=domain,
-        content=content,
-        samples=samples,
-        record=record,
-        decomposes=decomposes,
-        passthrough=passthrough,
-        real=real,
-        takes=takes,
-        gives=gives,
-        special=special,
-    )
-    make = partial(_enter, options)
+    unknown = next((name for name in options if name not in OPTIONS), None)
+    if unknown is not None:
+        raise TypeError(f"operation() got an unexpected keyword argument {unknown!r}; it takes {', '.join(OPTIONS)}")
+    stated = OperationOptions(**options)
     if body is None:
-        return make
-    return make(body)
+        return partial(_enter, stated)
+    return _enter(stated, body)
+
+
+OPTIONS = inspect.signature(OperationOptions).parameters
+# What `inspect` and `help` read: every option by its name, with its default.
+operation.__signature__ = Signature(  # type: ignore[attr-defined]
+    [Parameter("body", Parameter.POSITIONAL_ONLY, default=None), *OPTIONS.values()]
+)
 
 
 def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
@@ -268,7 +238,8 @@ def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
     """
     place = options.namespace or fn.__module__.partition(".")[0]
     parameters = _parameters(fn, options.kind, options.arrays)
-    entry = options.record(tensor_protocol, fn, place, parameters, options, COMPILER)
+    record = options.record or DeclaredOperation
+    entry = record(tensor_protocol, fn, place, parameters, options, COMPILER)
     if not entry.implementation.trusted:
         _ = entry.axes  # what is said of them is checked
     return _publish(entry, fn)

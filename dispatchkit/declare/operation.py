@@ -36,25 +36,25 @@ AROUND = LEAF, LIKE = "requires_grad", "like"
 class OperationOptions:
     """What the declaration of an operation says, as `dispatchkit.operation` describes it."""
 
-    kind: Kind
-    arrays: Sequence[str] | None
-    operator: str | None
-    methods: Sequence[str] | None
-    properties: Sequence[str]
-    varargs: str | None
-    differentiable: bool
-    namespace: str | None
-    axis: str | Axes | None
-    domain: tuple[float, float]
-    content: Content | None
-    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None
-    record: type[DeclaredOperation]
-    decomposes: bool
-    passthrough: bool
-    real: bool
-    takes: str | None
-    gives: Gives | None
-    special: str
+    kind: Kind = kinds.function
+    arrays: Sequence[str] | None = None
+    operator: str | None = None
+    methods: Sequence[str] | None = None
+    properties: Sequence[str] = ()
+    varargs: str | None = None
+    differentiable: bool = True
+    namespace: str | None = None
+    axis: str | Axes | None = None
+    domain: tuple[float, float] = (-2.0, 2.0)
+    content: Content | None = None
+    samples: Sequence[Sample] | Callable[[], Sequence[Sample]] | None = None
+    record: type[DeclaredOperation] | None = None
+    decomposes: bool = True
+    passthrough: bool = False
+    real: bool = False
+    takes: str | None = None
+    gives: Gives | None = None
+    special: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
 
 if TYPE_CHECKING:
-    from dispatchkit.protocol.explain import Explanation
+    from dispatchkit.protocol.explain.explanation import Explanation
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)

@@ -10,7 +10,7 @@ from typing import Any, overload
 from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.explain import Explanation
+from dispatchkit.protocol.explain.explanation import Explanation
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import location_of, misfit, type_name

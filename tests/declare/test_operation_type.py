@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar, assert_type
 
@@ -38,3 +39,14 @@ def test_type_checkers_see_the_result_and_refuse_other_keywords() -> None:
 def test_rules_are_declared_as_for_any_operation() -> None:
     assert dk.func.grad(energy)(dk.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
     assert dk.autograd.gradgradcheck(energy, (dk.ones((2, 3), requires_grad=True),))
+
+
+def test_an_option_that_there_is_not_is_named_with_those_that_there_are() -> None:
+    with pytest.raises(TypeError, match=r"operation\(\) got an unexpected keyword argument 'methdos'; it takes kind, "):
+        dk.operation(methdos=("energy",))  # type: ignore[call-overload]
+
+
+def test_help_shows_every_option_with_its_default() -> None:
+    parameters = inspect.signature(dk.operation).parameters
+    assert parameters["differentiable"].default is True
+    assert parameters["domain"].default == (-2.0, 2.0)

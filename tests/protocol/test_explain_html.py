@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.protocol.explain import Explanation, Line
+from dispatchkit.protocol.explain.explanation import Explanation
+from dispatchkit.protocol.explain.lines import Line
 
 VOID = {"br", "hr", "img", "input", "meta", "link"}
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dispatchkit.errors import NoImplementationError, UnsupportedArgumentError
-from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
+from dispatchkit.protocol.stubs import stub_for
 from tests.protocol.support import Answer, binary, line_of, many, unary
 
 

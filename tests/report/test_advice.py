@@ -8,8 +8,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.declare.samples import draw, sample
-from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.stubs import stub_for
 from dispatchkit.report import Coverage
 from dispatchkit.report.coverage.rows import STRUCTURED
 from dispatchkit.report.coverage.survey import dry_calls

@@ -16,13 +16,13 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol
 
 from dispatchkit.errors import RegistrationError
-from dispatchkit.protocol.chain import public_path
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import ANY, function_name, type_name, written
 from dispatchkit.protocol.operations import Operations
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, held_by_name, of
 from dispatchkit.protocol.parameters import ELSEWHERE, ArrayParameter, Form, Parameters
 from dispatchkit.protocol.rules import star_place
+from dispatchkit.protocol.stubs import public_path
 from dispatchkit.protocol.surface import Surface
 from dispatchkit.signatures import annotation_texts, annotations_of, read_signature
 

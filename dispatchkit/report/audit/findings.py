@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any, TypeAlias
 
-from dispatchkit.protocol.explain import predicted_steps
+from dispatchkit.protocol.explain.call import predicted_steps
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.naming import ANY, location_of, type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, DEFAULT, FOREIGN, KIND, METHOD, RULE

@@ -13,7 +13,7 @@ import numpy as np
 
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.engine import DispatchProtocol
-from dispatchkit.protocol.explain import predicted_steps
+from dispatchkit.protocol.explain.call import predicted_steps
 from dispatchkit.protocol.fallbacks import Decompose
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.naming import type_name

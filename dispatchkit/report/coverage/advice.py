@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dispatchkit.protocol.chain import stub_for
 from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.kinds import Kind, kinds
@@ -16,6 +15,7 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DECLINES, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Prediction
+from dispatchkit.protocol.stubs import stub_for
 from dispatchkit.report.coverage.rows import STRUCTURED
 from dispatchkit.report.coverage.survey import Survey, dry_calls
 from dispatchkit.report.documents import format_time, short_location, wrapped_names

@@ -2,166 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Chain
+from dispatchkit.protocol.explain.explanation import Explanation
+from dispatchkit.protocol.explain.lines import Line
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.modes import answer_by_modes
 from dispatchkit.protocol.naming import type_name
-from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPENDS, FOREIGN, METHOD, MODE, PLAIN, RAISES
+from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPENDS, FOREIGN, METHOD, MODE, RAISES
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.prediction import Asked, Prediction, predict
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.protocol.steps import Step, StepDecline, declined_text, pop_mode_declines, record_mode_decline
-from dispatchkit.wording import escape
-
-# How verdicts begin, with the class of their colour.
-CLASSES = {
-    "answer": "yes",
-    "decides at run time": "open",
-    "if declined": "next",
-    "decline": "no",
-    "depends on values": "open",
-    "passed over": "no",
-    "raise": "bad",
-}
-PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
-
-STYLE = "\n" + files("dispatchkit.protocol").joinpath("explain.css").read_text(encoding="utf-8")
-
-
-def _line(line: Line) -> str:
-    kind = _class(line.verdict)
-    verdict = ""
-    if line.verdict:
-        verdict = f'<span class="verdict">{escape(line.verdict)}</span>'
-    calls = "".join(f'<code style="padding-left:{depth - 1}.5em">{escape(text)}</code>' for depth, text in line.calls())
-    inner = ""
-    if calls:
-        inner = f'<div class="inner">{calls}</div>'
-    return (
-        f'<li class="{kind}"><code class="who">{escape(line.who)}</code>'
-        f'<span class="said"><span>{_with_place(line.what)}</span>{verdict}</span>{inner}</li>'
-    )
-
-
-def _class(verdict: str) -> str:
-    return next((kind for start, kind in CLASSES.items() if verdict.startswith(start)), "")
-
-
-def _outcome_class(outcome: str, lines: Sequence[Line]) -> str:
-    """Return the class of what comes of a call."""
-    if outcome.startswith("decides at run time"):
-        return "open"
-    decided = [_class(line.verdict) for line in lines]
-    if "bad" not in decided and ("yes" in decided or outcome.startswith("answered")):
-        return "yes"
-    return "bad"
-
-
-def _with_place(text: str) -> str:
-    """Return a text escaped, with file and line set back."""
-    place = PLACE.search(text)
-    what = text
-    if place is not None:
-        what = text[: place.start()]
-    return f"<code>{escape(what)}</code>" + (f' <code class="place">{escape(place[0].strip())}</code>' if place else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row of an explanation.
-
-    Attributes
-    ----------
-    who : name of the type or mode that is asked
-    what : the answer it has, or why it has none
-    verdict : ``"answers"``, ``"answers unless it declines"``, ``"declines: ..."``, ``"depends on values: ..."``,
-        ``"decides at run time"``, ``"if declined"``, ``"passed over: ..."``, ``"raises"``, ``""``; of a call that was
-        made ``"answered"``, ``"declined"``, ``"raised ..."``
-    inner : predictions of the calls that the answer makes, as far as they were followed
-    """
-
-    who: str
-    what: str
-    verdict: str
-    inner: tuple[Prediction, ...] = ()
-
-    def calls(self) -> Iterator[tuple[int, str]]:
-        """Yield depth and text of the calls that the answer makes; those on plain arrays alone are left out."""
-        yield from _inner_lines(self.inner, 1)
-
-
-@dataclass(slots=True)
-class Explanation:
-    """Who answers a call; prints as a table, and a notebook shows it in colour.
-
-    Attributes
-    ----------
-    call : the operation with the types of its arguments
-    order : names of the types in the order they are asked
-    lines : one for each answer, in order
-    outcome : what comes of the call
-    prediction : what all of it was read from; None where the call was made
-    result : of the call, where it was made
-    exception : that it raised, where it was made
-    """
-
-    call: str
-    order: list[str]
-    lines: list[Line] = field(default_factory=list)
-    outcome: str = ""
-    prediction: Prediction | None = None
-    result: Any = None
-    exception: Exception | None = None
-
-    def __str__(self) -> str:
-        rows = [self.call, f"  asked in the order: {', '.join(self.order) or 'nobody'}"]
-        width = max((len(line.who) for line in self.lines), default=0)
-        for number, line in enumerate(self.lines, 1):
-            verdict = ""
-            if line.verdict:
-                verdict = f"  [{line.verdict}]"
-            rows.append(f"  {number}. {line.who:<{width}}  {line.what}{verdict}")
-            rows += [f"     {'  ' * depth}{text}" for depth, text in line.calls()]
-        return "\n".join([*rows, f"  => {self.outcome}"])
-
-    __repr__ = __str__
-
-    def to_html(self) -> str:
-        """Return it as a piece of HTML with a style of its own, light or dark as the reader's."""
-        order = ", ".join(f"<code>{escape(name)}</code>" for name in self.order) or "nobody"
-        return "\n".join(
-            [
-                f'<div class="dk-explain"><style>{STYLE}</style>',
-                f"<header><code>{escape(self.call)}</code><p>asked in the order: {order}</p></header>",
-                "<ol>",
-                *map(_line, self.lines),
-                "</ol>",
-                f'<footer class="{_outcome_class(self.outcome, self.lines)}">⇒ {_with_place(self.outcome)}</footer>',
-                "</div>",
-            ]
-        )
-
-    _repr_html_ = to_html
-
-
-def _inner_lines(calls: tuple[Prediction, ...], depth: int) -> Iterator[tuple[int, str]]:
-    for call in calls:
-        if call.outcome is PLAIN:
-            continue
-        by = "nobody answers"
-        if call.by is not None:
-            by = f"{call.by.who}: {call.by.what}"
-        yield depth, f"{call.call}: {by}"
-        for asked in call.asked:
-            if asked is call.by or call.by is None:
-                yield from _inner_lines(asked.inner, depth + 1)
 
 
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
