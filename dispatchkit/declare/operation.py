@@ -172,9 +172,7 @@ class DeclaredOperation(Overridable):
             if self.kind.family in ALONG_AXES and "axis" in known:
                 return Axes(("axis",))
             return None
-        axes = axis
-        if isinstance(axis, str):
-            axes = Axes((axis,))
+        axes = Axes((axis,)) if isinstance(axis, str) else axis
         unknown = [name for name in axes.parameters if name not in known]
         if unknown:
             raise RegistrationError(

@@ -48,7 +48,8 @@ def answer_by_rules(operation: Overridable, cls: type, args: tuple[Any, ...], kw
     declined: list[StepDecline] = []
     result = chain.attempt(args, keywords, declined)
     if result is NotImplemented:
-        return decline("; ".join(entry.text for entry in (*declined, *chain.skipped)))
+        reasons = [entry.text for entry in declined] + [step.text for step in chain.skipped]
+        return decline("; ".join(reasons))
     return result
 
 

@@ -142,7 +142,7 @@ class PredictedExecution(Execution):
             return value._field
         if value._given is None:
             base = self.protocol.types.base
-            classes = ()
+            classes: tuple[type, ...] = ()
             if base is not None:
                 classes = (base,)
             return self.like(value, classes)
