@@ -43,8 +43,6 @@ class Gated(Module):
         shapes: dict[str, tuple[int, ...]] = {"weight_ih": (outputs, inputs), "weight_hh": (outputs, self.hidden_size)}
         if self.bias:
             shapes |= {"bias_ih": (outputs,), "bias_hh": (outputs,)}
-        else:
-            shapes |= {}
         register_zeros(self, device, dtype, **{f"{name}{ending}": shape for name, shape in shapes.items()})
 
     def reset_parameters(self) -> None:

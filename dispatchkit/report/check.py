@@ -167,8 +167,6 @@ class Check(Reported):
         for name, texts in self.findings.items():
             if texts:
                 parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)]
-            else:
-                parts += []
         return Document(parts)
 
     def to_html(self) -> str:
@@ -259,8 +257,6 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
         functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
         if functions:
             partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry")
-        else:
-            partners += []
     for finding in (*whole, *partners):
         if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):
             yield finding

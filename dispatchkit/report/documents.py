@@ -219,8 +219,6 @@ class Document:
                 blocks.append(f"{'#' * part.level} {title[:1].upper()}{title[1:]}")
                 if note:
                     blocks += [f"{note[:1].upper()}{note[1:]}."]
-                else:
-                    blocks += []
             elif isinstance(part, Names):
                 names = ", ".join(map(markdown_code, part.names))
                 blocks.append(f"{markdown_text(part.lead)} {names}." if part.lead else names)

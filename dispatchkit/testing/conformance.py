@@ -212,10 +212,8 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         for name in chosen:
             for result in _results(CHECKS[name], subject):
                 tried[name] += 1
-                if result is None or _is_skipped(result, left_out):
-                    failures += []
-                else:
-                    failures += [result]
+                if result is not None and not _is_skipped(result, left_out):
+                    failures.append(result)
         failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]

@@ -298,8 +298,6 @@ class Conformance:
             mine = [failure for failure in self.failures if failure.check == name]
             if mine:
                 lines += ["", *map(str, mine[:SHOWN])]
-            else:
-                lines += []
             if len(mine) > SHOWN:
                 lines.append(f"{name}: and {len(mine) - SHOWN} more")
         return "\n".join(lines)

@@ -274,8 +274,6 @@ def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transform
         seen, expected = (", ".join(map(value_text, derivatives)) for derivatives in (wrong.found, wrong.expected))
     if hinted:
         seen += f" ({advice})"
-    else:
-        seen += ""
     return call.failure(name, seen, expected)
 
 

@@ -149,11 +149,7 @@ class Writer:
             imports = ["import numpy as np"]
         if "inf" in body or "nan" in body:
             imports += ["from numpy import inf, nan"]
-        else:
-            imports += []
         imports.append("import dispatchkit as dk")
         if "check_type(" in body:
             imports += ["from dispatchkit.testing import check_type"]
-        else:
-            imports += []
         return "\n".join([*imports, *self.imports, "", body])

@@ -239,9 +239,9 @@ def _entry(taken: str, template: str, **parts: object) -> list[str]:
     return fill_template(ENTRY, taken=taken, body=fill_template(template, **parts))
 
 
-def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = False) -> list[str]:
+def _plain(operation: DeclaredOperation, spelled: SpelledOut, *, reflected: bool = False) -> list[str]:
     """Return the text of a function of one or two arrays."""
-    values, (first, *others) = its.values, its.values
+    values, (first, *others) = spelled.values, spelled.values
     call, types = ", ".join(values), [f"type({x})" for x in others]
     arguments = f"{tuple_of(values)}, {{}}"
     flows = " or ".join(f"{x}._node is not None" for x in values)
@@ -264,19 +264,19 @@ def _plain(operation: DeclaredOperation, its: SpelledOut, *, reflected: bool = F
     )
 
 
-def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
+def _leading(operation: DeclaredOperation, spelled: SpelledOut) -> list[str]:
     """Return the text of a function of an array, or of a sequence of arrays, given first, with parameters."""
-    (first, *values), others = its.values, its.parameters[1:]
-    sequence = its.forms[its.parameters[0].name] is Form.SEQUENCE
-    beyond = ["_unknown", *([] if its.spread else ["_star"])]
+    (first, *values), others = spelled.values, spelled.parameters[1:]
+    sequence = spelled.forms[spelled.parameters[0].name] is Form.SEQUENCE
+    beyond = ["_unknown", *([] if spelled.spread else ["_star"])]
     needed = [x for x, p in zip(values, others, strict=True) if p.default is p.empty and p.kind is not STAR]
-    if its.positional[1:] or its.spread:
+    if spelled.positional[1:] or spelled.spread:
         more, has_more = ", *_args", "_args or _unknown"
     else:
         more, has_more = "", "_unknown"
     arguments = f"({first}{more or ','}), _unknown"
     fits = ["not _foreign", *(f"not {x}" for x in beyond), *(f"{x} is not _MISSING" for x in needed)]
-    compute = [f"_r = _compute({its.passed_on('_array')})"]
+    compute = [f"_r = _compute({spelled.passed_on('_array')})"]
     if not needed and not sequence:
         left_out = [f"{x} is _MISSING" if x != "_star" else "not _star" for x in values]
         whole = "_r = _kernel(_array)"
@@ -290,30 +290,30 @@ def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
     else:
         flows, same, share = f"{first}._node is not None", "_r is _array", f"_note_view(_y, {first})"
         if operation.composite:
-            fits += [f"{first}._node is None", *map(its.untracked_condition, others)]
+            fits += [f"{first}._node is None", *map(spelled.untracked_condition, others)]
         elif operation.differentiable:
-            node = [*its.gather_lines(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
+            node = [*spelled.gather_lines(), f"_y._node = _record(_r, {first}, _args, _unknown)"]
             record = [f"if {flows}:", *indent(node)]
     return _entry(
-        its.taken,
+        spelled.taken,
         LEADING,
-        given=its.given,
+        given=spelled.given,
         first=first,
         single=not sequence,
         sequence=sequence,
-        find=[line for p in others for line in its.either(p, f"return _rest({its.given})")],
+        find=[line for p in others for line in spelled.either(p, f"return _rest({spelled.given})")],
         fits=" and ".join(fits),
         compute=compute_lines(
             compute,
-            f"*_passed_arguments({its.given})",
-            check=its.check(),
-            unpack=unpack_lines(f"({first},)", arguments, flows, its.gather_lines()),
+            f"*_passed_arguments({spelled.given})",
+            check=spelled.check(),
+            unpack=unpack_lines(f"({first},)", arguments, flows, spelled.gather_lines()),
             record=record,
             same=[same],
             share=share,
         ),
         wrong=" or ".join([*beyond, *(f"{x} is _MISSING" for x in (first, *needed))]),
-        gather=its.gather_lines(),
+        gather=spelled.gather_lines(),
         found="_table[_type]",
         reflected=False,
         arguments=arguments,
@@ -322,47 +322,54 @@ def _leading(operation: DeclaredOperation, its: SpelledOut) -> list[str]:
     )
 
 
-def _several(operation: DeclaredOperation, its: SpelledOut, *, returns_itself: bool) -> list[str]:
+def _several(operation: DeclaredOperation, spelled: SpelledOut, *, returns_itself: bool) -> list[str]:
     """Return the text of a function of several arrays, or of none, with parameters, outside the graph."""
-    rest = f"return _rest({its.given})"
-    arrays = [p for p in its.parameters if p.name in its.forms]
-    flows = has_own_flow(operation) and set(its.forms.values()) == {Form.ONE} and operation.kind is not kinds.random
+    rest = f"return _rest({spelled.given})"
+    arrays = [p for p in spelled.parameters if p.name in spelled.forms]
+    flows = has_own_flow(operation) and set(spelled.forms.values()) == {Form.ONE} and operation.kind is not kinds.random
     tracked = ""
     if flows:
         tracked = "_tracked = True"
-    apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if its.spread else ["_star"])]
+    apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if spelled.spread else ["_star"])]
     if operation.kind is kinds.random:
         apart += ["_drawer() is not None"]
-    else:
-        apart += []
-    apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
-    sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
-    same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
+    apart += [f"{name} is not _MISSING" for name in AROUND if name in spelled.named]
+    sources = tuple_of(["*_star" if p.kind is STAR else spelled.value_of(p) for p in arrays])
+    same = []
+    for p in arrays:
+        if p.kind is STAR:
+            same.append(f"_is_held(_r, _array_{p.name})")
+        else:
+            same.append(f"_r is _array_{p.name}")
     if arrays:
-        check = its.check()
+        check = spelled.check()
     else:
         check = ["if type(_r) is _ndarray and _r.dtype.kind not in _NUMBERS:", CHECK]
     value = ""
-    if its.values:
-        value = its.values[0]
+    if spelled.values:
+        value = spelled.values[0]
     if returns_itself:
-        check += [f"if _r is {same[0].removeprefix('_r is ')} is not {value}:", f"    return {value}"]
+        check += [f"if {same[0]} and _r is not {value}:", f"    return {value}"]
     return _entry(
-        its.taken,
+        spelled.taken,
         SEVERAL,
         returns_itself=returns_itself,
         value=value,
-        left_out=" is ".join([*its.named, "_MISSING"]),
-        given=its.given,
+        left_out=" and ".join(f"{name} is _MISSING" for name in spelled.named) or "True",
+        given=spelled.given,
         apart=" or ".join(apart),
-        find=[line for p in its.parameters for line in (*its.either(p, rest), *its.looked_at(p, rest, tracked))],
+        find=[
+            line
+            for p in spelled.parameters
+            for line in (*spelled.either(p, rest), *spelled.looked_at(p, rest, tracked))
+        ],
         flows=flows,
-        leaves=tuple_of([its.leaf(p) for p in arrays]),
-        args=tuple_of([its.leaf(p) for p in its.parameters if p.kind is not NAMED]),
-        keywords=f"{{{', '.join(f'{p.name!r}: {its.leaf(p)}' for p in its.parameters if p.kind is NAMED)}}}",
+        leaves=tuple_of([spelled.leaf(p) for p in arrays]),
+        args=tuple_of([spelled.leaf(p) for p in spelled.parameters if p.kind is not NAMED]),
+        keywords=f"{{{', '.join(f'{p.name!r}: {spelled.leaf(p)}' for p in spelled.parameters if p.kind is NAMED)}}}",
         compute=compute_lines(
-            [f"_r = _compute({its.passed_on()})"],
-            f"*_passed_arguments({its.given})",
+            [f"_r = _compute({spelled.passed_on()})"],
+            f"*_passed_arguments({spelled.given})",
             check=check,
             unpack=unpack_lines(sources, "(), {}", "False"),
             same=same,

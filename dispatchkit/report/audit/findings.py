@@ -118,8 +118,6 @@ def _join(group: Sequence[Finding]) -> Finding:
     text = f"{first.text}\nlikewise {', '.join(pairs[:LIKEWISE])}"
     if len(pairs) > LIKEWISE:
         text += f" and {len(pairs) - LIKEWISE} more"
-    else:
-        text += ""
     return Finding(first.kind, operations, types, text, first.locations)
 
 

@@ -94,8 +94,6 @@ class Audit(Reported):
             texts = ["\n".join(finding_lines(finding)) for finding in self.of_kind(kind)]
             if texts:
                 parts += [Title(f"{kind}: {meaning}"), numbered_table(texts)]
-            else:
-                parts += []
         return Document(parts)
 
     def to_json(self) -> str:

@@ -245,8 +245,6 @@ class Survey:
             notes = [f"with {', '.join(others)}"]
         if deciding.note:
             notes += [deciding.note]
-        else:
-            notes += []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
         location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)

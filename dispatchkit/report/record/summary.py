@@ -301,12 +301,8 @@ class Summary(Reported):
         said = f"{count} call{'' if count == 1 else 's'}, {took}"
         if dense:
             said += f", {format_bytes(dense)} densified"
-        else:
-            said += ""
         if self.dropped:
             said += f"\n{self.dropped} later calls were not kept"
-        else:
-            said += ""
         return Document([self._table(), said])
 
 
