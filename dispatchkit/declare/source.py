@@ -36,5 +36,6 @@ def with_name(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     code = function.__code__.replace(co_name=name, co_qualname=place + name)
     named = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
     named.__kwdefaults__, named.__annotations__ = function.__kwdefaults__, function.__annotations__
-    named.__qualname__, named.__module__ = place + name, function.__module__
+    named.__qualname__, named.__module__, named.__doc__ = place + name, function.__module__, function.__doc__
+    named.__dict__.update(function.__dict__)  # such as the function that it wraps
     return named

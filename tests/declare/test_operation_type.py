@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, assert_type
 
 import pytest
@@ -50,3 +51,23 @@ def test_help_shows_every_option_with_its_default() -> None:
     parameters = inspect.signature(dk.operation).parameters
     assert parameters["differentiable"].default is True
     assert parameters["domain"].default == (-2.0, 2.0)
+
+
+def test_a_wrapper_of_a_lambda_as_a_rule_takes_what_the_lambda_names() -> None:
+    calls = []
+
+    def counted(rule: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(rule)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            calls.append(rule)
+            return rule(*args, **kwargs)
+
+        return call
+
+    @dk.operation(kind=dk.kinds.elementwise)
+    def thrice(xp: Any, x: dk.Tensor, /) -> dk.Tensor:
+        return 3 * x
+
+    thrice.def_vjp(counted(lambda g: 3 * g))
+    assert dk.func.grad(lambda x: dk.sum(thrice(x)))(dk.tensor([1.0, 2.0])).tolist() == [3.0, 3.0]
+    assert calls
