@@ -16,7 +16,7 @@ from dispatchkit.declare.samples import Draw, Sample, with_arrays
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
-from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.rules import Rule, in_order
 from dispatchkit.protocol.steps import Step
 from dispatchkit.testing.calls import TypeCall, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
@@ -74,13 +74,13 @@ def rules_of(subject: Subject) -> list[Rule]:
     """
     targets: set[Any] = set(subject.operations)
     targets |= {kind for operation in subject.operations for kind in operation.kind.lineage()}
-    rules = [rule for rule in tensor_protocol.rules() if rule.target in targets]
+    rules = [rule for target in targets for rule in tensor_protocol.handlers.of(target)]
     nearest: list[Rule] = []
     for cls in subject.cls.__mro__:
         if cls in (tensor_protocol.types.base, object):
             break
         known = {rule.target for rule in nearest}
-        nearest += [rule for rule in rules if cls in rule.types and rule.target not in known]
+        nearest += in_order(rule for rule in rules if cls in rule.types and rule.target not in known)
     return nearest
 
 
