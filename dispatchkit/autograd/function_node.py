@@ -22,6 +22,7 @@ from dispatchkit.autograd.function_context import (
     with_tensors,
     without_tensors,
 )
+from dispatchkit.autograd.function_intermediates import refused
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
@@ -187,6 +188,10 @@ def _place(tensor: Any, vertex: Vertex | None, is_input: bool, changed_by: str |
 
 
 TWICE = "{name}: trying to differentiate twice a function that was marked with @once_differentiable"
+ON_THE_WAY = (
+    "{name}: trying to differentiate twice through a tensor that forward computed and kept, which is neither an input "
+    "nor an output; save the inputs and compute it in backward, or return it as a further output"
+)
 OUTSIDE = (
     "{name}: trying to differentiate twice a function whose backward returned a NumPy array, which is outside the "
     "graph; compute it with tensors, or mark backward with @once_differentiable"
@@ -208,7 +213,12 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     AutogradError : if what `backward` returns does not fit the inputs
     """
     ctx = node.context
-    returned = backward(ctx, *_cotangents(node, g, ctx.materialize_grads, live))
+    cotangents = _cotangents(node, g, ctx.materialize_grads, live)
+    if live and ctx._intermediates and is_grad_enabled():
+        with refused(ctx, lambda tensor: _refusal_at(node, g, tensor.array, ON_THE_WAY)):
+            returned = backward(ctx, *cotangents)
+    else:
+        returned = backward(ctx, *cotangents)
     grads: Sequence[Any]
     if isinstance(returned, (tuple, list)):
         grads = returned
@@ -335,9 +345,13 @@ def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     array = grad
     if isinstance(grad, Storage):
         array = grad.array
+    return wrap_array(Tensor, array, _refusal_at(node, g, array, text))
+
+
+def _refusal_at(node: FunctionNode, g: Any, array: Any, text: str) -> Node:
+    """Return the vertex of an array that raises when it is differentiated."""
     cotangents = g
     if not isinstance(g, list):
         cotangents = [g]
     edges = (*node.edges, *(vertex_of(cotangent) for cotangent in cotangents if cotangent is not None))
-    refusal = make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)
-    return wrap_array(Tensor, array, refusal)
+    return make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)

@@ -19,6 +19,7 @@ from dispatchkit.autograd.function_context import (
     with_members_of,
     with_tensors,
 )
+from dispatchkit.autograd.function_intermediates import Dependents, kept_besides
 from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
@@ -31,7 +32,7 @@ from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes
-from dispatchkit.protocol.observers import live
+from dispatchkit.protocol.observers import live, observing
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.signatures import read_signature
@@ -321,13 +322,18 @@ class FunctionRecord(Overridable):
     ----------
     node_name : as printed in ``grad_fn``
     separate : whether `setup_context` fills the context, and `forward` takes none
+    is_observed : whether the next call looks which tensors `forward` computes on the way and keeps
+    kept : by place among what is saved, or by attribute, whether `forward` computes from its inputs what it keeps there
+        besides inputs and outputs
     """
 
+    is_observed = True
     keeps_output = True
     trusted = False
 
     def __init__(self, cls: type, base: type) -> None:
         self.cls: Any = cls
+        self.kept: dict[int | str, bool] = {}
         self.base: Any = base
         self.node_name = f"{cls.__name__}Backward"
         self.separate = self.defines("setup_context")
@@ -432,12 +438,30 @@ class FunctionRecord(Overridable):
                 f"dispatchkit.interop.torch.as_torch_function"
             )
         ctx = FunctionCtx(cls.__name__, needs, True in needs and is_grad_enabled())
+        if not ctx._is_recorded:
+            return ctx, self._forward(ctx, args)
+        inputs = [tensor for tensors in parts for tensor in tensors]
+        if self.is_observed:
+            with observing(dependents := Dependents(inputs)):
+                result = self._forward(ctx, args)
+            for place, tensor in kept_besides(ctx, inputs, result):
+                self.kept[place] = tensor in dependents or self.kept.get(place, False)
+        else:
+            result = self._forward(ctx, args)
+        places = [place for place, _ in kept_besides(ctx, inputs, result)]
+        self.is_observed = any(place not in self.kept for place in places)
+        ctx._intermediates = [place for place in places if self.kept.get(place, False)]
+        return ctx, result
+
+    def _forward(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+        """Return what `forward` gives, and fill the context."""
+        cls = self.cls
         with no_grad():
             if not self.separate:
-                return ctx, cls.forward(ctx, *args)
+                return cls.forward(ctx, *args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
-        return ctx, result
+        return result
 
     def _inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the inputs of a call by position: keywords in their places, defaults where they are known."""
