@@ -199,9 +199,7 @@ class HiddenCube(Function):
 
 def test_an_intermediate_that_is_no_output_has_no_second_derivative_and_says_so() -> None:
     assert gradcheck(HiddenCube.apply, (leaf(1.5),))
-    with pytest.raises(
-        AutogradError, match="a tensor that forward computed and kept, which is neither an input nor an"
-    ):
+    with pytest.raises(AutogradError, match="that forward computed and kept, which is neither an input nor an output"):
         gradgradcheck(HiddenCube.apply, (leaf(1.5),))
 
 
