@@ -188,5 +188,5 @@ def test_what_comes_after_a_body_is_not_followed(monkeypatch: pytest.MonkeyPatch
     operation = dk.tensor_protocol.operation(dk.linalg.matrix_norm)
     chains = Chains(dk.tensor_protocol)
     body, dense = chains(operation, (lean,)).steps
-    monkeypatch.setattr(dense, "follow", never)
+    monkeypatch.setattr(dense, "execute", never)
     assert "needs" in chains.declines(operation, (lean,), body)
