@@ -136,7 +136,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
         shapes = [[tuple(x.shape) for x in tensors_in(arg)] for arg in args]
-        call = _Call(level, size, batched, shapes)
+        call = _BatchedCall(level, size, batched, shapes)
         return call.with_batches(record.vmapped.apply(call, *inside))
     dims = tuple([0 if any(parts) else None for parts in batched])
     result = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
@@ -172,7 +172,7 @@ def _batched_parts(value: Any, level: int) -> list[bool]:
 
 
 @dataclass
-class _Call:
+class _BatchedCall:
     """A call in batches, and which tensors of its inputs and outputs differ within the batch.
 
     Attributes
@@ -224,7 +224,7 @@ def vmap_function(cls: Any, base: Any) -> Any:
     base : the class `Function`
     """
 
-    def forward(call: _Call, *args: Any) -> Any:
+    def forward(call: _BatchedCall, *args: Any) -> Any:
         return call.without_batches(cls.forward(*call.wrap(args, call.inputs)))
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -258,7 +258,7 @@ def vmap_function(cls: Any, base: Any) -> Any:
     return type(cls.__name__, (base,), {**methods, "generate_vmap_rule": True, "__module__": cls.__module__})
 
 
-def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
+def _unbatched_gradient(call: _BatchedCall, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
     grads = []
     for x, differs, shape in zip(tensors_in(g), batched, shapes, strict=False):

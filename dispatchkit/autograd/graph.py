@@ -279,7 +279,7 @@ class Unpacking(NodeWrapper):
         return pull(_unpacked_node(self.inner, node), g)
 
 
-class StandIn(CallNode):
+class NodeStandIn(CallNode):
     """Takes a node's place while its operation goes backwards."""
 
     __slots__ = ("of",)
@@ -292,9 +292,9 @@ class StandIn(CallNode):
         return self.of
 
 
-def _unpacked_node(operation: Any, node: Node) -> StandIn:
+def _unpacked_node(operation: Any, node: Node) -> NodeStandIn:
     """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
-    stand_in = StandIn()
+    stand_in = NodeStandIn()
     stand_in.of = node.original
     stand_in.operation, stand_in.edges, stand_in.extras = operation, node.edges, None
     stand_in.shape, stand_in.dtype = node.shape, node.dtype

@@ -59,7 +59,7 @@ class Target:
         return f"<operation {self.shown}>"
 
 
-class Handlers:
+class ModuleHandlers:
     """The handlers that a module registers; its array types get their surface.
 
     Parameters

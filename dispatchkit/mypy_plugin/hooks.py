@@ -13,7 +13,7 @@ from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, MemberExpr,
 from mypy.types import AnyType, FunctionLike, Instance, Parameters, Type, TypeOfAny, get_proper_type
 
 from dispatchkit.marks import override
-from dispatchkit.mypy_plugin.handlers import OPERATION, Handlers
+from dispatchkit.mypy_plugin.handlers import OPERATION, ModuleHandlers
 from dispatchkit.mypy_plugin.surface import SURFACE, TENSOR, give_surface
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.surface import REFLECTED
@@ -37,7 +37,7 @@ class DispatchPlugin(plugin.Plugin):
     """The plugin, made by mypy for each run."""
 
     # The module that is being checked, and its handlers.
-    _module: tuple[MypyFile, Handlers] | None = None
+    _module: tuple[MypyFile, ModuleHandlers] | None = None
 
     def _find(self, fullname: str) -> SymbolNode | None:
         """Return the node of a full name, None if there is none."""
@@ -83,7 +83,7 @@ class DispatchPlugin(plugin.Plugin):
         """Report what is wrong with a handler; the module's array types have their methods from here on."""
         tree: MypyFile = ctx.api.tree  # type: ignore[attr-defined]  # of the type checker
         if self._module is None or self._module[0] is not tree:
-            self._module = (tree, Handlers(tree, self._find))
+            self._module = (tree, ModuleHandlers(tree, self._find))
         for place, text in self._module[1].complaints(ctx.context):
             ctx.api.fail(text, place, code=HANDLER)
         return ctx.default_return_type

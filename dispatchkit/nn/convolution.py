@@ -13,7 +13,7 @@ from dispatchkit.nn import functional
 from dispatchkit.nn.functional.convolution import padding_of
 from dispatchkit.nn.functional.shared import expect, sizes
 from dispatchkit.nn.linear import register_zeros, start_uniform
-from dispatchkit.nn.module import Declared, Module, declared
+from dispatchkit.nn.module import DeclaredModule, Module, declared
 from dispatchkit.ops.shared import integer
 
 # A number for each axis that windows move along.
@@ -442,7 +442,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
 
 
 @declared(pixel_shuffle)
-class PixelShuffle(Declared):
+class PixelShuffle(DeclaredModule):
     """A layer that makes images larger, and takes the pixels from channels.
 
     Parameters
@@ -491,7 +491,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
 
 
 @declared(pixel_unshuffle)
-class PixelUnshuffle(Declared):
+class PixelUnshuffle(DeclaredModule):
     """A layer that makes images smaller, and channels of the pixels: the inverse of `PixelShuffle`.
 
     Parameters

@@ -11,7 +11,7 @@ from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import embedding, linear, padding_row
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_
-from dispatchkit.nn.module import Declared, Module, declared
+from dispatchkit.nn.module import DeclaredModule, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
@@ -50,7 +50,7 @@ class Identity(Module):
 
 
 @declared(tensor_namespace.flatten)
-class Flatten(Declared):
+class Flatten(DeclaredModule):
     """A layer that makes one axis of several.
 
     Parameters

@@ -344,7 +344,7 @@ def _describe(module: Module) -> str:
     return f"in {type(module).__name__}" + (f"({extra})" if extra and "\n" not in extra else "")
 
 
-D = TypeVar("D", bound="Declared")
+D = TypeVar("D", bound="DeclaredModule")
 
 # Texts of options that mean the same everywhere.
 STANDARD = {
@@ -355,7 +355,7 @@ STANDARD = {
 }
 
 
-class Declared(Module):
+class DeclaredModule(Module):
     """What modules made by `declared` share.
 
     Attributes
@@ -420,12 +420,12 @@ def declared(function: Callable[..., Any] | None) -> Callable[[type[D]], type[D]
     return decorate
 
 
-def _begin(self: Declared, values: dict[str, Any]) -> None:
+def _begin(self: DeclaredModule, values: dict[str, Any]) -> None:
     Module.__init__(self)
     self._set_options(values)
 
 
-def _class_docstring(cls: type[Declared], text: str) -> str:
+def _class_docstring(cls: type[DeclaredModule], text: str) -> str:
     """Return the docstring of a class: what its source says, the standard texts, and where its function is."""
     head, sections = split_sections(text)
     texts = entries(sections.pop("Parameters", ""))

@@ -14,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.shared import expect
-from dispatchkit.nn.module import Declared, declared
+from dispatchkit.nn.module import DeclaredModule, declared
 from dispatchkit.ops.shared import floating, integer
 
 # Of each mode the number of axes that it is for, any if None.
@@ -127,7 +127,7 @@ def _beside(x: Any, values: Any, dtype: Any = None) -> Any:
 
 
 @declared(interpolate)
-class Upsample(Declared):
+class Upsample(DeclaredModule):
     """A layer that makes sequences, images or volumes larger or smaller, with numbers between those that there are.
 
     Parameters

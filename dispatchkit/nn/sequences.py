@@ -327,7 +327,7 @@ class GRU(GRUSteps, Recurrent):
     """
 
 
-class Cell(Gated):
+class RecurrentCell(Gated):
     """What cells share, which take one step of a recurrent layer.
 
     Parameters
@@ -389,7 +389,7 @@ class Cell(Gated):
         return f"{self.input_size}, {self.hidden_size}{'' if self.bias else ', bias=False'}"
 
 
-class RNNCell(RNNSteps, Cell):
+class RNNCell(RNNSteps, RecurrentCell):
     """A cell that takes one step of an `RNN`.
 
     Parameters
@@ -426,7 +426,7 @@ class RNNCell(RNNSteps, Cell):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        Cell.__init__(self, input_size, hidden_size, bias, device, dtype)
+        RecurrentCell.__init__(self, input_size, hidden_size, bias, device, dtype)
         self._choose(nonlinearity)
 
     @override
@@ -434,7 +434,7 @@ class RNNCell(RNNSteps, Cell):
         return super().extra_repr() + ("" if self.nonlinearity == "tanh" else f", nonlinearity={self.nonlinearity}")
 
 
-class LSTMCell(LSTMSteps, Cell):
+class LSTMCell(LSTMSteps, RecurrentCell):
     """A cell that takes one step of an `LSTM`.
 
     Parameters
@@ -461,7 +461,7 @@ class LSTMCell(LSTMSteps, Cell):
     """
 
 
-class GRUCell(GRUSteps, Cell):
+class GRUCell(GRUSteps, RecurrentCell):
     """A cell that takes one step of a `GRU`.
 
     Parameters

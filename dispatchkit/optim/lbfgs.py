@@ -11,7 +11,7 @@ from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.optim.descent import Declared
+from dispatchkit.optim.descent import DeclaredOptimizer
 from dispatchkit.optim.optimizer import Closure, Group, Params, number
 from dispatchkit.tensor import Tensor
 
@@ -19,7 +19,7 @@ from dispatchkit.tensor import Tensor
 DECREASE, CURVATURE = 1e-4, 0.9
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     """A point on the line.
 
     Attributes
@@ -37,8 +37,8 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], Point], start: Point, step: float, extent: float, *, tolerance: float, most: int
-) -> tuple[Point, int]:
+    evaluate: Callable[[float], LinePoint], start: LinePoint, step: float, extent: float, *, tolerance: float, most: int
+) -> tuple[LinePoint, int]:
     """Return a point of low loss and small slope, and how many points were evaluated.
 
     Parameters
@@ -56,10 +56,10 @@ def strong_wolfe(
     and PyTorch's `torch.optim.LBFGS`.
     """
 
-    def too_high(point: Point) -> bool:
+    def too_high(point: LinePoint) -> bool:
         return point.loss > start.loss + DECREASE * point.step * start.slope
 
-    def is_flat(point: Point) -> bool:
+    def is_flat(point: LinePoint) -> bool:
         return abs(point.slope) <= -CURVATURE * start.slope
 
     last, point, count = start, evaluate(step), 0
@@ -96,7 +96,7 @@ def strong_wolfe(
     return ends[low], 1 + count
 
 
-def _lower(ends: list[Point]) -> int:
+def _lower(ends: list[LinePoint]) -> int:
     if ends[0].loss <= ends[1].loss:
         return 0
     return 1
@@ -112,7 +112,7 @@ def _apart(step: float, least: float, most: float, stuck: bool) -> tuple[float, 
     return (most - margin if abs(step - most) < abs(step - least) else least + margin), False
 
 
-def _least_of_cubic(end: Point, other: Point, least: float, most: float) -> float:
+def _least_of_cubic(end: LinePoint, other: LinePoint, least: float, most: float) -> float:
     """Return where the cubic through two points with their slopes is least, within bounds; else their middle."""
     first, second = sorted((end, other), key=lambda point: point.step)
     if first.step != second.step:
@@ -133,7 +133,7 @@ HISTORY = ("old_dirs", "old_stps", "ro")
 LAST = ("d", "t", "H_diag", "prev_flat_grad", "prev_loss")
 
 
-class LBFGS(Declared, formula=None):
+class LBFGS(DeclaredOptimizer, formula=None):
     """Quasi-Newton steps with limited memory, for problems whose loss is computed on all data.
 
     Parameters
@@ -274,7 +274,7 @@ class LBFGS(Declared, formula=None):
                 return
             count = 0
             if group["line_search_fn"] is not None:
-                start, most = Point(0.0, loss, gradient, slope), group["max_eval"] - evaluations
+                start, most = LinePoint(0.0, loss, gradient, slope), group["max_eval"] - evaluations
                 point, count = strong_wolfe(
                     partial(self._point, closure, starts, d),
                     start,
@@ -300,7 +300,7 @@ class LBFGS(Declared, formula=None):
         vector: Tensor = xp.concat([_flat(xp.zeros_like(p) if p.grad is None else p.grad.detach()) for p in parameters])
         return vector
 
-    def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> Point:
+    def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> LinePoint:
         """Return the point at a step; the parameters go back to where they start."""
         try:
             self._move(starts, d, t)
@@ -308,7 +308,7 @@ class LBFGS(Declared, formula=None):
             gradient = self._gradient()
         finally:
             self._move(starts, d, 0.0)
-        return Point(t, loss, gradient, _dot(gradient, d))
+        return LinePoint(t, loss, gradient, _dot(gradient, d))
 
     def _move(self, starts: list[Tensor], d: Tensor, t: float) -> None:
         """Set the parameters to where they start plus a step in a direction."""

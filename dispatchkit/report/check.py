@@ -137,7 +137,7 @@ COMMUTATIVE = ("__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__")
 
 
 @dataclass(frozen=True, repr=False)
-class Check(Reported):
+class PackageCheck(Reported):
     """What was found in a package; prints as a list.
 
     Attributes
@@ -194,7 +194,7 @@ def check_package(
     baseline: Mapping[str, dict[str, Any]] | None = None,
     ignored: Iterable[str] = (),
     protocol: DispatchProtocol = tensor_protocol,
-) -> tuple[Check, list[Coverage]]:
+) -> tuple[PackageCheck, list[Coverage]]:
     """Return what is wrong with a package, and the coverage of its types.
 
     Parameters
@@ -227,7 +227,7 @@ def check_package(
         add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
-    return Check(package.name, len(package.types), len(package.rules), problems), reports
+    return PackageCheck(package.name, len(package.types), len(package.rules), problems), reports
 
 
 def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:

@@ -214,7 +214,7 @@ BY_KIND[kinds.elementwise] = elementwise
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class BatchedSelection:
     """An index that selects for the whole batch at once.
 
     Attributes
@@ -248,7 +248,7 @@ class Selection:
         return value
 
 
-def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> Selection:
+def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> BatchedSelection:
     """Return the index for the whole batch.
 
     Parameters
@@ -274,15 +274,15 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
         behind = 0
         if not adjacent:
             behind = depth
-        return Selection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
+        return BatchedSelection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
     aligned = tuple(batch.align(part, depth) for part in parts)
     if not own:
-        return Selection(aligned, count, *(((before,), (0,)) if before else ()))
+        return BatchedSelection(aligned, count, *(((before,), (0,)) if before else ()))
     index = xp.reshape(xp.arange(batch.size), (batch.size, *(1,) * depth))
     if not before or not depth:
-        return Selection((index, *aligned), count)
+        return BatchedSelection((index, *aligned), count)
     target = tuple(range(before + 1, before + depth + 1))
-    return Selection((index, *aligned), count, tuple(range(1, depth + 1)), target)
+    return BatchedSelection((index, *aligned), count, tuple(range(1, depth + 1)), target)
 
 
 def _parts(batch: Batch, key: Any, shape: tuple[int, ...]) -> tuple[list[Any], int]:

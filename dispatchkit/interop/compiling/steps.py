@@ -19,7 +19,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.compiling.backends import Backend, backend_named
 from dispatchkit.nn import Module
-from dispatchkit.ops.random.generator import Draw, replaying
+from dispatchkit.ops.random.generator import RandomDraw, replaying
 from dispatchkit.optim import Optimizer
 from dispatchkit.protocol.frames import PACKAGE
 from dispatchkit.protocol.modes import current
@@ -227,7 +227,7 @@ class Result:
         self.index, self.cls = index, cls
 
 
-class Program:
+class StepProgram:
     """A step compiled for one layout of its state and arguments.
 
     Parameters
@@ -246,7 +246,7 @@ class Program:
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
         self._step, self._backend, self._state, self._given = step, backend, state, given
         self._with_grad = [i for i, tensor in enumerate(state.tensors) if gradient_of(tensor) is not None]
-        self._draws: list[Draw] = []
+        self._draws: list[RandomDraw] = []
         self._count = len(arrays)
         self.numpy = not any(
             not isinstance(array, np.ndarray) and array.ndim for array in (*map(raw, state.tensors), *arrays)
@@ -305,7 +305,7 @@ class Program:
                 result = self._step(*args, **kwargs)
             return self._outputs(before, result, drawn)
 
-    def _outputs(self, before: Sequence[Any], result: Any, drawn: list[Draw]) -> list[Any]:
+    def _outputs(self, before: Sequence[Any], result: Any, drawn: list[RandomDraw]) -> list[Any]:
         """Return the arrays that a step made: those of its result, of its state where they changed, and gradients."""
         state, out = self._state, []
 
@@ -446,7 +446,7 @@ class CompiledStep:
         functools.update_wrapper(self, step)
         self._step, self._owners, self._backend = step, tuple(state), backend_named(backend)
         # By the key of the state, then by that of the call.
-        self._programs: dict[Any, dict[Any, Program]] = {}
+        self._programs: dict[Any, dict[Any, StepProgram]] = {}
         self._state: State | None = None
 
     def __repr__(self) -> str:
@@ -476,7 +476,7 @@ class CompiledStep:
         key = (outline, *layouts, state.shapes, *without, *frozen, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
-            program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
+            program = state.programs[key] = StepProgram(self._step, self._backend, state, (args, kwargs), arrays)
             held = state.arrays()
         if program.keeps_layout:
             return program(state, held, arrays)

@@ -278,7 +278,7 @@ def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
     return array
 
 
-class Conversion(FromSequences):
+class AsArray(FromSequences):
     """`asarray`: a tensor of which nothing is asked that it is not is given back itself."""
 
     @override
@@ -316,7 +316,7 @@ def _is_as_asked(
     return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
 
 
-@creation(record=Conversion, decomposes=False, samples=lambda: [sample(draw(2, 3)), sample(draw(3), copy=True)])
+@creation(record=AsArray, decomposes=False, samples=lambda: [sample(draw(2, 3)), sample(draw(3), copy=True)])
 def asarray(
     xp: Namespace,
     obj: ArrayLike,

@@ -38,10 +38,10 @@ from dispatchkit.protocol.outcome import (
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Layout, flatten
 from dispatchkit.protocol.prediction.stand_in import (
-    Call,
+    FollowedCall,
     Mark,
-    Memory,
     NotFollowed,
+    PredictionCache,
     StandIn,
     class_of,
     classes_of,
@@ -125,7 +125,7 @@ def result_classes(result: Any) -> tuple[type, ...]:
     return tuple(dict.fromkeys(cls for each in members for cls in each))
 
 
-def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
+def calls_of_one_type(protocol: Any, call: FollowedCall) -> Iterator[FollowedCall]:
     """Yield a call with stand-ins of one type each.
 
     Raises
@@ -154,7 +154,7 @@ def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
                 return value
             return make_stand_in(protocol, (cls,), value._layout, value._origin)
 
-        yield Call(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
+        yield FollowedCall(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
 
 
 def join_predictions(predictions: list[Prediction]) -> Prediction:
@@ -174,7 +174,7 @@ def predict(
     operation: Overridable,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    memory: Memory | None = None,
+    memory: PredictionCache | None = None,
     until: Step | None = None,
 ) -> Prediction:
     """Return what will come of a call; no function of a user is called.
@@ -186,10 +186,10 @@ def predict(
     memory : what is known of other calls, for many that are made outside of modes
     until : the answer after which nobody is asked any more, by its type and its way; by default all are
     """
-    return copy_context().run(_predict_here, Call(operation, args, dict(kwargs)), memory, until)
+    return copy_context().run(_predict_here, FollowedCall(operation, args, dict(kwargs)), memory, until)
 
 
-def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Prediction:
+def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Step | None) -> Prediction:
     """Follow a call in a context of its own, where neither modes nor observers see it."""
     operation = call.operation
     # A mode sees a call before its arguments are looked at.
@@ -197,7 +197,7 @@ def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Pred
         asked, switched_off = ask_modes(operation)
     else:
         asked, switched_off = [], False
-    memory = memory or Memory()
+    memory = memory or PredictionCache()
     without_modes()
     watch_state.set(None)
     open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
@@ -219,7 +219,7 @@ def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Pred
 class _Walk:
     """Follows the calls of one prediction."""
 
-    def __init__(self, protocol: Any, memory: Memory) -> None:
+    def __init__(self, protocol: Any, memory: PredictionCache) -> None:
         self.protocol = protocol
         self.memory = memory
         self.running: set[Mark] = set(RUNNING.get())
@@ -278,7 +278,7 @@ class _Walk:
         if mark is not None:
             self.running.add(mark)
         try:
-            prediction, result = self.follow(Call(operation, args, kwargs))
+            prediction, result = self.follow(FollowedCall(operation, args, kwargs))
         finally:
             if mark is not None:
                 self.running.discard(mark)
@@ -330,20 +330,20 @@ class _Walk:
 
     # Calls.
 
-    def with_stand_ins(self, call: Call) -> Call:
+    def with_stand_ins(self, call: FollowedCall) -> FollowedCall:
         """Return a call with stand-ins in the place of arrays, but for small plain ones."""
         operation, args, kwargs = call
         always = bool(operation.changes)
         replaced = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
-        return Call(operation, *replaced)
+        return FollowedCall(operation, *replaced)
 
-    def plain(self, call: Call) -> Any:
+    def plain(self, call: FollowedCall) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
         if call.operation.is_cheap(call.args, call.kwargs):
             return call.operation.function(*call.args, **call.kwargs)
         return self.results(call, (self.protocol.types.base,), "")
 
-    def follow(self, call: Call, limited: bool = False) -> tuple[Prediction, Any]:
+    def follow(self, call: FollowedCall, limited: bool = False) -> tuple[Prediction, Any]:
         """Follow a call, for each of the types that its stand-ins may be of."""
         token = self.memory.token(call, limited)
         known = self.memory.find(token, self.running)
@@ -364,7 +364,7 @@ class _Walk:
         return prediction, result
 
     def follow_known(
-        self, call: Call, limited: bool = False, asked: Sequence[Asked] = (), until: Step | None = None
+        self, call: FollowedCall, limited: bool = False, asked: Sequence[Asked] = (), until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Follow a call with arguments of known types."""
         operation, key = call.operation, call.key
@@ -377,7 +377,7 @@ class _Walk:
         return Prediction(operation.qualified_name, key, (by.who,), (by,), RULE, by, results=(supposed,)), result
 
     def follow_chain(
-        self, call: Call, chain: Chain, modes: Sequence[Asked], until: Step | None = None
+        self, call: FollowedCall, chain: Chain, modes: Sequence[Asked], until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
         asked: list[Asked] = list(modes)
@@ -405,7 +405,7 @@ class _Walk:
         return self._predict(call, chain, asked, possible)
 
     def _predict(
-        self, call: Call, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
+        self, call: FollowedCall, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
         base = self.protocol.types.base
@@ -427,7 +427,7 @@ class _Walk:
             result = join_results(self.protocol, [each for _, each in possible])
         return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
 
-    def _ask(self, call: Call, step: Step) -> tuple[Asked, Any]:
+    def _ask(self, call: FollowedCall, step: Step) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
         operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
@@ -461,7 +461,7 @@ class _Walk:
         return replace(asked, verdict=OPEN if reason else ANSWERS, reason=reason), result
 
     def _ask_to_follow(
-        self, call: Call, asked: Asked, step: Step, follow: Callable[..., Followed]
+        self, call: FollowedCall, asked: Asked, step: Step, follow: Callable[..., Followed]
     ) -> tuple[Asked, Any]:
         try:
             followed = follow(self, call.args, call.kwargs)
@@ -475,7 +475,7 @@ class _Walk:
         asked = replace(asked, inner=inner, verdict=verdict, reason=reason, outcome=outcome)
         return asked, None if verdict in (DECLINES, RAISES) else result
 
-    def results(self, call: Call, classes: tuple[type, ...], origin: str) -> Any:
+    def results(self, call: FollowedCall, classes: tuple[type, ...], origin: str) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
         layouts = self.memory.layouts(call)
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
@@ -519,7 +519,7 @@ class _BodyCalls(Mode):
         self.depends: list[str] = []
 
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(operation, args, kwargs)
+        call = FollowedCall(operation, args, kwargs)
         if not _has_stand_in((args, kwargs)):
             return self.walk.plain(call)
         if self.walk.memory.mistake(call):

@@ -21,7 +21,7 @@ from dispatchkit.report.audit.findings import (
     missing_pairs,
 )
 from dispatchkit.report.audit.page import Audit
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decide, names_of
+from dispatchkit.report.audit.pairs import Chains, Decision, Pair, PairCall, calls_of_two, decide, names_of
 from dispatchkit.report.operations import Named, operations_of
 
 
@@ -120,7 +120,7 @@ def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Disp
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
-def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mapping[type, str]) -> Decision:
+def _decision(chains: Chains, call: PairCall, types: tuple[type, type], names: Mapping[type, str]) -> Decision:
     """Return who answers a call of two types."""
     base = chains.protocol.types.base
     filler = types[0] if base is None else base

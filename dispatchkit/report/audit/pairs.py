@@ -20,7 +20,7 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
+from dispatchkit.protocol.prediction import Layout, PredictionCache, make_stand_in, predict
 from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.survey import dry_calls
 from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
@@ -149,7 +149,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class PairCall:
     """A way to call an operation with two arrays.
 
     Attributes
@@ -216,7 +216,7 @@ def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
     return tuple(entries)
 
 
-def calls_of_two(operation: Overridable) -> list[Call]:
+def calls_of_two(operation: Overridable) -> list[PairCall]:
     """Return the ways to call an operation with two arrays: every two of its array parameters, in their order.
 
     A parameter that takes several arrays takes both. Indices are no arrays here; of a function made overridable without
@@ -224,7 +224,7 @@ def calls_of_two(operation: Overridable) -> list[Call]:
     """
     parameters = operation.parameters
     named = parameters.signature.parameters
-    calls = [Call(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
+    calls = [PairCall(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
     places: list[ArrayParameter] = []
     for p in parameters.arrays:
         formal = named[p.name]
@@ -233,7 +233,7 @@ def calls_of_two(operation: Overridable) -> list[Call]:
             continue
         if required or formal.kind is not formal.POSITIONAL_ONLY or formal.name == _first_without_name(parameters):
             places.append(p)
-    return [*calls, *(Call(operation, first, second) for first, second in combinations(places, 2))]
+    return [*calls, *(PairCall(operation, first, second) for first, second in combinations(places, 2))]
 
 
 def _first_without_name(parameters: Parameters) -> str:
@@ -247,7 +247,7 @@ class Chains:
 
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
-        self.memory = Memory()
+        self.memory = PredictionCache()
         self._reasons: dict[Step, str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:

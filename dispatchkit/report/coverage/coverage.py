@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypedDict, Unpack, overload
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import misfit, type_name
-from dispatchkit.protocol.prediction import Memory
+from dispatchkit.protocol.prediction import PredictionCache
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
@@ -252,7 +252,7 @@ def coverage(
     for candidate in types:
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
             raise misfit("coverage", candidate, protocol.types)
-    memory = Memory()
+    memory = PredictionCache()
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
     if samples is None:
         operations = list(protocol.operations.values())

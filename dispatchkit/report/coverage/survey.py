@@ -17,7 +17,7 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
+from dispatchkit.protocol.prediction import Asked, Layout, Prediction, PredictionCache, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
@@ -45,7 +45,7 @@ class DryCall:
     keywords: tuple[str, ...]
     samples: list[Arguments] = field(default_factory=list)
 
-    def predictions(self, cls: type, memory: Memory) -> Iterator[Prediction]:
+    def predictions(self, cls: type, memory: PredictionCache) -> Iterator[Prediction]:
         """Yield what comes of each of the samples with arrays of a type in its places."""
 
         def fill(name: str, value: Any) -> Any:
@@ -206,7 +206,7 @@ class Survey:
         protocol: DispatchProtocol,
         cls: type,
         closed: Named = (),
-        memory: Memory | None = None,
+        memory: PredictionCache | None = None,
         refuses: Iterable[type[Exception]] = (),
     ) -> None:
         self.refuses = (*protocol.types.refuses(cls), *refuses)
@@ -214,7 +214,7 @@ class Survey:
         self.cls = cls
         self.closed = declared_operations(protocol, cls, "closed", closed)
         if memory is None:
-            self.memory = Memory()
+            self.memory = PredictionCache()
         else:
             self.memory = memory
         self.verdicts: dict[DryCall, Verdict] = {}

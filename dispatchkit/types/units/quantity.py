@@ -21,7 +21,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
+from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
@@ -306,7 +306,7 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
-    targets, unit = law(Call(op, units, args, kwargs))
+    targets, unit = law(QuantityCall(op, units, args, kwargs))
     assigning = op.__name__ in ASSIGNING
     steps: list[Any] = []
 
