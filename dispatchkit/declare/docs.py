@@ -160,8 +160,6 @@ def _returns(text: str, result: str, kind: Kind, facts: Facts, *, of_two: bool) 
         text = f"array {GIVES[facts.gives][of_two]}"
         if facts.special:
             text += f"; {facts.special}"
-        else:
-            text += ""
     if not text and kind in (kinds.creation, kinds.random):
         text = "the array"
     if not text:

@@ -244,8 +244,6 @@ def _general(operation: Declared, finalizes: bool, *, sequence: bool = False) ->
     record = ["if _tracked and _is_inexact(_r.dtype):", f"    _y._node = _node_of_call(_operation, {call}, _r)"]
     if LEAF in names:
         record += ["elif _requires_grad:", "    _y._node = _make_leaf(_r)"]
-    else:
-        record += []
     return fill_template(
         SEQUENCE if sequence else ANY,
         leaf=LEAF in names,

@@ -333,8 +333,6 @@ def _several(operation: Declared, its: SpelledOut, *, returns_itself: bool) -> l
     apart = ["_unknown", *([] if flows else ["_foreign"]), *([] if its.spread else ["_star"])]
     if operation.kind is kinds.random:
         apart += ["_drawer() is not None"]
-    else:
-        apart += []
     apart += [f"{name} is not _MISSING" for name in AROUND if name in its.named]
     sources = tuple_of(["*_star" if p.kind is STAR else its.value_of(p) for p in arrays])
     same = [f"_is_held(_r, _array_{p.name})" if p.kind is STAR else f"_r is _array_{p.name}" for p in arrays]
