@@ -69,7 +69,10 @@ class _Convolution(Module, Generic[Sizes]):
         self.padding_mode = padding_mode
         self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
         shape = *self._channels(), *self.kernel_size
-        register_zeros(self, device, dtype, weight=shape, bias=(self.out_channels,) if bias else None)
+        of_bias = None
+        if bias:
+            of_bias = (self.out_channels,)
+        register_zeros(self, device, dtype, weight=shape, bias=of_bias)
         self.reset_parameters()
 
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> Any:

@@ -116,7 +116,10 @@ class Linear(Module):
         self.in_features = integer(type(self), "in_features", in_features, least=0)
         self.out_features = integer(type(self), "out_features", out_features, least=0)
         shape = self.out_features, self.in_features
-        register_zeros(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
+        of_bias = None
+        if bias:
+            of_bias = shape[:1]
+        register_zeros(self, device, dtype, weight=shape, bias=of_bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
