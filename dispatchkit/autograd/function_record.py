@@ -135,7 +135,7 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        shapes = [[tuple(x.shape) for x in tensors_in(arg)] for arg in args]
+        shapes = [_shapes_in(arg) for arg in args]
         call = _BatchedCall(level, size, batched, shapes)
         return call.with_batches(record.vmapped.apply(call, *inside))
     dims = tuple([0 if any(parts) else None for parts in batched])
@@ -231,9 +231,12 @@ def vmap_function(cls: Any, base: Any) -> Any:
         call, *args = inputs
         seen = FunctionCtx(cls.__name__, ctx.needs_input_grad[1:], False)
         cls.setup_context(seen, tuple(call.wrap(args, call.inputs)), call.with_batches(output))
-        asked = {name: vars(seen).pop(name) for name in ASKED if name in vars(seen)}
-        ctx.__dict__ |= {name: tuple(_inside(value, call.level) for value in asked[name]) for name in asked}
-        ctx.batched = {name: [_batched_parts(value, call.level) for value in asked[name]] for name in asked}
+        ctx.batched = {}
+        for name in ASKED:
+            if name in vars(seen):
+                values = vars(seen).pop(name)
+                vars(ctx)[name] = tuple([_inside(value, call.level) for value in values])
+                ctx.batched[name] = [_batched_parts(value, call.level) for value in values]
         ctx.call, ctx.seen, ctx.materialize_grads = call, seen, seen.materialize_grads
         ctx.mark_dirty(*ctx.dirty_tensors)
 
@@ -531,6 +534,15 @@ class FunctionRecord(Overridable):
         return pull_cotangents(self.backward(), node, g, live=True)
 
 
+def _shapes_in(value: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the tensors in an argument."""
+    return [tuple(x.shape) for x in tensors_in(value)]
+
+
 def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:
     """Return for the tensors of each argument whether one of them requires a gradient."""
-    return tuple([any(tensor._node is not None for tensor in tensors) for tensors in parts])
+    return tuple([_any_requires_grad(tensors) for tensors in parts])
+
+
+def _any_requires_grad(tensors: list[Any]) -> bool:
+    return any(tensor._node is not None for tensor in tensors)

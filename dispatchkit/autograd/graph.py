@@ -89,8 +89,10 @@ class MultiHook:
         is_last = all((x is not None) == (vertex() in hooked) for x, vertex in zip(grads, self.vertices, strict=True))
         if is_last:
             del self._passes[thread]
-        if is_first if self.first else is_last:
-            self.call(g if self.first else grads)
+        if self.first and is_first:
+            self.call(g)
+        if is_last and not self.first:
+            self.call(grads)
 
 
 class MultiHandle(RemovableHandle):

@@ -370,7 +370,9 @@ def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequ
     if values is None:
         return before
     if not isinstance(values, tuple) or not all(x is None or isinstance(x, Storage) for x in values):
-        kinds = [type(x).__name__ for x in values] if isinstance(values, tuple) else type(values).__name__
+        kinds: Any = type(values).__name__
+        if isinstance(values, tuple):
+            kinds = [type(x).__name__ for x in values]
         raise TypeError(f"{name}: expected a hook to return a tuple of tensors, or None; found {kinds}")
     shapes = [None if x is None else tuple(x.array.shape) for x in values]
     wanted = [None if spec is None else spec[0] for spec in specs]

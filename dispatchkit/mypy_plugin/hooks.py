@@ -107,11 +107,14 @@ def _call(ctx: plugin.MethodSigContext) -> FunctionLike:
     further = []
     if isinstance(ctx.type, Instance) and ctx.type.type.fullname == CREATION:
         further = FURTHER
+    shown = None
+    if name is not None:
+        shown = name.name
     expected = overload.copy_modified(
         arg_types=[free] * (len(signature.arg_types) + len(further)),
         arg_kinds=[*signature.arg_kinds, *(ARG_NAMED_OPT for _ in further)],
         arg_names=[*signature.arg_names, *further],
-        name=None if name is None else name.name,
+        name=shown,
         definition=None,
     )
     api: Any = ctx.api  # of the type checker

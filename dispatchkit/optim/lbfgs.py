@@ -109,7 +109,9 @@ def _apart(step: float, least: float, most: float, stuck: bool) -> tuple[float, 
         return step, False
     if not stuck and least < step < most:
         return step, True
-    return (most - margin if abs(step - most) < abs(step - least) else least + margin), False
+    if abs(step - most) < abs(step - least):
+        return most - margin, False
+    return least + margin, False
 
 
 def _least_of_cubic(end: LinePoint, other: LinePoint, least: float, most: float) -> float:
@@ -207,7 +209,10 @@ class LBFGS(DeclaredOptimizer, formula=None):
     def _check_state(self, state: Mapping[str, Any], where: str) -> None:
         if not state:
             return
-        needed = ("func_evals", "n_iter", *((*HISTORY, *LAST) if state.get("n_iter") else ()))
+        later: tuple[str, ...] = ()
+        if state.get("n_iter"):
+            later = (*HISTORY, *LAST)
+        needed = ("func_evals", "n_iter", *later)
         missing = [name for name in needed if state.get(name) is None]
         if missing:
             raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
@@ -265,9 +270,10 @@ class LBFGS(DeclaredOptimizer, formula=None):
         for left in reversed(range(group["max_iter"])):
             state["n_iter"] += 1
             d = state["d"] = _direction(state, gradient, group["history_size"])
-            state["t"] = number(group["lr"]) * (
-                min(1.0, 1 / number(xp.sum(xp.abs(gradient)))) if state["n_iter"] == 1 else 1
-            )
+            factor = 1.0
+            if state["n_iter"] == 1:
+                factor = min(1.0, 1 / number(xp.sum(xp.abs(gradient))))
+            state["t"] = number(group["lr"]) * factor
             state["prev_flat_grad"], state["prev_loss"] = gradient, loss
             before, slope, starts = loss, _dot(gradient, d), [p.clone() for p in parameters]
             if slope > -bound:
@@ -297,7 +303,7 @@ class LBFGS(DeclaredOptimizer, formula=None):
     def _gradient(self) -> Tensor:
         """Return all gradients as one vector, zeros where there is none."""
         parameters = self.param_groups[0]["params"]
-        vector: Tensor = xp.concat([_flat(xp.zeros_like(p) if p.grad is None else p.grad.detach()) for p in parameters])
+        vector: Tensor = xp.concat([_flat(_gradient_of(p)) for p in parameters])
         return vector
 
     def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> LinePoint:
@@ -320,12 +326,23 @@ class LBFGS(DeclaredOptimizer, formula=None):
             if is_complex(p.dtype):
                 change = change + 1j * d[place : place + n]
                 place += n
-            p.copy_(start + t * change.reshape(p.shape) if t else start)
+            moved = start
+            if t:
+                moved = start + t * change.reshape(p.shape)
+            p.copy_(moved)
+
+
+def _gradient_of(p: Tensor) -> Tensor:
+    if p.grad is None:
+        return xp.zeros_like(p)  # type: ignore[no-any-return]  # a tensor
+    return p.grad.detach()
 
 
 def _flat(x: Tensor) -> Tensor:
     """Return the elements as a vector of real numbers."""
-    parts = (xp.real(x), xp.imag(x)) if is_complex(x.dtype) else (x,)
+    parts = [x]
+    if is_complex(x.dtype):
+        parts = [xp.real(x), xp.imag(x)]
     return xp.concat([part.reshape(-1) for part in parts])  # type: ignore[no-any-return]  # a tensor
 
 

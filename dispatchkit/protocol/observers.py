@@ -128,8 +128,6 @@ class _Watch:
             observers = [observer for observer in observers if not new.replaces or type(observer) is not type(new)]
             if new.is_on:
                 observers += [new]
-            else:
-                observers += []
         self.observers = tuple(observers)
         # Observers of results go the general way.
         self.silent = all(each.is_silent and type(each).on_result is Observer.on_result for each in observers)

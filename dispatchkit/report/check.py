@@ -82,7 +82,9 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     for warning in (warning for warning in caught if warning.category in NOTICED):
         place = short_location(f"{warning.filename}:{warning.lineno}")
         text = str(warning.message)
-        noticed[NOTICED[warning.category]][text if " at " in text else f"{text} at {place}"] = None
+        if " at " not in text:
+            text = f"{text} at {place}"
+        noticed[NOTICED[warning.category]][text] = None
     bare = Package(name, (), (), {})
     classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
     types = [cls for cls in classes if bare.owns(cls.__module__) and protocol.types.participates(cls)]
@@ -167,8 +169,6 @@ class PackageCheck(Reported):
         for name, texts in self.findings.items():
             if texts:
                 parts += [Title(f"{name} ({len(texts)})"), numbered_table(texts)]
-            else:
-                parts += []
         return Document(parts)
 
     def to_html(self) -> str:
@@ -214,7 +214,10 @@ def check_package(
             problems[name] += texts
 
     for finding in _audit_findings(package, protocol):
-        add("partner" if finding.kind == "asymmetry" else finding.kind, ["\n".join(finding_lines(finding))])
+        kind = finding.kind
+        if finding.kind == "asymmetry":
+            kind = "partner"
+        add(kind, ["\n".join(finding_lines(finding))])
     for name, texts in package.noticed.items():
         add(name, texts)
     add("piracy", _piracies(package, protocol))
@@ -235,10 +238,13 @@ def coverage_reports(package: Package, samples: Sequence[Any], protocol: Dispatc
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
     typed = [(sample, TypeSample(protocol, sample).cls) for sample in samples]
-    sampled = [cls for cls in package.types if any(cls is of for _, of in typed)]
+    with_samples = {cls for _, cls in typed}
+    sampled = [cls for cls in package.types if cls in with_samples]
     its_samples = [sample for sample, cls in typed if cls in sampled]
     others = [sample for sample, cls in typed if cls not in sampled]
-    measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol) if sampled else ()
+    measured: Iterable[Coverage] = ()
+    if sampled:
+        measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol)
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 
@@ -259,8 +265,6 @@ def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Fi
         functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
         if functions:
             partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry")
-        else:
-            partners += []
     for finding in (*whole, *partners):
         if finding.kind == "cycle" or (finding.kind in CHECKED and not its_locations.isdisjoint(finding.locations)):
             yield finding

@@ -212,10 +212,8 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         for name in chosen:
             for result in _results(CHECKS[name], subject):
                 tried[name] += 1
-                if result is None or _is_skipped(result, left_out):
-                    failures += []
-                else:
-                    failures += [result]
+                if result is not None and not _is_skipped(result, left_out):
+                    failures.append(result)
         failures = gather(subject, failures, CHECKS)
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
@@ -246,7 +244,10 @@ def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:
     ------
     ValueError : for the name of no check
     """
-    left_out = {(name, operation) for name, _, operation in (text.partition(":") for text in skip)}
+    left_out = set()
+    for text in skip:
+        name, _, operation = text.partition(":")
+        left_out.add((name, operation))
     for name, _ in sorted(left_out):
         if name not in CHECKS:
             raise ValueError(f"skip: there is no check {name!r}; the checks are {', '.join(CHECKS)}")

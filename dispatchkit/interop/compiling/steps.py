@@ -197,7 +197,10 @@ class State:
 def layout(tensor: Any) -> Any:
     """Return what a program is compiled for; a number may move between libraries that have other dtypes."""
     array = tensor.array
-    return dtype_name(array.dtype) if array.ndim else "", type(tensor), tensor.requires_grad
+    dtype = ""
+    if array.ndim:
+        dtype = dtype_name(array.dtype)
+    return dtype, type(tensor), tensor.requires_grad
 
 
 def hashable(value: Any) -> Any:
@@ -298,7 +301,10 @@ class StepProgram:
                     array = before[i]
                 state.tensors[i].grad = wrap_array(Tensor, array)
             state.set_rates([wrap_array(Tensor, rate) for rate in take(len(state.rates))])
-            draws = replaying(take(len(self._draws)) if self._draws else None)
+            drawn = None
+            if self._draws:
+                drawn = take(len(self._draws))
+            draws = replaying(drawn)
             arguments = iter(take(self._count))
             args, kwargs = map_leaves(items_of, lambda leaf: put_in(leaf, arguments), self._given)
             with making_with(namespace_of((*before, *inputs)[0])), draws as drawn:
@@ -315,7 +321,10 @@ class StepProgram:
             if not is_array(leaf):
                 return leaf
             out.append(raw(leaf))
-            return Result(len(out) - 1, type(leaf) if isinstance(leaf, Storage) else Tensor)
+            cls: type = Tensor
+            if isinstance(leaf, Storage):
+                cls = type(leaf)
+            return Result(len(out) - 1, cls)
 
         self._template = map_leaves(items_of, named, result)
         after = State(state.owners)

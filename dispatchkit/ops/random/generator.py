@@ -230,7 +230,9 @@ def drawing_from(generator: Generator) -> Block:
 
 def source_of(generator: Generator | None) -> Any:
     """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
-    source = (_current.get().value if generator is None else generator).source
+    if generator is None:
+        generator = _current.get().value
+    source = generator.source
     replay = _replay.get().value
     if replay is None:
         return source

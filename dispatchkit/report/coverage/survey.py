@@ -118,7 +118,9 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
     places = [p for p, value in values if isinstance(value, np.ndarray) and p.form is not Form.INDEX]
     if not places:
         return
-    scalars = ("float", "int") if all(p.form in (Form.ONE, Form.LOOSE) for p in places) else ()
+    scalars: tuple[str, ...] = ()
+    if all(p.form in (Form.ONE, Form.LOOSE) for p in places):
+        scalars = ("float", "int")
     for form in placements(len(places), "", ("Tensor", *scalars)):
         roles = chain(form, repeat("Tensor"))
         call = Call(operation, sample, tuple(map(_operand, roles, arrays)))
@@ -178,10 +180,15 @@ class Verdict:
 
 def outcome_of(answer: Step | Asked, cls: type) -> Shown:
     """Return how an answer comes about for a type: a rule that names a superclass alone is inherited."""
-    outcome = answer.source if isinstance(answer, Step) else answer.outcome
+    if isinstance(answer, Asked):
+        outcome = answer.outcome
+    else:
+        outcome = answer.source
     assert outcome is not None
     inherited = outcome is RULE and (answer.rule is None or cls not in answer.rule.types)
-    return SHOWN[INHERITED if inherited else outcome]
+    if inherited:
+        outcome = INHERITED
+    return SHOWN[outcome]
 
 
 def family(operation: Overridable) -> str:
@@ -245,11 +252,11 @@ class Survey:
             notes = [f"with {', '.join(others)}"]
         if deciding.note:
             notes += [deciding.note]
-        else:
-            notes += []
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
-        location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
+        location, certain = "", sum(verdict.is_certain for _, verdict in calls)
+        if by is not None:
+            location = by.location
         return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(buckets), entries, certain)
 
     def sort(self, call: DryCall) -> Verdict:

@@ -101,7 +101,10 @@ def _across(layers: list[list[int]], chains: Sequence[Sequence[int]], widths: Se
     xs = [0.0] * len(widths)
     for sweep in range(ROUNDS):
         down = sweep % 2 == 0
-        for layer in layers if down else reversed(layers):
+        order = layers
+        if not down:
+            order = layers[::-1]
+        for layer in order:
             pulls = {}
             for v in layer:
                 if sweep >= SWEEPS:

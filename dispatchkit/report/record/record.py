@@ -83,7 +83,11 @@ class Trace(Observer):
     @property
     def duration(self) -> int:
         """Nanoseconds from entering the block to leaving it, or to now."""
-        return (perf_counter_ns() if self._blocks else self._left) - self._origin
+        if self._blocks:
+            end = perf_counter_ns()
+        else:
+            end = self._left
+        return end - self._origin
 
     @property
     def calls(self) -> list[TracedCall]:

@@ -101,10 +101,13 @@ def log_determinant(form: DeterminedForm, *parts: Tensor) -> Any:
 
 def _batch_first(info: Any, in_dims: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors with the axis over which a function is mapped in front."""
-    return [
-        ops.broadcast_to(x, (info.batch_size, *x.shape)) if axis is None else ops.moveaxis(x, axis, 0)
-        for x, axis in zip(tensors, in_dims, strict=True)
-    ]
+    fronted = []
+    for x, axis in zip(tensors, in_dims, strict=True):
+        if axis is None:
+            fronted.append(ops.broadcast_to(x, (info.batch_size, *x.shape)))
+        else:
+            fronted.append(ops.moveaxis(x, axis, 0))
+    return fronted
 
 
 class _Solution(autograd.Function):

@@ -232,7 +232,9 @@ def average(call: QuantityCall) -> Plan:
     """Take values in one unit, weights in any; with `returned` give the sum of the weights, too."""
     unit = call.units["x"][0]
     sums = [unit, call.units.get("weights", [ONE])[0]]
-    return {"x": unit, "weights": KEPT}, sums if call.argument("returned") else unit
+    if call.argument("returned"):
+        return {"x": unit, "weights": KEPT}, sums
+    return {"x": unit, "weights": KEPT}, unit
 
 
 def norm(call: QuantityCall) -> Plan:
