@@ -9,7 +9,17 @@ from mypy import plugin
 from mypy.argmap import map_actuals_to_formals
 from mypy.errorcodes import ErrorCode
 from mypy.lookup import lookup_fully_qualified
-from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, MemberExpr, MypyFile, NameExpr, SymbolNode
+from mypy.nodes import (
+    ARG_NAMED_OPT,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Expression,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    SymbolNode,
+)
 from mypy.types import AnyType, FunctionLike, Instance, Parameters, Type, TypeOfAny, get_proper_type
 
 from dispatchkit.marks import override
@@ -118,9 +128,7 @@ def _call(ctx: plugin.MethodSigContext) -> FunctionLike:
         definition=None,
     )
     api: Any = ctx.api  # of the type checker
-    types: list[Type] = [
-        api.lookup_type(arg) if api.has_type(arg) else api.get_expression_type(arg) for arg in call.args
-    ]
+    types = [_type_of(api, arg) for arg in call.args]
     kinds, names = call.arg_kinds, call.arg_names
     places = map_actuals_to_formals(kinds, names, expected.arg_kinds, expected.arg_names, types.__getitem__)
     is_index = name is not None and name.fullname == WHERE and len(call.args) == 1
@@ -144,6 +152,15 @@ def _array_of(typ: Type) -> Instance | None:
     if isinstance(typ, Instance) and is_array:
         return typ
     return None
+
+
+def _type_of(api: Any, argument: Expression) -> Type:
+    """Return the type of an argument, which is inferred unless it is known."""
+    if api.has_type(argument):
+        known: Type = api.lookup_type(argument)
+        return known
+    inferred: Type = api.get_expression_type(argument)
+    return inferred
 
 
 def _is_other_array(typ: Type) -> bool:

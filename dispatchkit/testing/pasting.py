@@ -112,9 +112,11 @@ class Writer:
         self.count += 1
         name = f"x{self.count}"
         cls = type(value)
-        if cls is not Tensor:
+        if cls is Tensor:
+            constructed: str | None = code_of(value)
+        else:
             self._import(cls)
-        constructed = code_of(value) if cls is Tensor else self._constructor_call(value)
+            constructed = self._constructor_call(value)
         if constructed is not None:
             self.lines.append(f"{name} = {constructed}")
             return name

@@ -228,7 +228,7 @@ class PredictionCache:
         self._marks: dict[frozenset[Mark], frozenset[Mark]] = {}
 
     def supposing(self, supposed: Mapping[Overridable, type]) -> PredictionCache:
-        """Return a memory for the same calls with further rules taken to be there."""
+        """Return a cache for the same calls with further rules taken to be there."""
         other = PredictionCache({**self.supposed, **supposed})
         other._chains, other._layouts, other._bound, other._held = self._chains, self._layouts, self._bound, self._held
         return other
