@@ -314,7 +314,10 @@ def _output(node: Node, index: int, kept: Any) -> Any:
         version, count = shared
         _check_count(node, kept, count, version.count)
     several = isinstance(node, CallNode) and node.outputs is not None
-    return twin(kept, Output(node, index, kept.array.shape, kept.array.dtype) if several else node)
+    vertex: Any = node
+    if several:
+        vertex = Output(node, index, kept.array.shape, kept.array.dtype)
+    return twin(kept, vertex)
 
 
 def _check_count(node: Node, tensor: Storage, expected: int, found: int) -> None:

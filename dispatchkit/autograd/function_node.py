@@ -144,7 +144,7 @@ def record_call(
     done: dict[int, Any] = {}
     for tensor, vertex in zip(tensors, vertices, strict=True):
         if id(tensor) not in done:
-            changed = None if id(tensor) not in dirty else ctx._function_name
+            changed = ctx._function_name if id(tensor) in dirty else None
             done[id(tensor)] = _place(tensor, vertex, id(tensor) in inputs, changed)
         elif vertex is not None:  # returned twice: one tensor, the last output
             done[id(tensor)]._node = vertex
@@ -282,9 +282,12 @@ def _parts_of_gradient(node: FunctionNode, index: int, cls: type, paths: tuple[P
     if single and isinstance(grad, (Storage, np.ndarray, np.generic)):
         return [grad]
     name = cls.__name__
+    what = ""
+    if single:
+        what = ", a tensor"
     raise AutogradError(
         f"function {node.name} returned a gradient at index {index} that does not fit a {name}: expected a {name} with "
-        f"gradients in its fields{', a tensor' if single else ''} or None (got {type(grad).__name__})"
+        f"gradients in its fields{what} or None (got {type(grad).__name__})"
     )
 
 

@@ -136,8 +136,8 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        shapes = [[tuple(x.shape) for x in tensors_in(arg)] for arg in args]
-        call = _Call(level, size, batched, shapes)
+        shapes = [_shapes_in(arg) for arg in args]
+        call = _BatchedCall(level, size, batched, shapes)
         return call.with_batches(record.vmapped.apply(call, *inside))
     dims = tuple([0 if any(parts) else None for parts in batched])
     result = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
@@ -173,7 +173,7 @@ def _batched_parts(value: Any, level: int) -> list[bool]:
 
 
 @dataclass
-class _Call:
+class _BatchedCall:
     """A call in batches, and which tensors of its inputs and outputs differ within the batch.
 
     Attributes
@@ -225,16 +225,19 @@ def vmap_function(cls: Any, base: Any) -> Any:
     base : the class `Function`
     """
 
-    def forward(call: _Call, *args: Any) -> Any:
+    def forward(call: _BatchedCall, *args: Any) -> Any:
         return call.without_batches(cls.forward(*call.wrap(args, call.inputs)))
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call, *args = inputs
         seen = FunctionCtx(cls.__name__, ctx.needs_input_grad[1:], False)
         cls.setup_context(seen, tuple(call.wrap(args, call.inputs)), call.with_batches(output))
-        asked = {name: vars(seen).pop(name) for name in ASKED if name in vars(seen)}
-        ctx.__dict__ |= {name: tuple(_inside(value, call.level) for value in asked[name]) for name in asked}
-        ctx.batched = {name: [_batched_parts(value, call.level) for value in asked[name]] for name in asked}
+        ctx.batched = {}
+        for name in ASKED:
+            if name in vars(seen):
+                values = vars(seen).pop(name)
+                vars(ctx)[name] = tuple([_inside(value, call.level) for value in values])
+                ctx.batched[name] = [_batched_parts(value, call.level) for value in values]
         ctx.call, ctx.seen, ctx.materialize_grads = call, seen, seen.materialize_grads
         ctx.mark_dirty(*ctx.dirty_tensors)
 
@@ -259,7 +262,7 @@ def vmap_function(cls: Any, base: Any) -> Any:
     return type(cls.__name__, (base,), {**methods, "generate_vmap_rule": True, "__module__": cls.__module__})
 
 
-def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
+def _unbatched_gradient(call: _BatchedCall, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
     grads = []
     for x, differs, shape in zip(tensors_in(g), batched, shapes, strict=False):
@@ -555,6 +558,15 @@ class FunctionRecord(Overridable):
         return pull_cotangents(self.backward(), node, g, live=True)
 
 
+def _shapes_in(value: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the tensors in an argument."""
+    return [tuple(x.shape) for x in tensors_in(value)]
+
+
 def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:
     """Return for the tensors of each argument whether one of them requires a gradient."""
-    return tuple([any(tensor._node is not None for tensor in tensors) for tensors in parts])
+    return tuple([_any_requires_grad(tensors) for tensors in parts])
+
+
+def _any_requires_grad(tensors: list[Any]) -> bool:
+    return any(tensor._node is not None for tensor in tensors)

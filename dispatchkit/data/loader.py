@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dispatchkit.data.collate import default_collate, default_convert
@@ -92,38 +92,38 @@ class DataLoader:
         stream = isinstance(dataset, IterableDataset)
         options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
-            for name, value in options.items():
-                if value is not None:
-                    raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value!r}"
-                    )
+            _check_stream(options)
         else:
             _check_dataset(dataset, sized=sampler is None and batch_sampler is None)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
-        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+        excluded = batch_size != 1 or shuffle or sampler is not None or drop_last
+        if batch_sampler is not None and excluded:
             raise ValueError(
                 "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
             )
         if batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
-        if sampler is None and not stream:
-            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        items = dataset
+        if not stream:
+            sampler = items = _sampler_of(dataset, sampler, shuffle, generator)
         if batch_sampler is not None:
             batch_size = None
         elif batch_size is not None:
-            batch_sampler = BatchSampler(dataset if stream else sampler, batch_size, drop_last)  # type: ignore[arg-type]
+            batch_sampler = BatchSampler(items, batch_size, drop_last)
         self.dataset = dataset
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.num_workers = num_workers
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or _default_collation(batch_sampler)
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.generator = generator
-        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        if prefetch_factor is None and num_workers:
+            prefetch_factor = 2
+        self.prefetch_factor = prefetch_factor
 
     def __len__(self) -> int:
         """Return the number of batches, where data set and sampler have a length."""
@@ -132,19 +132,27 @@ class DataLoader:
             source = self.batch_sampler
         else:
             source = self.sampler
-        return len(self.dataset if source is None else source)
+        if source is None:
+            source = self.dataset
+        return len(source)
 
     def __iter__(self) -> Iterator[Any]:
         stream = isinstance(self.dataset, IterableDataset)
-        source: Source = (Stream if stream else Items)(self)
-        if self.batch_sampler is None:
-            indices = self.sampler
+        if stream:
+            source: Source = Stream(self)
+            indices = None
         else:
+            source = Items(self)
             indices = self.batch_sampler
-        tasks = drawn_tasks(self, None if stream else indices)
+            if indices is None:
+                indices = self.sampler
+        tasks = drawn_tasks(self, indices)
         batches: Iterator[Any] = map(source.batch, tasks)
         if self.num_workers:
-            workers, ahead = 1 if stream else self.num_workers, self.num_workers * (self.prefetch_factor or 1)
+            workers = self.num_workers
+            if stream:
+                workers = 1
+            ahead = self.num_workers * (self.prefetch_factor or 1)
             batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
         return up_to_end(batches)
 
@@ -162,8 +170,34 @@ def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> No
         raise ValueError(f"prefetch_factor option should be a positive integer, found {prefetch_factor!r}")
 
 
+def _sampler_of(dataset: Any, sampler: Iterable[Any] | None, shuffle: bool | None, generator: Any) -> Iterable[Any]:
+    """Return what gives the indices of items: the sampler, where there is none what visits all of them."""
+    if sampler is not None:
+        return sampler
+    if shuffle:
+        return RandomSampler(dataset, generator=generator)
+    return SequentialSampler(dataset)
+
+
+def _default_collation(batch_sampler: Any) -> Callable[[Any], Any]:
+    if batch_sampler is None:
+        return default_convert
+    return default_collate
+
+
+def _check_stream(options: Mapping[str, Any]) -> None:
+    """Raise for an option that says which items are visited, which an `IterableDataset` says itself."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value!r}"
+            )
+
+
 def _check_dataset(dataset: Any, *, sized: bool) -> None:
-    needed = ("__getitem__", "__len__") if sized else ("__getitem__",)
+    needed = ["__getitem__"]
+    if sized:
+        needed.append("__len__")
     missing = [name for name in needed if not hasattr(dataset, name)]
     if missing:
         raise TypeError(

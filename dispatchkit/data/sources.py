@@ -163,7 +163,9 @@ def up_to_end(batches: Iterator[Any]) -> Iterator[Any]:
                 break
             yield batch
     finally:
-        getattr(batches, "close", bool)()
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()
 
 
 PREFIX = "dispatchkit.data"

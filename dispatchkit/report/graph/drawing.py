@@ -97,12 +97,11 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
     for name, tensor in roots:
         end = vertex_of(tensor)
         if end is None:
+            source, label = len(boxes), ""
             boxes.append(Box("constant", "tensor", (_layout_text(tensor.array),)))
-        if end is None:
-            source = len(boxes) - 1
         else:
-            source = numbers[_main(end)]
-        arrows.append(Arrow(source, len(boxes), "" if end is None else _label(end)))
+            source, label = numbers[_main(end)], _label(end)
+        arrows.append(Arrow(source, len(boxes), label))
         boxes.append(Box("output", name))
     total = sum(type(vertex) is not Output for vertex in reachable(starts))
     note = ""
@@ -291,7 +290,7 @@ class Drawing:
         return self.dot
 
     def __repr__(self) -> str:
-        counts = {sort: sum(box.sort == sort for box in self.picture.boxes) for sort in ("operation", "leaf")}
+        counts = Counter(box.sort for box in self.picture.boxes)
         return f"<Drawing: {counts['operation']} operations, {counts['leaf']} leaves>"
 
 
@@ -311,7 +310,10 @@ def _svg_of(picture: Picture) -> str:
     layout = arrange(sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
     note = html.escape(picture.note)
     width = max(layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
-    height = layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
+    below = 0
+    if note:
+        below = LINE + 12
+    height = layout.height + 2 * MARGIN + below
     outputs = [box.title for box in picture.boxes if box.sort == "output"]
     parts = [
         f'<g transform="translate({(width - layout.width) / 2:.1f} {MARGIN:.1f})">',
@@ -335,7 +337,9 @@ def _svg_of(picture: Picture) -> str:
 
 def _svg_box(box: Box, size: Place, centre: Place) -> str:
     (width, height), (x, y) = size, centre
-    radius = 7 if box.sort in ("operation", "constant") else height / 2
+    radius = height / 2
+    if box.sort in ("operation", "constant"):
+        radius = 7
     top = y - height / 2
     if box.lines:
         baseline = top + 20
@@ -371,5 +375,8 @@ def _size(box: Box) -> tuple[float, float]:
     """Return width and height of a box that its text fits into."""
     characters = max([TITLE * len(box.title), *(LINE * len(line) for line in box.lines)]) * ASPECT
     pill = box.sort in ("leaf", "output")
-    width = max(characters + (34 if pill else 24), 44.0)
-    return width, 30.0 if not box.lines else 30.0 + (LINE + 5) * len(box.lines)
+    margin = 24
+    if pill:
+        margin = 34
+    width = max(characters + margin, 44.0)
+    return width, 30.0 + (LINE + 5) * len(box.lines)
