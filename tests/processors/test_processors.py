@@ -81,7 +81,7 @@ def test_busy_processes_end_with_the_block() -> None:
 
 def test_all_folders_are_numerical_but_those_that_are_named() -> None:
     places = program.numerical()
-    assert {"dispatchkit", "tests/linalg", "tests/ops", "tests/test_operations.py"} <= set(places)
+    assert {"dispatchkit", "tests/linalg", "tests/ops", "tests/tensor"} <= set(places)
     assert all(Path(program.TESTS.parent, place).exists() for place in places)
     assert all(Path(program.TESTS, name, "__init__.py").exists() for name in program.NOT_NUMERICAL)
     assert not any(f"tests/{name}" in places for name in program.NOT_NUMERICAL)

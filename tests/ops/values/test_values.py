@@ -13,8 +13,8 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, flat
-from tests.values.inputs import DTYPES, LAYOUTS, drawn, edge_values, laid_out, pairs
-from tests.values.references import NOT_SWEPT, SINCE, STRICTER, reference
+from tests.ops.values.inputs import DTYPES, LAYOUTS, drawn, edge_values, laid_out, pairs
+from tests.ops.values.references import NOT_SWEPT, SINCE, STRICTER, reference
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 

@@ -10,7 +10,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.errors import UnitError
 from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
-from tests.values.inputs import DTYPES
+from tests.ops.values.inputs import DTYPES
 
 # Arguments that the function of this name takes here and in NumPy.
 CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
