@@ -40,19 +40,26 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of package and tests, strictly; and without the plugin the code on the pages, as editors do."""
+    """Check that the stubs are up to date, and the types of package and tests, strictly.
+
+    The code on the pages is checked without the plugin, as editors do.
+    """
     install(session, "types")
+    session.run("python", "-m", "tests.programs.generated", "--check", "stubs")
     session.run("mypy", *session.posargs)
     session.run("pytest", "tests/typing")
     session.run("python", "-m", "tests.typing.pages")
 
 
 @nox.session
-def stubs(session: nox.Session) -> None:
-    """Write the stubs of operations and of the methods of arrays anew, from the declarations."""
+def generated(session: nox.Session) -> None:
+    """Write the stubs and the pages that are made from the declarations, or compare them: `-- --check`.
+
+    `-- stubs` writes the stubs alone, `-- numpy-functions.md` one page. Pages of PyTorch and of many libraries together
+    are left out unless these are there: `.nox/generated/bin/python -m pip install torch==2.13.0`.
+    """
     install(session, "test")
-    session.run("python", "-m", "tests.typing.surface_stub")
-    session.run("python", "-m", "tests.typing.as_torch_stub")
+    session.run("python", "-m", "tests.programs.generated", *session.posargs)
 
 
 @nox.session
@@ -154,12 +161,10 @@ def docs(session: nox.Session) -> None:
     """Run the code of the pages, build the site in docs/_build/html, and open each of its pages in a browser.
 
     Warnings of the build are errors. The browser is Chromium; Debian has it as `chromium` and `chromium-driver`.
-    `-- --write` measures the shipped types for docs/coverage-of-types.md first.
+    Pages that a program writes are compared with what it would write: `nox -s generated` writes them.
     """
     install(session, "test", "docs")
-    if "--write" in session.posargs:
-        session.posargs.remove("--write")
-        session.run("python", "-m", "tests.report.shipped", "docs/coverage-of-types.md")
+    session.run("python", "-m", "tests.programs.generated", "--check", "pages")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
     session.install("--no-deps", "docs/template")  # builds the package of a guide, which tests/test_template.py tests
     session.run("python", "-c", "import diagonal_matrices", silent=True)

@@ -1,30 +1,14 @@
-"""The stubs are those of the declarations, and methods show the signatures that it declares."""
+"""Methods show the signatures that the declarations of their operations have."""
 
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.surface import method_signature
-from tests.typing.surface_stub import CATALOGUE, FUNCTIONS, PATH
-
-
-@pytest.mark.parametrize(
-    ("make", "path"),
-    [("make_stub", PATH), ("make_catalogue", CATALOGUE), ("make_functions", FUNCTIONS)],
-)
-def test_the_stub_is_up_to_date(make: str, path: Path) -> None:
-    # In an interpreter of its own, since operations that other tests declare add methods.
-    program = f"from tests.typing.surface_stub import {make}; print({make}(), end='')"
-    root = Path(__file__).parents[2]
-    made = subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True, text=True).stdout
-    assert path.read_text(encoding="utf-8") == made, "run `python -m tests.typing.surface_stub`"
 
 
 @pytest.mark.parametrize(
