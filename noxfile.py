@@ -114,10 +114,10 @@ def accelerated(session: nox.Session) -> None:
     session.run("python", "-m", "dispatchkit", "--version")
     session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
     session.run("pytest", "tests/test_accelerator.py", "-k", "let_go", env={"DISPATCHKIT_CALLS": "10000000"})
-    session.run("python", "-m", "tests.faults", "--stride", "10")
+    session.run("python", "-m", "tests.programs.faults", "--stride", "10")
     # Program 94220 takes abs of what is 0 in PyTorch and 7e-18 here, as sums are in another order; none does from here.
-    session.run("python", "-m", "tests.fuzz", "--programs", "100000", "--seed", "200000")
-    session.run("python", "-m", "tests.fuzz.array_types", "--programs", "2000")
+    session.run("python", "-m", "tests.programs.fuzz", "--programs", "100000", "--seed", "200000")
+    session.run("python", "-m", "tests.programs.fuzz.array_types", "--programs", "2000")
 
 
 @nox.session
@@ -146,7 +146,7 @@ def processors(session: nox.Session) -> None:
     `-- --only Nehalem` takes one, and folders or files after it are run in the place of all.
     """
     install(session, "test")
-    session.run("python", "-m", "tests.processors", *PARALLEL, *session.posargs)
+    session.run("python", "-m", "tests.programs.processors", *PARALLEL, *session.posargs)
 
 
 @nox.session
@@ -178,7 +178,7 @@ def peers(session: nox.Session) -> None:
     """Run the tests with PyTorch, JAX, Numba and the specialists, without which many are skipped, and benchmarks."""
     install(session, "test", "bench", "peers", "specialists")
     session.run("pytest", *PARALLEL, *session.posargs)
-    session.run("python", "-m", "tests.benchmarks")
+    session.run("python", "-m", "tests.programs.benchmarks")
 
 
 @nox.session
@@ -196,28 +196,28 @@ def peers_suites(session: nox.Session) -> None:
     """Run other libraries' own tests over dispatchkit: `nox -s peers-suites -- --at PATH`, a folder of checkouts.
 
     PATH may hold `autograd` (HIPS) and `pytorch`, whose tests of autograd are of version 2.6; NumPy, Pint, PyTorch's
-    samples and linear_operator's tests come with them. What is recorded in tests/peers_suites/expected with a reason
-    may fail. `--suite numpy` runs one of them.
+    samples and linear_operator's tests come with them. What is recorded in tests/programs/peers_suites/expected with a
+    reason may fail. `--suite numpy` runs one of them.
     """
     install(session, "test", "peers")
     session.install("pint", "pytest-subtests", "expecttest", "linear_operator")
-    session.run("python", "-m", "tests.peers_suites", *session.posargs)
+    session.run("python", "-m", "tests.programs.peers_suites", *session.posargs)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Run random programs against PyTorch, and over the array types: `nox -s fuzz -- --programs 100000 --seed 7`."""
     install(session, "test", "peers")
-    session.run("python", "-m", "tests.fuzz", *session.posargs)
-    session.run("python", "-m", "tests.fuzz.array_types", *session.posargs)
-    session.run("python", "-m", "tests.fuzz.array_types", "--derivatives", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz.array_types", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz.array_types", "--derivatives", *session.posargs)
 
 
 @nox.session
 def faults(session: nox.Session) -> None:
     """Raise errors at each line of modes, graphs, registrations and files: `nox -s faults -- --stride 10`."""
     install(session, "test")
-    session.run("python", "-m", "tests.faults", *session.posargs)
+    session.run("python", "-m", "tests.programs.faults", *session.posargs)
 
 
 # Parts of the package that mutants are made of, each with the tests that are to find them.
@@ -288,7 +288,7 @@ def conformance(session: nox.Session) -> None:
     if "--arrays" in session.posargs:
         install(session, "test", "peers")
         session.install("dask[array]", "-r", str(suite / "requirements.txt"))
-        session.run("python", "-m", "tests.conformance", str(suite), *PARALLEL, *session.posargs)
+        session.run("python", "-m", "tests.programs.conformance", str(suite), *PARALLEL, *session.posargs)
         return
     install(session, "test")
     session.install("-r", str(suite / "requirements.txt"))
@@ -301,4 +301,4 @@ def conformance(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Print the benchmark table; PyTorch's rows need `.nox/bench/bin/python -m pip install torch==2.13.0`."""
     install(session, "bench")
-    session.run("python", "-m", "tests.benchmarks", *session.posargs)
+    session.run("python", "-m", "tests.programs.benchmarks", *session.posargs)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from . import __main__ as program
-from . import machines
-from .machines import KERNELS, PROBE, Setting, Skipped, busy, probe, settings
+from tests.programs.processors import __main__ as program
+from tests.programs.processors import machines
+from tests.programs.processors.machines import KERNELS, PROBE, Setting, Skipped, busy, probe, settings
 
 HASWELL = ("Haswell", ["X86_V3"])
 

@@ -9,7 +9,7 @@ from .scenarios import SCENARIOS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.faults", description=__doc__)
     parser.add_argument("--scenario", choices=SCENARIOS, action="append", help="one of them, all by default")
     parser.add_argument("--stride", type=int, default=1, help="from one line to the next that is tried")
     given = parser.parse_args()

@@ -1,4 +1,4 @@
-"""How fast dispatchkit is, always as a ratio within one run: `python -m tests.benchmarks`.
+"""How fast dispatchkit is, always as a ratio within one run: `python -m tests.programs.benchmarks`.
 
 Each row runs the same work with dispatchkit and with a reference, in one process and on one thread. Results
 are compared first, then the two take turns, and the minimum of the repeats counts. `ratio` is dispatchkit's

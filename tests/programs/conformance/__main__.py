@@ -1,6 +1,6 @@
 """Run the suite over tensors with the arrays of a library, and list the failures that the library itself does not have.
 
-`python -m tests.conformance SUITE --arrays torch`, and options of pytest; the exit status is 1 where
+`python -m tests.programs.conformance SUITE --arrays torch`, and options of pytest; the exit status is 1 where
 one is not expected. What fails over tensors alone is tried again over the library with many more examples: where
 it then fails there by the same exception, the tensors have only drawn another example.
 """
@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 LIBRARIES = {"torch": "array_api_compat.torch", "jax": "jax.numpy", "dask": "array_api_compat.dask.array"}
 TENSORS = "exec('import dispatchkit as xp; block = xp.arrays_of(\"{}\"); block.__enter__()')"
 EXPECTED = Path(__file__).parent / "expected.toml"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = "--max-examples=10"
 MANY = ("--max-examples=1000", "--times=200")
 
@@ -45,7 +45,7 @@ def results(suite: Path, module: str, options: Sequence[str], folder: str) -> di
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
     fixed = ("-q", "--tb=no", "--no-summary", "--disable-deadline", "--derandomize", f"--junitxml={report}")
-    plugin = ("-p", "tests.conformance.limits", "-p", "no:cacheprovider")
+    plugin = ("-p", "tests.programs.conformance.limits", "-p", "no:cacheprovider")
     command = [sys.executable, "-m", "pytest", *plugin, *fixed, *options]
     subprocess.run(command, cwd=suite, env=environment, check=False)
     return {_name(case): _message(case) for case in ET.parse(report).iter("testcase")}  # noqa: S314
@@ -69,7 +69,9 @@ def _message(case: ET.Element) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what fails over the tensors alone; return 1 where that is not expected."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.programs.conformance", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("suite", type=Path, help="checkout of the suite")
     parser.add_argument("--arrays", choices=sorted(LIBRARIES), required=True, help="the library")
     chosen, options = parser.parse_known_args(arguments)

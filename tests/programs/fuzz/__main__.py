@@ -12,7 +12,7 @@ from .running import fuzz, pasteable
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.fuzz", description=__doc__)
     parser.add_argument("--programs", type=int, default=1000, help="how many to run")
     parser.add_argument("--seed", type=int, default=0, help="of the first; that of each next one is one more")
     parser.add_argument("--length", type=int, default=25, help="largest number of steps of a program")

@@ -10,7 +10,7 @@ from .values import KINDS
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.array_types", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.fuzz.array_types", description=__doc__)
     parser.add_argument("--kind", choices=[*KINDS, "all"], default="all", help="of the instances")
     parser.add_argument("--programs", type=int, default=1000, help="how many to run of each kind")
     parser.add_argument("--seed", type=int, default=0, help="of the first; that of each next one is one more")

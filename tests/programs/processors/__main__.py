@@ -12,11 +12,11 @@ from xml.etree import ElementTree as ET
 
 from .machines import Setting, Skipped, busy, settings
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 # Those whose outcome no number decides; all others are run.
 NOT_NUMERICAL = frozenset(
     {
-        *("bad_input", "benchmarks", "conformance", "data", "faults", "mypy_plugin", "peers_suites", "processors"),
+        *("bad_input", "conformance", "data", "faults", "mypy_plugin", "peers_suites", "processors", "programs"),
         *("protocol", "saving", "site", "typing"),
     }
 )
@@ -63,7 +63,9 @@ def counted(report: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tests by each setting, and print how they did."""
-    parser = argparse.ArgumentParser(prog="python -m tests.processors", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.programs.processors", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--list", action="store_true", help="say what the machine can compute by, and run nothing")
     parser.add_argument("--only", default="", help="the settings alone whose names hold this")
     given, for_pytest = parser.parse_known_args(arguments)

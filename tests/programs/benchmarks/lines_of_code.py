@@ -46,7 +46,7 @@ ROWS = (
     ("LoRA", "lora.py", ""),
     ("metadata", "metadata.py", ""),
 )
-HERE = Path(__file__).parents[2] / "dispatchkit" / "types"
+HERE = Path(__file__).parents[3] / "dispatchkit" / "types"
 OTHERS = ("linalg", "csgraph", "test", "tests", "testsuite")  # folders that hold something else
 
 

@@ -1,4 +1,4 @@
-"""With the compiled core and without it, beside other libraries, in one run: ``python -m tests.benchmarks.cores``.
+"""With the compiled core and without it, beside other libraries: ``python -m tests.programs.benchmarks.cores``.
 
 Processes with the accelerator and with ``DISPATCHKIT_PURE=1`` run by turns; in each, every row is timed by turns with
 its reference, and the least of all counts. A path to a record, as docs/measured.json, is given the ratios.
@@ -115,7 +115,7 @@ def wanted(only: str) -> list[Row]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.cores", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.benchmarks.cores", description=__doc__)
     parser.add_argument("path", type=Path, nargs="?", help="the record to write the ratios into; they are printed, too")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows that TEXT is part of")
     parser.add_argument("--turns", type=int, default=TURNS, help="processes of each core")

@@ -1,4 +1,4 @@
-"""What ``import dispatchkit`` takes beside ``import numpy``: ``python -m tests.benchmarks.importing``.
+"""What ``import dispatchkit`` takes beside ``import numpy``: ``python -m tests.programs.benchmarks.importing``.
 
 Both run in interpreters of their own, by turns; the figures are processor times of the whole process, its start and its
 end included.

@@ -102,7 +102,7 @@ def lines(rows: Sequence[Row], effort: Effort) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.benchmarks", description=__doc__)
     parser.add_argument("--only", default="", metavar="TEXT", help="rows that TEXT is part of")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter repeats: rougher figures")
     parser.add_argument("--engine", default="numpy", help="who computes layers: numpy, or numba for compiled loops")

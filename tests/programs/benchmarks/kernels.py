@@ -101,7 +101,7 @@ def kernel_lines(effort: Effort) -> Iterator[str]:
 
 def memory_of_attention(library: str) -> float:
     """Return how much a fresh process's memory grew for a pass forward and backward, in MB."""
-    code = f"import {library}; from tests.benchmarks.kernels import grow; grow({library})"
+    code = f"import {library}; from tests.programs.benchmarks.kernels import grow; grow({library})"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(found.stdout)
 

@@ -1,4 +1,6 @@
-"""Measure what the pictures of docs/performance.md show: ``python -m tests.benchmarks.measured docs/measured.json``.
+"""Measure what the pictures of docs/performance.md show.
+
+``python -m tests.programs.benchmarks.measured docs/measured.json`` writes the record.
 
 ``--peers`` measures what docs/explanation/how-it-compares.md says of plum and quax instead, and leaves the rest.
 """
@@ -20,7 +22,7 @@ from . import dispatchers, mlp, overrides
 from .harness import Effort, Row, Side, measure, same_results, versions
 from .structured import MATRICES
 
-COMMAND = "python -m tests.benchmarks.measured docs/measured.json"
+COMMAND = "python -m tests.programs.benchmarks.measured docs/measured.json"
 EFFORT = Effort(repeats=60, seconds=2e-3)
 SIZES = (125, 250, 500, 1000, 2000)
 STRUCTURES = ("Diagonal", "Banded, 5 diagonals")
@@ -60,7 +62,7 @@ def record_of(rows: Sequence[Row], others: Sequence[str] = ()) -> dict[str, Any]
 
 
 def main(arguments: Sequence[str]) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.measured", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.benchmarks.measured", description=__doc__)
     parser.add_argument("path", type=Path, help="the file to write")
     parser.add_argument("--peers", action="store_true", help="measure the rows against plum and quax alone")
     options = parser.parse_args(arguments)

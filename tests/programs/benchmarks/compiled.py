@@ -1,4 +1,6 @@
-"""Compiled training steps beside those of the library that compiles them: `python -m tests.benchmarks.compiled`.
+"""Compiled training steps beside those of the library that compiles them.
+
+``python -m tests.programs.benchmarks.compiled`` times them.
 
 A step is forward pass, cross-entropy, backward pass and gradient descent with momentum, in float32. The sides of a row
 start from the same numbers and end with the same loss; they are timed by turns, one thread each, the least of the

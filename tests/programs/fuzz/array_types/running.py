@@ -576,5 +576,5 @@ def pasteable(found: Difference) -> str:
     steps = "\n".join(found.steps)
     imports = "import numpy as np\nimport dispatchkit as dk\nfrom dispatchkit.types import *"
     if helpers := sorted({name for name in ("copied", "pickled", "plain", "saved") if f"{name}(" in steps}):
-        imports += f"\nfrom tests.fuzz.array_types.plain import {', '.join(helpers)}"
+        imports += f"\nfrom tests.programs.fuzz.array_types.plain import {', '.join(helpers)}"
     return f"# seed {found.seed}: {found.text}\n{imports}\n{steps}\n"

@@ -1,8 +1,8 @@
 """Run the tests of other libraries over dispatchkit, and tell apart the failures that are recorded from new ones.
 
-`python -m tests.peers_suites --at PATH --suite numpy`, and options of pytest. PATH is a folder with checkouts of the
-libraries; a suite whose checkout is not there is passed over. A file of `expected/` says for each suite which tests
-fail and why. The exit status is 1 where another test fails; a recorded one that passes is named.
+`python -m tests.programs.peers_suites --at PATH --suite numpy`, and options of pytest. PATH is a folder with checkouts
+of the libraries; a suite whose checkout is not there is passed over. A file of `expected/` says for each suite which
+tests fail and why. The exit status is 1 where another test fails; a recorded one that passes is named.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXPECTED = Path(__file__).parent / "expected"
-PLUGIN, LIMITS = "tests.peers_suites.over_{}", "tests.peers_suites.limits"
+PLUGIN, LIMITS = "tests.programs.peers_suites.over_{}", "tests.programs.peers_suites.limits"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ NUMPY_OPTIONS = (
     *("--deselect", "_core/tests/test_shape_base.py::TestConcatenate::test_huge_list_error"),
     *("--deselect", "linalg/tests/test_regression.py::TestRegression::test_openblas_threading"),
 )
-HERE = ":tests.peers_suites"  # which take from the library what it brings with it
+HERE = ":tests.programs.peers_suites"  # which take from the library what it brings with it
 SUITES = {
     suite.name: suite
     for suite in (
@@ -205,7 +205,9 @@ def report(suite: str, outcome: Mapping[str, str | None]) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suites that are there; return 1 where a test fails that is not recorded."""
-    parser = argparse.ArgumentParser(prog="python -m tests.peers_suites", description=__doc__, allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.programs.peers_suites", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument("--at", type=Path, required=True, help="folder with the checkouts")
     parser.add_argument("--suite", choices=sorted(SUITES), action="append", help="this one alone; may be repeated")
     parser.add_argument("--patterns", action="store_true", help="print new failures as lines for the record")

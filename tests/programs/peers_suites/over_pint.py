@@ -13,7 +13,7 @@ import numpy as np
 from dispatchkit.errors import UnitError
 from dispatchkit.types import QuantityTensor
 from dispatchkit.types.units.unit import Unit
-from tests.peers_suites.lifting import Replacing
+from tests.programs.peers_suites.lifting import Replacing
 
 
 class Units:

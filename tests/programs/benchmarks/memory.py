@@ -59,7 +59,7 @@ def peak(work: Callable[[], Any]) -> int:
 def resident(name: str) -> int:
     """Return how much a fresh process's memory grew for a piece of work, in bytes."""
     code = (
-        f"from pathlib import Path; from tests.benchmarks import memory as m; "
+        f"from pathlib import Path; from tests.programs.benchmarks import memory as m; "
         f"peak = lambda: int(Path('/proc/self/status').read_text().partition('VmHWM:')[2].split()[0]); "
         f"before = peak(); m.{name}(); print(peak() - before)"
     )

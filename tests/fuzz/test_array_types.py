@@ -8,10 +8,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.types import CirculantTensor, DiagonalTensor, MaskedTensor, TriangularTensor
-
-from .derivatives import ORDERS, fuzz_derivatives, unlike
-from .running import Difference, fuzz, pasteable, run, shrunk
-from .values import KINDS
+from tests.programs.fuzz.array_types.derivatives import ORDERS, fuzz_derivatives, unlike
+from tests.programs.fuzz.array_types.running import Difference, fuzz, pasteable, run, shrunk
+from tests.programs.fuzz.array_types.values import KINDS
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "structured"])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
-from tests.peers_suites.lifting import Replacing
+from tests.programs.peers_suites.lifting import Replacing
 
 FUNCTIONS = (type(np.sum), np.ufunc)  # what can be overridden
 MODULES = (np, np.linalg, np.fft, np.lib)

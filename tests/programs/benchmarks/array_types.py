@@ -1,4 +1,6 @@
-"""Costs of the shipped types, in one run: ``python -m tests.benchmarks.array_types`` prints docs/cost-of-types.md.
+"""Costs of the shipped types, in one run.
+
+``python -m tests.programs.benchmarks.array_types`` prints docs/cost-of-types.md.
 
 First exponents of the size in the times of operations, then times by those of other libraries. What follows the command
 is part of the titles of sections to print.
