@@ -185,10 +185,11 @@ def peers(session: nox.Session) -> None:
 def oracles(session: nox.Session) -> None:
     """Compare the array types with the libraries of their fields: `nox -s oracles -- --pair masked-numpy --seed 7`.
 
-    Each call is made on the type and on its specialist's. Differences that are meant stand in tests/oracles/listed.
+    Each call is made on the type and on its specialist's. Differences that are meant stand in
+    tests/programs/oracles/listed.
     """
     install(session, "test", "specialists")
-    session.run("python", "-m", "tests.oracles", "--calls", "20000", *session.posargs)
+    session.run("python", "-m", "tests.programs.oracles", "--calls", "20000", *session.posargs)
 
 
 @nox.session(name="peers-suites")

@@ -64,6 +64,7 @@ GENERATED = [
     Generated("as_torch", "stubs", "tests.typing.as_torch_stub", all_of="dispatchkit/as_torch/**/*.pyi"),
     Generated("defining-types.md", "pages", "tests.protocol.kinds_page"),
     Generated("coverage-of-types.md", "pages", "tests.report.shipped", needs=("scipy",)),
+    Generated("differences.md", "pages", "tests.programs.oracles.page"),
     Generated("predictions.md", "pages", "tests.report.agreement", needs=("scipy",)),
     Generated("numpy-functions.md", "pages", "tests.interop.numpy_page", needs=("numpy 2.4",)),
     Generated("pytorch-functions.md", "pages", "tests.interop.torch_page", needs=("torch 2.13",)),

@@ -10,8 +10,8 @@ import numpy as np
 import dispatchkit as dk
 from dispatchkit import types
 from dispatchkit.types import StructuredTensor
-from tests.oracles.drawing import Draw
-from tests.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.pair import Operand, Pair, Parts
 
 __all__ = ["StructuredSciPy", "elements_of"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 import dispatchkit as dk
 from dispatchkit.types import SparseTensor
-from tests.oracles.drawing import Draw
-from tests.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.pair import Operand, Pair, Parts
 
 __all__ = ["SparseSciPy"]
 

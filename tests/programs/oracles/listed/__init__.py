@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tests.oracles.comparing import Case, Verdict
+from tests.programs.oracles.comparing import Case, Verdict
 
 __all__ = ["Difference", "read"]
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dispatchkit.types import QuantityTensor, Unit
-from tests.oracles.drawing import Draw
-from tests.oracles.pair import Operand, Pair, Parts
-from tests.oracles.pairs.units_astropy import in_base_units
-from tests.oracles.units_lines import drawn_unit, lines_of_units
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.pairs.units_astropy import in_base_units
+from tests.programs.oracles.units_lines import drawn_unit, lines_of_units
 
 __all__ = ["UnitsPint"]
 

@@ -1,27 +1,22 @@
-"""Write the page of what array types answer otherwise than the libraries of their fields.
-
-``python -m tests.oracles.page`` writes ``docs/differences.md`` from the lists.
-"""
+"""Writes docs/differences.md, where array types differ from other libraries, from the lists: ``nox -s generated``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from .comparing import SORTS
 from .listed import Difference, read
 from .pair import Pair
 from .pairs import PLACES, load
 
-__all__ = ["PAGE", "text"]
+__all__ = ["make_files"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "differences.md"
 HEAD = """\
 # Where types differ from the libraries of their fields
 
 Each array type is compared with the library that its users come from: random calls of all functions which that library
 answers, by all spellings, dtypes and shapes, are made on both (`nox -s oracles`). This page lists what differs, and
-why. A difference that is not listed here is a fault; please report it. `python -m tests.oracles.page` writes the page.
+why. A difference that is not listed here is a fault; please report it. `nox -s generated` writes the page.
 """
 ESCAPED = r"\|"  # in a table
 IN_WORDS = {
@@ -36,8 +31,13 @@ IN_WORDS = {
 }
 
 
-def text() -> str:
-    """Return the page."""
+def make_files() -> dict[str, str]:
+    """Return the page by its path."""
+    return {"docs/differences.md": make_page()}
+
+
+def make_page() -> str:
+    """Return the text of the page."""
     sections = [HEAD]
     for name in PLACES:
         pair = load(name)
@@ -70,7 +70,3 @@ def _calls(difference: Difference) -> str:
     if difference.dtypes:
         calls += f" of {', '.join(difference.dtypes)}"
     return calls
-
-
-if __name__ == "__main__":
-    PAGE.write_text(text())

@@ -9,9 +9,9 @@ import numpy as np
 
 import dispatchkit as dk
 from dispatchkit import types
-from tests.oracles.drawing import Draw
-from tests.oracles.pair import Operand, Pair, Parts
-from tests.oracles.pairs.structured_scipy import elements_of
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.pairs.structured_scipy import elements_of
 
 __all__ = ["StructuredLinearOperator"]
 

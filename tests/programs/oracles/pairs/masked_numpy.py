@@ -10,9 +10,9 @@ from numpy import ma
 
 import dispatchkit as dk
 from dispatchkit.types import MaskedTensor
-from tests.oracles.drawing import Draw
-from tests.oracles.numpy_lines import OPERATORS, WRITES, lines_of
-from tests.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.numpy_lines import OPERATORS, WRITES, lines_of
+from tests.programs.oracles.pair import Operand, Pair, Parts
 
 __all__ = ["MaskedNumpy"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 import dispatchkit as dk
 from dispatchkit.types import NamedTensor
-from tests.oracles.drawing import Draw
-from tests.oracles.numpy_lines import lines_of
-from tests.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.numpy_lines import lines_of
+from tests.programs.oracles.pair import Operand, Pair, Parts
 
 __all__ = ["NamedXarray"]
 

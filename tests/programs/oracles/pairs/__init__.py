@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from tests.oracles.pair import Pair
+from tests.programs.oracles.pair import Pair
 
 __all__ = ["PLACES", "load"]
 

@@ -14,7 +14,7 @@ from .running import Report, run
 
 def main() -> int:
     """Run the pairs that the command names."""
-    parser = argparse.ArgumentParser(prog="python -m tests.oracles", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.oracles", description=__doc__)
     parser.add_argument("--pair", choices=[*PLACES, "all"], default="all", help="of a type and its specialist")
     parser.add_argument("--calls", type=int, default=1000, help="how many to make of each pair")
     parser.add_argument("--seed", type=int, default=0, help="of the first; that of each next one is one more")

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dispatchkit.types import UncertainTensor
-from tests.oracles.drawing import Draw
-from tests.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.drawing import Draw
+from tests.programs.oracles.pair import Operand, Pair, Parts
 
 __all__ = ["UncertainUncertainties"]
 
