@@ -177,6 +177,7 @@ def docs(session: nox.Session) -> None:
 def peers(session: nox.Session) -> None:
     """Run the tests with PyTorch, JAX, Numba and the specialists, without which many are skipped, and benchmarks."""
     install(session, "test", "bench", "peers", "specialists")
+    session.run("python", "-m", "tests.programs.generated", "--check", "pytorch-functions.md", "as-torch-names.md")
     session.run("pytest", *PARALLEL, *session.posargs)
     session.run("python", "-m", "tests.programs.benchmarks")
 
