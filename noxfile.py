@@ -1,7 +1,8 @@
 """The one list of checks: a laptop and CI run the same words.
 
 `nox` runs lint, types, layers and tests; `nox -s NAME` one session; `nox -s tests -P 3.12` another Python.
-What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`. `-R` installs nothing anew.
+What follows `--` goes to the tool: `nox -s tests -- tests/ops -k add`, `nox -s bench -- --only mlp`. `-R` installs
+nothing anew.
 """
 
 import os
