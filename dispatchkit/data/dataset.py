@@ -56,7 +56,7 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co]):
     """Base of data sets that are a stream: a subclass defines ``__iter__``.
 
-    A loader reads the stream in one thread, however many workers it has, so that each item comes once and in order.
+    A loader reads the stream in one worker, however many it has, so that each item comes once and in order.
     Source: PyTorch, `torch.utils.data.IterableDataset`, where each worker process reads a copy of the stream.
 
     Examples

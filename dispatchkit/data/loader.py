@@ -7,8 +7,10 @@ from typing import Any
 
 from dispatchkit.data.collate import default_collate, default_convert
 from dispatchkit.data.dataset import IterableDataset
+from dispatchkit.data.processes import Processes, context_of
+from dispatchkit.data.progress import Progress, check_state
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from dispatchkit.data.sources import Items, Source, Stream, drawn_tasks, prefetched, up_to_end
+from dispatchkit.data.sources import Items, Source, Stream, prefetched
 from dispatchkit.ops.random.generator import Generator
 
 
@@ -22,12 +24,13 @@ class DataLoader:
     shuffle : whether to visit the items in random order, anew in each iteration
     sampler : iterable of indices, in place of `shuffle`
     batch_sampler : iterable of lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`
-    num_workers : number of threads that make batches ahead; 0 makes each where it is asked for
+    num_workers : number of workers that make batches ahead; 0 makes each where it is asked for
     collate_fn : makes a batch of a list of items; `default_collate` by default
     drop_last : whether to leave out a last batch that is smaller
     timeout : seconds to wait for a batch from a worker, 0 for as long as it takes
     worker_init_fn : called with its number in each worker before its first batch
-    multiprocessing_context : None, for programs that pass it: workers are threads
+    multiprocessing_context : None for workers that are threads; for processes, how they are started: ``"spawn"``,
+        ``"forkserver"`` or ``"fork"``, or a context of `multiprocessing`
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
     pin_memory, persistent_workers : False, for programs that pass it
@@ -36,7 +39,8 @@ class DataLoader:
     ------
     ValueError, TypeError : if the arguments exclude each other, or one is out of its range
     DataLoaderError : while iterating, if the data set, `collate_fn` or `worker_init_fn` raises, whose exception is the
-        cause, naming data set and index; or after `timeout`
+        cause, naming data set and index; after `timeout`; if a worker process dies, or one of the three cannot be
+        pickled for it
 
     Notes
     -----
@@ -45,9 +49,17 @@ class DataLoader:
     or computes in NumPy and others that let threads run side by side. They end when an iteration does: at its end,
     after ``break`` or an exception, which wait for a second at most; Ctrl-C does not wait.
 
+    With a `multiprocessing_context` the workers are processes, for data sets that compute in Python. Each gets a copy
+    of the data set, pickled unless it is forked, and sends pickled batches; cloudpickle, where it is installed, also
+    sends what a notebook declares. The default dtype and ``no_grad`` hold in them, other modes do not. What they raise
+    has the traceback of the process as a note. They end with the iteration; one that makes a batch is ended at once.
+    A script that starts them with ``"spawn"`` runs its loop under ``if __name__ == "__main__":``.
+
     Random functions of dispatchkit that the data set or `collate_fn` calls without a generator draw from one of the
     batch, which is spawned in the order of the batches: their numbers do not depend on the workers either. Generators
-    that the data set keeps itself, NumPy's and Python's, depend on which thread comes first.
+    that the data set keeps itself, NumPy's and Python's, depend on which worker makes which batch.
+
+    `state_dict` tells where an iteration stands, and `load_state_dict` goes on from there.
 
     Source: PyTorch, `torch.utils.data.DataLoader`.
 
@@ -82,13 +94,12 @@ class DataLoader:
         persistent_workers: bool = False,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
-        for option, value, usual, reason in (
-            ("multiprocessing_context", multiprocessing_context, None, "workers are threads, num_workers of them"),
-            ("pin_memory", pin_memory, False, "workers end with an iteration"),
-            ("persistent_workers", persistent_workers, False, "workers end with an iteration"),
-        ):
-            if value not in (None, False):
-                raise ValueError(f"DataLoader: {option} must be {usual}, since {reason}; found {value!r}")
+        context_of(multiprocessing_context, num_workers)
+        for option, wanted in (("pin_memory", pin_memory), ("persistent_workers", persistent_workers)):
+            if wanted:
+                raise ValueError(
+                    f"DataLoader: {option} must be False, since workers end with an iteration; found {wanted!r}"
+                )
         stream = isinstance(dataset, IterableDataset)
         options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
@@ -120,10 +131,13 @@ class DataLoader:
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
         self.generator = generator
         if prefetch_factor is None and num_workers:
             prefetch_factor = 2
         self.prefetch_factor = prefetch_factor
+        self._progress: Progress | None = None
+        self._loaded: dict[str, Any] | None = None
 
     def __len__(self) -> int:
         """Return the number of batches, where data set and sampler have a length."""
@@ -137,29 +151,103 @@ class DataLoader:
         return len(source)
 
     def __iter__(self) -> Iterator[Any]:
+        progress = self._progress = Progress(self, self._loaded)
+        self._loaded = None
         stream = isinstance(self.dataset, IterableDataset)
+        source: Source
+        indices: Any = None
         if stream:
-            source: Source = Stream(self)
-            indices = None
+            source = Stream(self)
         else:
             source = Items(self)
             indices = self.batch_sampler
             if indices is None:
                 indices = self.sampler
-        tasks = drawn_tasks(self, indices)
+        tasks = progress.tasks(indices)
         batches: Iterator[Any] = map(source.batch, tasks)
         if self.num_workers:
+            context = context_of(self.multiprocessing_context, self.num_workers)
+            if context is not None:
+                source = Processes(self, source, context)
             workers = self.num_workers
             if stream:
                 workers = 1
             ahead = self.num_workers * (self.prefetch_factor or 1)
             batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
-        return up_to_end(batches)
+        return progress.count_batches(batches, skipped=progress.count if stream else 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_progress": None}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return where the latest iteration stands, in a form that `save` takes.
+
+        Returns
+        -------
+        dict
+            The number of batches so far, ``"batches"``; the states that the generators of the loader, of its samplers
+            and of dispatchkit had when the iteration began, ``"generators"``; what a loader that goes on must have in
+            common, ``"loader"``.
+
+        Notes
+        -----
+        Batches that workers have made ahead do not count. Where no iteration is under way, the next one begins at the
+        first batch. Source: torchdata, `torchdata.stateful_dataloader.StatefulDataLoader`.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> loader = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> batches = iter(loader)
+        >>> _ = next(batches)
+        >>> state = loader.state_dict()
+        >>> rest = [batch.tolist() for batch in batches]
+        >>> again = dk.data.DataLoader(range(6), batch_size=2, shuffle=True)
+        >>> again.load_state_dict(state)
+        >>> [batch.tolist() for batch in again] == rest
+        True
+        """
+        if self._loaded is not None:
+            return dict(self._loaded)
+        return (self._progress or Progress(self)).state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state: the next iteration gives the batches that were left, the same items in them.
+
+        Parameters
+        ----------
+        state_dict : as `state_dict` gave it, of a loader of the same data, with any number and kind of workers
+
+        Raises
+        ------
+        ValueError : if it is no such state, or of a loader of another length, size or sampler; the loader is then as
+            before
+
+        Notes
+        -----
+        The random numbers of samplers and batches go on as well. The default generator is not changed: save its state
+        where the loop itself draws from it. Indices before are drawn again, their items not read; of a stream the items
+        before are read again. A sampler that draws from the default generator after its first index needs a generator
+        of its own for that, and one that draws from others the state of these.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> loader = dk.data.DataLoader("abcd", collate_fn="".join)
+        >>> for batch in loader:
+        ...     if batch == "b":
+        ...         break
+        >>> again = dk.data.DataLoader("abcd", collate_fn="".join)
+        >>> again.load_state_dict(loader.state_dict())
+        >>> list(again)
+        ['c', 'd']
+        """
+        self._loaded = check_state(self, state_dict)
 
 
 def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> None:
     if not isinstance(num_workers, int) or num_workers < 0:
-        raise ValueError(f"num_workers option should be non-negative, found {num_workers!r}; use 0 to disable threads")
+        raise ValueError(f"num_workers option should be non-negative, found {num_workers!r}; use 0 to disable workers")
     if timeout < 0:
         raise ValueError(f"timeout option should be non-negative, found {timeout}")
     if prefetch_factor is None:

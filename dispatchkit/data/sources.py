@@ -1,4 +1,4 @@
-"""How the batches of one iteration are made, in threads where wanted."""
+"""How the batches of one iteration are made, and the threads that make them ahead."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dispatchkit.data.collate import default_collate
 from dispatchkit.data.dataset import has_plain_rows
 from dispatchkit.errors import DataLoaderError
 from dispatchkit.marks import override
-from dispatchkit.ops.random.generator import Generator, current_generator, drawing_from
+from dispatchkit.ops.random.generator import Generator, drawing_from
 
 # What a stream gives where it has ended.
 END: Any = object()
@@ -28,6 +28,8 @@ END: Any = object()
 
 class Source:
     """Where the batches of one iteration come from.
+
+    It is pickled for processes, without the samplers of the loader, which stay where indices are drawn.
 
     Parameters
     ----------
@@ -40,12 +42,28 @@ class Source:
     """
 
     def __init__(self, loader: Any) -> None:
-        self.loader, self.dataset = loader, loader.dataset
+        self.dataset, self.collate_fn, self.worker_init_fn = loader.dataset, loader.collate_fn, loader.worker_init_fn
+        self.batch_size, self.drop_last = loader.batch_size, loader.drop_last
+        self.gives_single_items = loader.batch_sampler is None
         self.name = type(loader.dataset).__name__
         self.stop = threading.Event()
 
-    def batch(self, task: tuple[Any, Generator]) -> Any:
-        """Return the batch of a task, made with random numbers of its generator."""
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "stop"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.stop = threading.Event()
+
+    def start(self, workers: int) -> None:
+        """Make ready for a number of workers, in the thread that iterates."""
+
+    def end(self) -> None:
+        """Have the workers end, since no more batches are wanted."""
+        self.stop.set()
+
+    def batch(self, task: Task, worker: int = 0) -> Any:
+        """Return the batch of a task, made by a worker with random numbers of the task's generator."""
         with drawing_from(task[1]):
             return self.make(task[0])
 
@@ -55,8 +73,8 @@ class Source:
 
     def begin(self, worker: int) -> None:
         """Prepare a worker."""
-        if self.loader.worker_init_fn is not None:
-            self.attempt(f"worker_init_fn({worker})", self.loader.worker_init_fn, worker)
+        if self.worker_init_fn is not None:
+            self.attempt(f"worker_init_fn({worker})", self.worker_init_fn, worker)
 
     def attempt(self, action: str, function: Callable[[Any], Any], value: Any) -> Any:
         """Call a function of the user, whose exception becomes the cause of one that says what was done."""
@@ -67,9 +85,8 @@ class Source:
 
     def collate(self, items: Any, which: str) -> Any:
         """Return the batch of some items, which messages call `which`."""
-        function = self.loader.collate_fn
-        name = getattr(function, "__name__", type(function).__name__)
-        return self.attempt(f"{name} of {which}", function, items)
+        name = getattr(self.collate_fn, "__name__", type(self.collate_fn).__name__)
+        return self.attempt(f"{name} of {which}", self.collate_fn, items)
 
 
 class Items(Source):
@@ -78,9 +95,9 @@ class Items(Source):
     @override
     def make(self, task: Any) -> Any:
         get = partial(operator.getitem, self.dataset)
-        if self.loader.batch_sampler is None:
+        if self.gives_single_items:
             return self.collate(self.attempt(f"{self.name}[{task!r}]", get, task), f"{self.name}[{task!r}]")
-        if self.loader.collate_fn is default_collate and has_plain_rows(self.dataset):
+        if self.collate_fn is default_collate and has_plain_rows(self.dataset):
             return self.attempt(f"{self.name}[i] for i in {task!r}", self.dataset.rows, task)
         get_all = getattr(self.dataset, "__getitems__", None)
         if get_all is not None:
@@ -104,7 +121,7 @@ class Stream(Source):
     def make(self, task: Any) -> Any:
         if self.iterator is None:
             self.iterator = self.attempt(f"iter({self.name})", iter, self.dataset)
-        size, start = self.loader.batch_size, self.count
+        size, start = self.batch_size, self.count
         items: list[Any] = []
         while len(items) < (size or 1):
             item = self.attempt(f"item {self.count} of {self.name}", partial(next, self.iterator), END)
@@ -112,7 +129,7 @@ class Stream(Source):
                 break
             items.append(item)
             self.count += 1
-        if not items or (self.loader.drop_last and len(items) != size):
+        if not items or (self.drop_last and len(items) != size):
             return END
         if size is None:
             return self.collate(items[0], f"item {start} of {self.name}")
@@ -120,61 +137,39 @@ class Stream(Source):
 
 
 class BatchGenerator(Generator):
-    """A generator that is spawned at its first draw: most batches need none."""
+    """A generator that is spawned at its first draw: most batches need none, and processes get a few numbers.
+
+    Parameters
+    ----------
+    parent : of which it is spawned, as `Generator.spawn` does
+    number : of the batch
+    """
 
     def __init__(self, parent: Generator, number: int) -> None:
-        self._parent, self._number = parent, number
+        sequence: Any = parent.source.bit_generator.seed_seq
+        self._entropy, self._spawn_key = sequence.entropy, (*sequence.spawn_key, number)
 
     def __getattr__(self, name: str) -> Any:
         if name not in ("seed", "source"):
             raise AttributeError(f"Generator has no attribute {name!r}")
-        sequence: Any = self._parent.source.bit_generator.seed_seq
-        self._start(np.random.SeedSequence(sequence.entropy, spawn_key=(*sequence.spawn_key, self._number)))
+        self._start(np.random.SeedSequence(self._entropy, spawn_key=self._spawn_key))
         return self.__dict__[name]
 
-
-def drawn_tasks(loader: Any, indices: Any) -> Iterator[tuple[Any, Generator]]:
-    """Yield each task with a generator of its own, so that no worker takes numbers from another.
-
-    Parameters
-    ----------
-    loader : that is gone through
-    indices : what its samplers give; None for a stream, which is read from its beginning
-    """
-    default = current_generator()
-    [parent] = (loader.generator or default).spawn(1)
-    if indices is None:
-        drawn = itertools.repeat(None)
-    else:
-        drawn = iter(indices)
-    for number in itertools.count():
-        with drawing_from(default):
-            task = next(drawn, END)
-        if task is END:
-            return
-        yield task, BatchGenerator(parent, number)
+    @override
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
-def up_to_end(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield batches, up to the end of a stream."""
-    try:
-        for batch in batches:
-            if batch is END:
-                break
-            yield batch
-    finally:
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()
-
+# What a batch is made of: an index, a list of them, or None for a stream; and its random numbers.
+Task = tuple[Any, Generator]
 
 PREFIX = "dispatchkit.data"
-# Seconds that threads which are no longer wanted have to finish what they are at.
+# Seconds that workers which are no longer wanted have to finish what they are at.
 GRACE = 1.0
 
 
 def prefetched(
-    source: Source, tasks: Iterator[Any], *, workers: int, ahead: int, timeout: float | None
+    source: Source, tasks: Iterator[Task], *, workers: int, ahead: int, timeout: float | None
 ) -> Iterator[Any]:
     """Yield the batch of each task, in order, while threads make those that follow.
 
@@ -211,6 +206,7 @@ def prefetched(
                 threads[-1].start()
 
     try:
+        source.start(workers)
         draw()
         while waiting:
             try:
@@ -227,9 +223,9 @@ def prefetched(
         grace = 0.0
         raise
     finally:
-        source.stop.set()
         for future in waiting:
             future.cancel()
+        source.end()
         for _ in threads:
             queue.put(None)
         until = time.monotonic() + grace
@@ -248,7 +244,7 @@ def _work(queue: SimpleQueue[Any], source: Source, number: int) -> None:
         if not begun:
             begun = True
             source.begin(number)
-        return source.batch(task)
+        return source.batch(task, number)
 
     while (item := queue.get()) is not None:
         future, context, task = item

@@ -13,7 +13,10 @@ from dispatchkit.nn.module import Module
 from dispatchkit.nn.normalization import BatchNorm, InstanceNorm
 from dispatchkit.tensor import Tensor
 
+Average = Callable[[Tensor, Tensor, Any], Any]
 MultiAverage = Callable[[list[Tensor], list[Tensor], Any], None]
+# What an average changes by, of the same arguments as `Average`.
+Change = Callable[[Tensor, Tensor, Any], Any]
 
 
 class AveragedModel(Module):
@@ -60,7 +63,7 @@ class AveragedModel(Module):
         self,
         model: Module,
         device: Any = None,
-        avg_fn: Callable[[Tensor, Tensor, Any], Any] | None = None,
+        avg_fn: Average | None = None,
         multi_avg_fn: MultiAverage | None = None,
         use_buffers: bool = False,
     ) -> None:
@@ -172,10 +175,10 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAverage:
     >>> average
     tensor([1.5000])
     """
-    return partial(_move_exponentially, _checked_decay("get_ema_multi_avg_fn", decay))
+    return partial(_average_in_place, partial(_toward_value, _checked_decay("get_ema_multi_avg_fn", decay)))
 
 
-def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Any]:
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """Return the function of an exponential moving average of one parameter, for ``avg_fn`` of `AveragedModel`.
 
     Parameters
@@ -201,7 +204,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Callable[[Tensor, Tensor, Any], Any]
     >>> dk.optim.swa_utils.get_ema_avg_fn(0.75)(dk.tensor([1.0]), dk.tensor([3.0]), 1)
     tensor([1.5000])
     """
-    return partial(_exponential_average, _checked_decay("get_ema_avg_fn", decay))
+    return partial(_average, partial(_toward_value, _checked_decay("get_ema_avg_fn", decay)))
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
@@ -224,10 +227,10 @@ def get_swa_multi_avg_fn() -> MultiAverage:
     >>> average
     tensor([2.])
     """
-    return _take_into_means
+    return partial(_average_in_place, _toward_mean)
 
 
-def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Any]:
+def get_swa_avg_fn() -> Average:
     """Return the function of the mean of all values of one parameter, for ``avg_fn`` of `AveragedModel`.
 
     Returns
@@ -245,7 +248,7 @@ def get_swa_avg_fn() -> Callable[[Tensor, Tensor, Any], Any]:
     >>> dk.optim.swa_utils.get_swa_avg_fn()(dk.tensor([1.0]), dk.tensor([4.0]), 2)
     tensor([2.])
     """
-    return _mean_with
+    return partial(_average, _toward_mean)
 
 
 def _checked_decay(name: str, decay: float) -> float:
@@ -254,26 +257,25 @@ def _checked_decay(name: str, decay: float) -> float:
     return decay
 
 
-def _exponential_average(decay: float, average: Tensor, value: Tensor, number: Any) -> Any:
+def _toward_value(decay: float, average: Tensor, value: Tensor, number: Any) -> Any:
+    """Return what an exponential moving average changes by."""
+    return (1 - decay) * (value - average)
+
+
+def _toward_mean(average: Tensor, value: Tensor, number: Any) -> Any:
+    """Return what the mean of a number of values changes by with one more."""
+    return (value - average) / (int(number) + 1)
+
+
+def _average(change: Change, average: Tensor, value: Tensor, number: Any) -> Any:
     with no_grad():
-        return average + (1 - decay) * (value - average)
+        return average + change(average, value, number)
 
 
-def _move_exponentially(decay: float, averages: list[Tensor], values: list[Tensor], number: Any) -> None:
+def _average_in_place(change: Change, averages: list[Tensor], values: list[Tensor], number: Any) -> None:
     with no_grad():
         for average, value in zip(averages, values, strict=True):
-            average += (1 - decay) * (value - average)
-
-
-def _mean_with(average: Tensor, value: Tensor, number: Any) -> Any:
-    with no_grad():
-        return average + (value - average) / (int(number) + 1)
-
-
-def _take_into_means(averages: list[Tensor], values: list[Tensor], number: Any) -> None:
-    with no_grad():
-        for average, value in zip(averages, values, strict=True):
-            average += (value - average) / (int(number) + 1)
+            average += change(average, value, number)
 
 
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:

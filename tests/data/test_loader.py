@@ -516,9 +516,19 @@ def test_the_context_of_the_loop_holds_in_workers(workers: int) -> None:
             "prefetch_factor option should be a positive integer, found 0",
         ),
         (
-            {"dataset": [1], "num_workers": 1, "multiprocessing_context": "spawn"},
+            {"dataset": [1], "multiprocessing_context": "spawn"},
             ValueError,
-            "multiprocessing_context must be None, since workers are threads, num_workers of them; found 'spawn'",
+            "multiprocessing_context option could only be specified with num_workers > 0",
+        ),
+        (
+            {"dataset": [1], "num_workers": 1, "multiprocessing_context": "hatch"},
+            ValueError,
+            "multiprocessing_context option should be one of .*'spawn'.*, found 'hatch'",
+        ),
+        (
+            {"dataset": [1], "num_workers": 1, "multiprocessing_context": 3},
+            TypeError,
+            "multiprocessing_context option should be a str or a context of multiprocessing, found 3 of class int",
         ),
         ({"dataset": [1], "batch_size": 0}, ValueError, "batch_size should be a positive integer value"),
         ({"dataset": [1], "shuffle": True, "sampler": [0]}, ValueError, "sampler option is mutually exclusive"),
