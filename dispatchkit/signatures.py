@@ -12,7 +12,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["annotation_texts", "annotations_of", "copy_annotations", "read_signature"]
+__all__ = ["annotation_texts", "annotations_of", "copy_annotations", "module_of", "read_signature"]
+
+
+def module_of(function: Any) -> str:
+    """Return the name of the module of a function; code that is run without one counts as the program's."""
+    return getattr(function, "__module__", None) or "__main__"
+
 
 if sys.version_info >= (3, 14):
     import annotationlib

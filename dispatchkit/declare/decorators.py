@@ -38,7 +38,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, known_hint, resolved_hints
-from dispatchkit.signatures import annotations_of
+from dispatchkit.signatures import annotations_of, module_of
 from dispatchkit.versions import is_newer
 
 INSTEAD = "name the array parameters instead: operation(arrays=('x', ...))"
@@ -236,7 +236,7 @@ def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
     options : of the declaration
     fn : the body
     """
-    place = options.namespace or _module_of(fn).partition(".")[0]
+    place = options.namespace or module_of(fn).partition(".")[0]
     parameters = _parameters(fn, options.kind, options.arrays)
     record = options.record or DeclaredOperation
     entry = record(tensor_protocol, fn, place, parameters, options, COMPILER)
@@ -336,12 +336,7 @@ def _read(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None) -> P
 
 
 def _is_ours(fn: Callable[..., Any]) -> bool:
-    return _module_of(fn).startswith("dispatchkit.") and "<" not in fn.__qualname__
-
-
-def _module_of(fn: Callable[..., Any]) -> str:
-    """Return the name of the module of a function; code that is run without one counts as the program's."""
-    return fn.__module__ or "__main__"
+    return module_of(fn).startswith("dispatchkit.") and "<" not in fn.__qualname__
 
 
 def _leaf_options(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any]]:

@@ -11,6 +11,7 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.declare.rules import TABLES, Rule, RuleKind
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.signatures import module_of
 
 
 def define(entry: DeclaredOperation, kind: RuleKind, rule: Any, /, *others: Any, shapes: Sequence[str] = ()) -> Any:
@@ -87,7 +88,7 @@ def store(
 ) -> Callable[..., Any]:
     """Store a derivative rule for the arguments that are named; those of this library are read when they are used."""
     rule = Rule(kind, of, function, entry.qualified_name, entry.parameters, shapes)
-    if getattr(function, "__module__", "").partition(".")[0] != "dispatchkit":
+    if module_of(function).partition(".")[0] != "dispatchkit":
         rule.check()
         entry.derivative.trusted = False
     entry.derivative.rules.add(rule)

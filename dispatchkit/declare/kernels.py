@@ -28,6 +28,7 @@ from dispatchkit.graph.sweep import sweep
 from dispatchkit.protocol.fallbacks.base import map_members
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.parameters import Form, signature_of
+from dispatchkit.signatures import module_of
 
 Function: TypeAlias = Callable[..., Any]
 Gradients: TypeAlias = Function | Mapping[str, Function]
@@ -47,7 +48,7 @@ def define_kernel(
     """Compute the arrays of a library by a function that takes what the body takes, without the namespace."""
     if forward is None:
         return lambda function: define_kernel(entry, library, function, gradients)
-    if getattr(forward, "__module__", "").partition(".")[0] != "dispatchkit":  # those are read by a test
+    if module_of(forward).partition(".")[0] != "dispatchkit":  # those are read by a test
         check_kernel(entry, library, forward)
     rules = _rules(entry, gradients)
     entry.implementation.add_kernel(library, Kernel(forward, rules, gradients))

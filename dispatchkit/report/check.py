@@ -41,6 +41,7 @@ from dispatchkit.report.documents import (
     short_location,
 )
 from dispatchkit.report.operations import import_named
+from dispatchkit.signatures import module_of
 from dispatchkit.testing.samples import TypeSample
 
 
@@ -88,7 +89,7 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     bare = Package(name, (), (), {})
     classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
     types = [cls for cls in classes if bare.owns(cls.__module__) and protocol.types.participates(cls)]
-    rules = [rule for rule in protocol.rules() if bare.owns(getattr(rule.handler, "__module__", ""))]
+    rules = [rule for rule in protocol.rules() if bare.owns(module_of(rule.handler))]
     return Package(name, tuple(types), tuple(rules), {check: tuple(texts) for check, texts in noticed.items()})
 
 

@@ -71,3 +71,14 @@ def test_a_wrapper_of_a_lambda_as_a_rule_takes_what_the_lambda_names() -> None:
     thrice.def_vjp(counted(lambda g: 3 * g))
     assert dk.func.grad(lambda x: dk.sum(thrice(x)))(dk.tensor([1.0, 2.0])).tolist() == [3.0, 3.0]
     assert calls
+
+
+def test_code_that_is_run_without_the_name_of_a_module_declares_operations_of_the_program() -> None:
+    fivefold: Any = lambda xp, x, /: 5 * x  # noqa: E731
+    fivefold.__module__ = None
+    rule: Any = lambda x: 5.0  # noqa: E731
+    rule.__module__ = None
+    operation = dk.operation(kind=dk.kinds.elementwise)(fivefold)
+    operation.def_partial(rule)
+    assert dk.tensor_protocol.operation(operation).qualified_name.startswith("__main__.")
+    assert dk.func.grad(operation)(dk.tensor(1.0)).item() == 5.0
