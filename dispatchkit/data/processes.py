@@ -13,6 +13,7 @@ import time
 import traceback
 from contextlib import AbstractContextManager
 from importlib import import_module
+from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
 from multiprocessing.reduction import ForkingPickler
 from typing import Any
@@ -22,6 +23,7 @@ from dispatchkit.errors import DataLoaderError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
 from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype, set_default_dtype
+from dispatchkit.protocol.blocks import reset_states
 
 # The message that ends a process.
 NO_MORE = b""
@@ -76,6 +78,9 @@ class Processes(Source):
 
     @override
     def start(self, workers: int) -> None:
+        if multiprocessing.current_process().daemon:
+            problem = "cannot be started in a process that ends with another: such have no processes of their own"
+            raise DataLoaderError(self.name, "worker processes", problem)
         for number in range(workers):
             self.processes.append(WorkerProcess(self.source, number, self.context))
 
@@ -151,12 +156,23 @@ class WorkerProcess:
             return END
         return batch
 
+    def _exit_code(self) -> int | None:
+        """Return the exit code, None where the process has not ended in time."""
+        until = time.monotonic() + GRACE
+        self.process.join(GRACE)
+        # Another thread that waits, too, may have got the code, and is about to note it.
+        while self.process.exitcode is None and time.monotonic() < until:
+            time.sleep(0.01)
+        code: int | None = self.process.exitcode
+        return code
+
     def _ending(self) -> str:
         """Return how the process ended."""
-        self.process.join(GRACE)
-        code = self.process.exitcode
+        code = self._exit_code()
+        if code is None:
+            return "closed its connection"
         text = f"ended with exit code {code}"
-        if code is not None and code < 0:
+        if code < 0:
             text += f" ({signal.Signals(-code).name})"
         if code == 1 and not self.has_answered:
             text += (
@@ -288,8 +304,14 @@ def serve(connection: Any, parcel: Parcel, number: int, dtype: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     set_default_dtype(dtype)
+    # One that is forked has the modes of the loop, which others do not get.
+    reset_states()
+    parent: Any = multiprocessing.parent_process()
     begun = False
     while True:
+        # A forked process keeps the other end of its connection open itself, which so does not end with the parent.
+        if connection not in wait([connection, parent.sentinel]):
+            return
         try:
             message = connection.recv_bytes()
         except EOFError:

@@ -198,7 +198,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     >>> dk.optim.swa_utils.get_ema_avg_fn(0.75)(dk.tensor([1.0]), dk.tensor([3.0]), 1)
     tensor([1.5000])
     """
-    return partial(_average, partial(_toward_value, _checked_decay("get_ema_avg_fn", decay)))
+    return partial(_new_average, partial(_toward_value, _checked_decay("get_ema_avg_fn", decay)))
 
 
 def get_swa_multi_avg_fn() -> MultiAverage:
@@ -242,7 +242,7 @@ def get_swa_avg_fn() -> Average:
     >>> dk.optim.swa_utils.get_swa_avg_fn()(dk.tensor([1.0]), dk.tensor([4.0]), 2)
     tensor([2.])
     """
-    return partial(_average, _toward_mean)
+    return partial(_new_average, _toward_mean)
 
 
 def _checked_decay(name: str, decay: float) -> float:
@@ -261,7 +261,7 @@ def _toward_mean(average: Tensor, value: Tensor, number: Any) -> Any:
     return (value - average) / (int(number) + 1)
 
 
-def _average(change: Change, average: Tensor, value: Tensor, number: Any) -> Any:
+def _new_average(change: Change, average: Tensor, value: Tensor, number: Any) -> Any:
     with no_grad():
         return average + change(average, value, number)
 

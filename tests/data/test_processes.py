@@ -22,7 +22,10 @@ from dispatchkit.errors import DataLoaderError
 from tests.waiting import PATIENCE
 
 # Python warns of forks beside threads, also of those of other libraries.
-pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:os.fork.. was called:RuntimeWarning"),
+]
 METHODS = multiprocessing.get_all_start_methods()
 QUICKEST = "fork" if "fork" in METHODS else "spawn"
 methods = pytest.mark.parametrize("method", METHODS)
@@ -73,6 +76,9 @@ class Failing(Noisy):
             raise KeyError("spoilt")
         if self.kind == "exits":
             os._exit(7)
+        if self.kind == "closes its files":
+            os.closerange(3, 1000)
+            time.sleep(2 * PATIENCE)
         if self.kind == "is killed":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.kind == "raises what cannot be sent":
@@ -98,6 +104,16 @@ class Keeping(Dataset[Any]):
 class Broken(Keeping):
     def __reduce__(self) -> Any:
         return int, ("no number",)
+
+
+class Nesting(Dataset[Any]):
+    """Each item is read by a loader with processes of its own."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, index: int) -> Any:
+        return list(in_processes([1, 2]))
 
 
 class Counting(Dataset[Any]):
@@ -196,6 +212,7 @@ def test_what_raises_in_a_process_is_raised_here_with_its_traceback() -> None:
     [
         ("exits", r"^DataLoader of Failing: worker process \d ended with exit code 7$"),
         ("is killed", r"^DataLoader of Failing: worker process \d ended with exit code -9 \(SIGKILL\)$"),
+        ("closes its files", r"^DataLoader of Failing: worker process \d closed its connection$"),
     ],
 )
 def test_a_process_that_dies_is_named_with_its_exit_code(kind: str, message: str) -> None:
@@ -331,6 +348,35 @@ def test_an_iterator_that_was_never_begun_starts_no_process() -> None:
     batches = iter(in_processes(Noisy()))
     assert multiprocessing.active_children() == []
     del batches
+
+
+@methods
+def test_a_worker_process_has_no_processes_of_its_own(method: str) -> None:
+    message = "DataLoader of list: worker processes cannot be started in a process that ends with another: such have no"
+    with pytest.raises(DataLoaderError, match=message):
+        list(in_processes(Nesting(), multiprocessing_context=method))
+
+
+KILLED = """
+import multiprocessing, os, signal, sys
+import dispatchkit as dk
+
+if __name__ == "__main__":
+    batches = iter(dk.data.DataLoader(range(30), num_workers=3, multiprocessing_context=sys.argv[1]))
+    next(batches)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@methods
+def test_processes_end_where_the_loop_is_killed(method: str, tmp_path: Path) -> None:
+    script = tmp_path / "killed.py"
+    script.write_text(KILLED)
+    # The output is closed when the last process that has it has ended.
+    result = subprocess.run(
+        [sys.executable, str(script), method], stdout=subprocess.PIPE, timeout=PATIENCE, check=False
+    )
+    assert result.returncode == -signal.SIGKILL
 
 
 INTERRUPTED = """
