@@ -1,7 +1,8 @@
 """The one list of checks: a laptop and CI run the same words.
 
 `nox` runs lint, types, layers and tests; `nox -s NAME` one session; `nox -s tests -P 3.12` another Python.
-What follows `--` goes to the tool: `nox -s tests -- -k add`, `nox -s bench -- --only mlp`. `-R` installs nothing anew.
+What follows `--` goes to the tool: `nox -s tests -- tests/ops -k add`, `nox -s bench -- --only mlp`. `-R` installs
+nothing anew.
 """
 
 import os
@@ -40,19 +41,26 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check the types of package and tests, strictly; and without the plugin the code on the pages, as editors do."""
+    """Check that the stubs are up to date, and the types of package and tests, strictly.
+
+    The code on the pages is checked without the plugin, as editors do.
+    """
     install(session, "types")
+    session.run("python", "-m", "tests.programs.generated", "--check", "stubs")
     session.run("mypy", *session.posargs)
     session.run("pytest", "tests/typing")
     session.run("python", "-m", "tests.typing.pages")
 
 
 @nox.session
-def stubs(session: nox.Session) -> None:
-    """Write the stubs of operations and of the methods of arrays anew, from the declarations."""
+def generated(session: nox.Session) -> None:
+    """Write the stubs and the pages that are made from the declarations, or compare them: `-- --check`.
+
+    `-- stubs` writes the stubs alone, `-- numpy-functions.md` one page. Pages of PyTorch and of many libraries together
+    are left out unless these are there: `.nox/generated/bin/python -m pip install torch==2.13.0`.
+    """
     install(session, "test")
-    session.run("python", "-m", "tests.typing.surface_stub")
-    session.run("python", "-m", "tests.typing.as_torch_stub")
+    session.run("python", "-m", "tests.programs.generated", *session.posargs)
 
 
 @nox.session
@@ -107,10 +115,10 @@ def accelerated(session: nox.Session) -> None:
     session.run("python", "-m", "dispatchkit", "--version")
     session.run("pytest", *([] if "-k" in session.posargs else PARALLEL), *session.posargs)
     session.run("pytest", "tests/test_accelerator.py", "-k", "let_go", env={"DISPATCHKIT_CALLS": "10000000"})
-    session.run("python", "-m", "tests.faults", "--stride", "10")
+    session.run("python", "-m", "tests.programs.faults", "--stride", "10")
     # Program 94220 takes abs of what is 0 in PyTorch and 7e-18 here, as sums are in another order; none does from here.
-    session.run("python", "-m", "tests.fuzz", "--programs", "100000", "--seed", "200000")
-    session.run("python", "-m", "tests.fuzz.array_types", "--programs", "2000")
+    session.run("python", "-m", "tests.programs.fuzz", "--programs", "100000", "--seed", "200000")
+    session.run("python", "-m", "tests.programs.fuzz.array_types", "--programs", "2000")
 
 
 @nox.session
@@ -139,7 +147,7 @@ def processors(session: nox.Session) -> None:
     `-- --only Nehalem` takes one, and folders or files after it are run in the place of all.
     """
     install(session, "test")
-    session.run("python", "-m", "tests.processors", *PARALLEL, *session.posargs)
+    session.run("python", "-m", "tests.programs.processors", *PARALLEL, *session.posargs)
 
 
 @nox.session
@@ -154,12 +162,10 @@ def docs(session: nox.Session) -> None:
     """Run the code of the pages, build the site in docs/_build/html, and open each of its pages in a browser.
 
     Warnings of the build are errors. The browser is Chromium; Debian has it as `chromium` and `chromium-driver`.
-    `-- --write` measures the shipped types for docs/coverage-of-types.md first.
+    Pages that a program writes are compared with what it would write: `nox -s generated` writes them.
     """
     install(session, "test", "docs")
-    if "--write" in session.posargs:
-        session.posargs.remove("--write")
-        session.run("python", "-m", "tests.report.shipped", "docs/coverage-of-types.md")
+    session.run("python", "-m", "tests.programs.generated", "--check", "pages")
     session.run("pytest", "tests/test_markdown.py", *session.posargs)
     session.install("--no-deps", "docs/template")  # builds the package of a guide, which tests/test_template.py tests
     session.run("python", "-c", "import diagonal_matrices", silent=True)
@@ -172,18 +178,20 @@ def docs(session: nox.Session) -> None:
 def peers(session: nox.Session) -> None:
     """Run the tests with PyTorch, JAX, Numba and the specialists, without which many are skipped, and benchmarks."""
     install(session, "test", "bench", "peers", "specialists")
+    session.run("python", "-m", "tests.programs.generated", "--check", "pytorch-functions.md", "as-torch-names.md")
     session.run("pytest", *PARALLEL, *session.posargs)
-    session.run("python", "-m", "tests.benchmarks")
+    session.run("python", "-m", "tests.programs.benchmarks")
 
 
 @nox.session
 def oracles(session: nox.Session) -> None:
     """Compare the array types with the libraries of their fields: `nox -s oracles -- --pair masked-numpy --seed 7`.
 
-    Each call is made on the type and on its specialist's. Differences that are meant stand in tests/oracles/listed.
+    Each call is made on the type and on its specialist's. Differences that are meant stand in
+    tests/programs/oracles/listed.
     """
     install(session, "test", "specialists")
-    session.run("python", "-m", "tests.oracles", "--calls", "20000", *session.posargs)
+    session.run("python", "-m", "tests.programs.oracles", "--calls", "20000", *session.posargs)
 
 
 @nox.session(name="peers-suites")
@@ -191,33 +199,33 @@ def peers_suites(session: nox.Session) -> None:
     """Run other libraries' own tests over dispatchkit: `nox -s peers-suites -- --at PATH`, a folder of checkouts.
 
     PATH may hold `autograd` (HIPS) and `pytorch`, whose tests of autograd are of version 2.6; NumPy, Pint, PyTorch's
-    samples and linear_operator's tests come with them. What is recorded in tests/peers_suites/expected with a reason
-    may fail. `--suite numpy` runs one of them.
+    samples and linear_operator's tests come with them. What is recorded in tests/programs/peers_suites/expected with a
+    reason may fail. `--suite numpy` runs one of them.
     """
     install(session, "test", "peers")
     session.install("pint", "pytest-subtests", "expecttest", "linear_operator")
-    session.run("python", "-m", "tests.peers_suites", *session.posargs)
+    session.run("python", "-m", "tests.programs.peers_suites", *session.posargs)
 
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """Run random programs against PyTorch, and over the array types: `nox -s fuzz -- --programs 100000 --seed 7`."""
     install(session, "test", "peers")
-    session.run("python", "-m", "tests.fuzz", *session.posargs)
-    session.run("python", "-m", "tests.fuzz.array_types", *session.posargs)
-    session.run("python", "-m", "tests.fuzz.array_types", "--derivatives", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz.array_types", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz.array_types", "--derivatives", *session.posargs)
 
 
 @nox.session
 def faults(session: nox.Session) -> None:
     """Raise errors at each line of modes, graphs, registrations and files: `nox -s faults -- --stride 10`."""
     install(session, "test")
-    session.run("python", "-m", "tests.faults", *session.posargs)
+    session.run("python", "-m", "tests.programs.faults", *session.posargs)
 
 
 # Parts of the package that mutants are made of, each with the tests that are to find them.
 MUTATED = {
-    "declare": ("tests/ops", "tests/graph", "tests/test_operations.py"),
+    "declare": ("tests/ops", "tests/graph"),
     "graph": ("tests/graph", "tests/autograd"),
     "report": ("tests/report",),
     "testing": ("tests/testing",),
@@ -283,7 +291,7 @@ def conformance(session: nox.Session) -> None:
     if "--arrays" in session.posargs:
         install(session, "test", "peers")
         session.install("dask[array]", "-r", str(suite / "requirements.txt"))
-        session.run("python", "-m", "tests.conformance", str(suite), *PARALLEL, *session.posargs)
+        session.run("python", "-m", "tests.programs.conformance", str(suite), *PARALLEL, *session.posargs)
         return
     install(session, "test")
     session.install("-r", str(suite / "requirements.txt"))
@@ -296,4 +304,4 @@ def conformance(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Print the benchmark table; PyTorch's rows need `.nox/bench/bin/python -m pip install torch==2.13.0`."""
     install(session, "bench")
-    session.run("python", "-m", "tests.benchmarks", *session.posargs)
+    session.run("python", "-m", "tests.programs.benchmarks", *session.posargs)

@@ -23,7 +23,6 @@ def _start(version: str) -> tuple[str, Any]:
     refusal = accelerator.install(os.path.dirname(__file__), version)  # noqa: PTH120  # `pathlib` loads slowly
     if refusal:
         warnings.warn(f"dispatchkit {version} runs without its accelerator: {refusal}", RuntimeWarning, stacklevel=2)
-    if refusal:
         return f"refused: {refusal}", None
     return version, accelerator
 

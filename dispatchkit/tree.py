@@ -129,9 +129,12 @@ def slot_names(cls: type, base: type) -> tuple[str, ...]:
     names: list[str] = []
     for ancestor in cls.__mro__[: cls.__mro__.index(base)]:
         slots = ancestor.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            private = name.startswith("__") and not name.endswith("__")
-            names.append(f"_{ancestor.__name__.lstrip('_')}{name}" if private else name)
+        if isinstance(slots, str):
+            slots = (slots,)
+        for name in slots:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{ancestor.__name__.lstrip('_')}{name}"
+            names.append(name)
     return tuple(name for name in dict.fromkeys(names) if name not in ("__dict__", "__weakref__"))
 
 
@@ -140,7 +143,9 @@ def attributes_held(value: Any) -> dict[str, Any]:
     attributes = dict(getattr(value, "__dict__", {}))
     cls = type(value)
     slots: tuple[str, ...] | None = getattr(cls, "__dispatch_slots__", None)
-    for name in slot_names(cls, object) if slots is None else slots:
+    if slots is None:
+        slots = slot_names(cls, object)
+    for name in slots:
         if hasattr(value, name):
             attributes[name] = getattr(value, name)
     return attributes

@@ -55,6 +55,17 @@ def section(title: str, lines: Sequence[str]) -> list[str]:
     return []
 
 
+def plural(noun: str, count: int) -> str:
+    """Return a noun as it follows a number.
+
+    >>> f"{plural('call', 1)}, {plural('call', 2)}"
+    'call, calls'
+    """
+    if count == 1:
+        return noun
+    return f"{noun}s"
+
+
 def with_article(name: str) -> str:
     """Return the name of a type as a sentence about a value has it.
 

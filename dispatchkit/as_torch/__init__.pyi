@@ -1,6 +1,6 @@
 """PyTorch's spelling of dispatchkit: ``import dispatchkit.as_torch as torch``.
 
-Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"

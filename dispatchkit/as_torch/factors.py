@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.shared import with_info, written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
@@ -52,7 +52,10 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 def linalg_lu_solve(LU, pivots, B, *, left=True, adjoint=False):
     P, L, U = lu_unpack(LU, pivots)
     A = P @ L @ U
-    return linalg_solve(xp.conj(xp.matrix_transpose(A)) if adjoint else A, B, left=left)
+    matrix = A
+    if adjoint:
+        matrix = xp.conj(xp.matrix_transpose(A))
+    return linalg_solve(matrix, B, left=left)
 
 
 def linalg_lstsq(A, B, rcond=None, *, driver=None):
@@ -69,18 +72,61 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
         residuals = xp.sum(xp.abs(A @ x - B) ** 2, axis=-2)
     if driver == "gels":
         rank = xp.zeros((0,), dtype=rank.dtype)
-    return x, residuals, rank, s.detach() if driver in ("gelsd", "gelss") else nothing
+    singular = nothing
+    if driver in ("gelsd", "gelss"):
+        singular = s.detach()
+    return x, residuals, rank, singular
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
-    u, s, vh = xp.linalg.svd(A if M is None else A - M, full_matrices=False)
+    centred = A
+    if M is not None:
+        centred = A - M
+    u, s, vh = xp.linalg.svd(centred, full_matrices=False)
     return u[..., :q], s[..., :q], xp.conj(xp.matrix_transpose(vh))[..., :q]
 
 
 def pca_lowrank(A, q=None, center=True, niter=2):
     if center:
         A = A - xp.mean(A, axis=-2, keepdims=True)
-    return svd_lowrank(A, min(6, *A.shape[-2:]) if q is None else q)
+    if q is None:
+        q = min(6, *A.shape[-2:])
+    return svd_lowrank(A, q)
+
+
+def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    if upper:
+        triangle = xp.triu
+    else:
+        triangle = xp.tril
+    A = triangle(A)
+    if unitriangular:
+        A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
+    return linalg_solve(A, B, left=left)
+
+
+def cholesky_solve(input, input2, upper=False):
+    adjoint = xp.conj(xp.matrix_transpose(input2))
+    if upper:
+        matrix = adjoint @ input2
+    else:
+        matrix = input2 @ adjoint
+    return xp.linalg.solve(matrix, input)
+
+
+def cholesky_inverse(input, upper=False):
+    return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
+
+
+def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
+    return with_info(A, xp.linalg.cholesky(A, upper=upper))
+
+
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    matrix = A
+    if transpose:
+        matrix = A.mT
+    return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
 
 
 TRANSLATIONS.update(written_functions(globals()))

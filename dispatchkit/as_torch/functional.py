@@ -61,7 +61,10 @@ def _pulled(name, ys, xs, vectors, strict, create_graph, shape=(), **options):
     with set_grad_enabled(create_graph):
         for g, x in zip(gradients, xs, strict=True):
             form = (*shape, *x.shape)
-            filled.append(xp.zeros(form, dtype=x.dtype) if g is None else xp.reshape(g, form))
+            if g is None:
+                filled.append(xp.zeros(form, dtype=x.dtype))
+            else:
+                filled.append(xp.reshape(g, form))
     return tuple(filled)
 
 

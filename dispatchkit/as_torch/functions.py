@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, running, several, times, with_info, written_functions
+from dispatchkit.as_torch.shared import index_along, running, several, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -223,8 +223,11 @@ def narrow(input, dim, start, length):
 
 def split(tensor, split_size_or_sections, dim=0):
     size = split_size_or_sections
-    cuts = range(size, tensor.shape[dim], size) if isinstance(size, int) else accumulate(size[:-1])
-    return xp.split(tensor, tuple(cuts), axis=dim)
+    if isinstance(size, int):
+        cuts = tuple(range(size, tensor.shape[dim], size))
+    else:
+        cuts = tuple(accumulate(size[:-1]))
+    return xp.split(tensor, cuts, axis=dim)
 
 
 def unfold(input, dimension, size, step):
@@ -269,11 +272,16 @@ def norm(input, p="fro", dim=None, keepdim=False, *, dtype=None):
     if dtype is not None:
         raise NotTranslated
     if p == "nuc":
-        return linalg_matrix_norm(input, p, (-2, -1) if dim is None else dim, keepdim)
+        if dim is None:
+            dim = (-2, -1)
+        return linalg_matrix_norm(input, p, dim, keepdim)
     axis = dim
     if isinstance(dim, list):
         axis = tuple(dim)
-    return xp.linalg.vector_norm(input, ord=2 if p in ("fro", None) else p, axis=axis, keepdims=keepdim)
+    order = p
+    if p in ("fro", None):
+        order = 2
+    return xp.linalg.vector_norm(input, ord=order, axis=axis, keepdims=keepdim)
 
 
 def svd(input, some=True):
@@ -400,7 +408,10 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     if reduce == "mean":
         pairs = (input, src), (xp.ones_like(input), xp.ones_like(src))
         total, counts = (scatter_reduce(x, dim, index, y, "sum", include_self=include_self) for x, y in pairs)
-        return div(total, counts, rounding_mode=None if xp.isdtype(input.dtype, "real floating") else "floor")
+        rounding: str | None = None
+        if not xp.isdtype(input.dtype, "real floating"):
+            rounding = "floor"
+        return div(total, counts, rounding_mode=rounding)
     # Elements stand behind what their place has, along a last axis.
     region = tuple(slice(None if axis == dim % input.ndim else length) for axis, length in enumerate(index.shape))
     index, elements = (xp.moveaxis(x, dim, -1) for x in (index, src[tuple(map(slice, index.shape))]))
@@ -425,32 +436,16 @@ def linalg_matrix_rank(A, *, atol=None, rtol=None):
     return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
 
 
-def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
-    A = (xp.triu if upper else xp.tril)(A)
-    if unitriangular:
-        A = xp.where(xp.eye(A.shape[-1], dtype=xp.bool), 1, A)
-    return linalg_solve(A, B, left=left)
-
-
-def cholesky_solve(input, input2, upper=False):
-    adjoint = xp.conj(xp.matrix_transpose(input2))
-    return xp.linalg.solve(adjoint @ input2 if upper else input2 @ adjoint, input)
-
-
-def cholesky_inverse(input, upper=False):
-    return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
-
-
-def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
-    return with_info(A, xp.linalg.cholesky(A, upper=upper))
-
-
 def cross(input, other, dim=None):
-    return xp.linalg.cross(input, other, axis=input.shape.index(3) if dim is None else dim)
+    if dim is None:
+        dim = input.shape.index(3)
+    return xp.linalg.cross(input, other, axis=dim)
 
 
 def linalg_vander(x, *, N=None):
-    return xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(x.shape[-1] if N is None else N)
+    if N is None:
+        N = x.shape[-1]
+    return xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(N)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
@@ -466,7 +461,9 @@ def block_diag(*tensors):
 
 
 def combinations(input, r=2, with_replacement=False):
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    choose: Any = itertools.combinations
+    if with_replacement:
+        choose = itertools.combinations_with_replacement
     places = xp.asarray([*choose(range(input.shape[0]), r)], dtype=xp.int64)
     if r:
         return xp.take(input, xp.reshape(places, (-1, r)), axis=0)
@@ -512,7 +509,10 @@ def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
         else:
             steps = dx
     else:
-        steps = xp.diff(x if x.ndim == 1 else xp.moveaxis(x, dim, -1))
+        along = x
+        if x.ndim != 1:
+            along = xp.moveaxis(x, dim, -1)
+        steps = xp.diff(along)
     return xp.moveaxis(xp.cumulative_sum((y[..., 1:] + y[..., :-1]) / 2 * steps, axis=-1), -1, dim)
 
 
@@ -579,13 +579,6 @@ def nonzero_static(input, *, size, fill_value=-1):
     return xp.pad(places, ((0, size - places.shape[0]), (0, 0)), constant_values=fill_value)
 
 
-def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
-    matrix = A
-    if transpose:
-        matrix = A.mT
-    return linalg_solve_triangular(matrix, b, upper=upper is not transpose, unitriangular=unitriangular), A
-
-
 def normal(mean, std=1.0, size=None, *, generator=None, **options):
     if size is not None:
         return xp.random.normal(mean, std, shape=size, generator=generator, **options)
@@ -601,7 +594,9 @@ def randint_like(input, low, high=None, *, dtype=None, **options):
 
 
 def histogram(input, bins, *, range=None, weight=None, density=False):
-    counts, edges = np.histogram(xp.ravel(input), bins, range, density, None if weight is None else xp.ravel(weight))
+    if weight is not None:
+        weight = xp.ravel(weight)
+    counts, edges = np.histogram(xp.ravel(input), bins, range, density, weight)
     return tuple(xp.asarray(x, dtype=input.dtype) for x in (counts, edges))
 
 

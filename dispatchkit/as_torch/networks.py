@@ -49,7 +49,10 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6):
         var = var[..., None]
     # PyTorch's gradient passes the least variance, too.
     var = var + _clipped(eps - var.detach())
-    return 0.5 * (xp.log(var) + (input - target) ** 2 / var) + (STIRLING if full else 0.0)
+    constant = 0.0
+    if full:
+        constant = STIRLING
+    return 0.5 * (xp.log(var) + (input - target) ** 2 / var) + constant
 
 
 def hinge_embedding_loss(input, target, margin=1.0):
@@ -179,7 +182,10 @@ def _dropout(layer):
 def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
     if not training or p in (0, 1):
-        return input * (0.0 if training and p else 1.0)
+        scale = 1.0
+        if training and p:
+            scale = 0.0
+        return input * scale
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:
@@ -232,7 +238,10 @@ def embedding_bag(
     if offsets is not None:
         count = offsets.shape[0] - include_last_offset
         bags = xp.searchsorted(offsets[:count], xp.arange(numbers.size), side="right") - 1
-    counted = numbers != (-1 if padding_idx is None else padding_idx % weight.shape[0])
+    padding = -1
+    if padding_idx is not None:
+        padding = padding_idx % weight.shape[0]
+    counted = numbers != padding
     factors = xp.astype(counted, weight.dtype)
     if mode == "mean":
         factors = factors / xp.maximum(xp.bincount(bags, factors, minlength=count), 1.0)[bags]
@@ -309,13 +318,29 @@ def _largest(input, tables, return_indices):
     return results[0]
 
 
+def _for_each_axis(value, axes):
+    """Return a value for each axis; one that is no sequence is that of all."""
+    if isinstance(value, Sequence):
+        return value
+    return (value,) * axes
+
+
+def _lengths_along(layer, axes, name, value, default=None):
+    """Return a length for each axis, that of `default` where there is none."""
+    values = _for_each_axis(value, axes)
+    return sizes(layer, name, [n if v is None else v for v, n in zip(values, default or values, strict=True)], axes)
+
+
+def _times_ratios(lengths, ratios):
+    """Return lengths times ratios, rounded down."""
+    return tuple(int(n * ratio) for n, ratio in zip(lengths, ratios, strict=True))
+
+
 def _of_windows(axes):
     """Yield the functions of largest elements of windows over a number of axes."""
     layer = getattr(nn, f"MaxPool{axes}d")
 
-    def several(name, value, length=None):
-        values = value if isinstance(value, Sequence) else (value,) * axes
-        return sizes(layer, name, [n if v is None else v for v, n in zip(values, length or values, strict=True)], axes)
+    several = partial(_lengths_along, layer, axes)
 
     def max_pool(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
         if not return_indices:
@@ -337,12 +362,13 @@ def _of_windows(axes):
     ):
         lead, lengths, kernels = input.shape[:-axes], input.shape[-axes:], several("kernel_size", kernel_size)
         if output_size is None:
-            ratios = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * axes
-            output_size = tuple(int(n * ratio) for n, ratio in zip(lengths, ratios, strict=True))
-        drawn = xp.random.uniform(shape=(*lead, axes)) if _random_samples is None else _random_samples
+            output_size = _times_ratios(lengths, _for_each_axis(output_ratio, axes))
+        if _random_samples is None:
+            _random_samples = xp.random.uniform(shape=(*lead, axes))
+        samples = _random_samples.numpy().reshape(*lead, axes)
         tables = []
         for axis, count in enumerate(several("output_size", output_size)):
-            share, room = drawn.numpy().reshape(*lead, axes)[..., axis, None], lengths[axis] - kernels[axis]
+            share, room = samples[..., axis, None], lengths[axis] - kernels[axis]
             step = room / max(count - 1, 1)
             starts = np.floor((np.arange(count) + share) * step) - np.floor(share * step)
             starts[..., -1] = room
@@ -353,7 +379,10 @@ def _of_windows(axes):
         lead, kernels = input.shape[:-axes], several("kernel_size", kernel_size)
         strides, ends = several("stride", stride or kernels), sizes(layer, "padding", padding, axes, least=0)
         along = zip(input.shape[-axes:], strides, ends, kernels, strict=True)
-        lengths = output_size[-axes:] if output_size else [(n - 1) * s - 2 * p + k for n, s, p, k in along]
+        if output_size:
+            lengths = output_size[-axes:]
+        else:
+            lengths = [(n - 1) * s - 2 * p + k for n, s, p, k in along]
         zeros = xp.zeros((*lead, math.prod(lengths)), dtype=input.dtype)
         places, elements = (xp.reshape(x, (*lead, -1)) for x in (indices, input))
         y = TRANSLATIONS["scatter"](zeros, -1, places, elements.detach())

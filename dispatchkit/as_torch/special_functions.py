@@ -53,11 +53,16 @@ def _of_scipy(name: str, scipy: str, *, binary: bool) -> Any:
     def of_two(xp: Any, x1: Any, x2: Any, /) -> Any:
         return compute(xp, named, x1, x2)
 
-    body = of_two if binary else of_one
+    body: Any = of_one
+    if binary:
+        body = of_two
     body.__name__ = name
     function = operation(kind=kinds.special, namespace="torch.special", decomposes=False, real=True)(body)
     if name in PARTIALS:
-        function.def_partial("x2")(PARTIALS[name]) if binary else function.def_partial(PARTIALS[name])
+        if binary:
+            function.def_partial("x2")(PARTIALS[name])
+        else:
+            function.def_partial(PARTIALS[name])
     return function
 
 
@@ -88,11 +93,17 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
 def _polynomial(first: Function, following: Function, shifted: bool, /, input: Any, n: Any) -> Any:
     degree = xp.trunc(xp.asarray(n))
     input = xp.asarray(input)
-    x, degree = xp.broadcast_arrays(2 * input - 1 if shifted else input, degree)
+    argument = input
+    if shifted:
+        argument = 2 * input - 1
+    x, degree = xp.broadcast_arrays(argument, degree)
     before, p = xp.ones_like(x), first(x)
     y = xp.where(degree == 0, before, xp.where(degree == 1, p, xp.zeros_like(x)))
     highest = values_of_batch(degree)  # of all elements of a batch
-    for k in range(1, int(highest.max()) if degree.size else 0):
+    degrees = 0
+    if degree.size:
+        degrees = int(highest.max())
+    for k in range(1, degrees):
         before, p = p, following(k, x, p, before)
         y = xp.where(degree == k + 1, p, y)
     return y

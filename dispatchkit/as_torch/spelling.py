@@ -59,7 +59,10 @@ def missing(place: str, name: str) -> NoReturn:
         advice = "dispatchkit has nothing of that name"
         if path in table.INSTEAD:
             advice = f"write {table.INSTEAD[path]}"
-        text += f": {advice}{f'; there is {near[0]}' if near and path not in table.INSTEAD else ''}"
+        other = ""
+        if near and path not in table.INSTEAD:
+            other = f"; there is {near[0]}"
+        text += f": {advice}{other}"
     raise AttributeError(text)
 
 
@@ -88,7 +91,10 @@ class device(str):  # noqa: N801  # PyTorch's name
     __slots__ = ()
 
     def __new__(cls, type: str, index: int | None = None) -> device:
-        return str.__new__(cls, type if index is None else f"{type}:{index}")
+        name = type
+        if index is not None:
+            name = f"{type}:{index}"
+        return str.__new__(cls, name)
 
     @property
     def type(self) -> str:
@@ -205,7 +211,9 @@ class Tensor(PlainTensor):
         """
         if dtype is None:
             return f"torch.{table.CLASSES[str(self.dtype)]}"
-        return self.to(CLASSES.get(dtype.removeprefix("torch."), dtype) if isinstance(dtype, str) else dtype)
+        if isinstance(dtype, str):
+            dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
+        return self.to(dtype)
 
     @override
     def to(self, *args: Any, non_blocking: bool = False, memory_format: Any = None, **options: Any) -> Any:

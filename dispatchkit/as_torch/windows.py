@@ -39,7 +39,11 @@ WINDOWS: dict[str, Function] = {
 
 def _window(formula, /, M, *, sym=True, dtype=None, device=None, requires_grad=False, **options):
     if M > 1:
-        values = formula(np.arange(M), M if sym else M + 1, **options)
+        if sym:
+            length = M
+        else:
+            length = M + 1
+        values = formula(np.arange(M), length, **options)
     else:
         values = np.ones(M)
     if dtype is None:

@@ -137,7 +137,9 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "make_dual: a tensor has a tangent of this level, or is inside a transformation that began later; enter "
             "another level first"
         )
-    return Dual(tensor, tangent if tangent.dtype == tensor.dtype else tangent.astype(tensor.dtype), number)
+    if tangent.dtype != tensor.dtype:
+        tangent = tangent.astype(tensor.dtype)
+    return Dual(tensor, tangent, number)
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
@@ -189,7 +191,10 @@ def _number(name: str, level: int | None) -> Level:
     TransformError : if it is none of those that have begun
     """
     levels = _levels.get()
-    number = len(levels) - 1 if level is None else level
+    if level is None:
+        number = len(levels) - 1
+    else:
+        number = level
     if not 0 <= number < len(levels):
         raise TransformError(f"{name}: there is no level {number}; call it inside of forward_ad.dual_level()")
     return levels[number]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dispatchkit.autograd.graph import pack_for_backward, unpack_saved
@@ -129,6 +129,10 @@ class FunctionCtx:
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
     _kept_for_backward: Saved | None = None
+    # Places among what is saved, and names of attributes, of tensors that forward has computed on the way.
+    _intermediates: Collection[int | str] = ()
+    # Gives the vertex of such a tensor while a backward pass is recorded.
+    _refusal: Callable[[Storage], Any] | None = None
 
     def __init__(self, name: str, needs_input_grad: tuple[bool, ...], recorded: bool) -> None:
         self._function_name = name
@@ -221,7 +225,7 @@ class FunctionCtx:
         InplaceError : if one of them was changed in place since
         """
         if self._kept_for_backward is not None:
-            return self._kept_for_backward.restore(self._function_name)
+            return self._kept_for_backward.restore(self._function_name, self._intermediates, self._refusal)
         if self.saved_for_forward is None:
             return self.to_save
         return self.saved_for_forward
@@ -265,12 +269,16 @@ class Saved:
         self.tensors: list[Any] = pack_for_backward(node.name, kept)
         self.node = weakref.ref(node)
 
-    def restore(self, name: str) -> tuple[Any, ...]:
+    def restore(
+        self, name: str, intermediates: Collection[int | str] = (), refusal: Callable[[Storage], Any] | None = None
+    ) -> tuple[Any, ...]:
         """Return the values, outputs with their place in the graph.
 
         Parameters
         ----------
         name : of the `Function`
+        intermediates : places of tensors that are neither inputs nor outputs, and were computed from inputs
+        refusal : gives the vertex with which these are returned; None where they are to have none
 
         Raises
         ------
@@ -288,6 +296,8 @@ class Saved:
                 continue
             if tensor is not None and tensor is kept and tensor._memory is not None:
                 _check_count(node, tensor, self.counts[i], tensor._memory.count)
+            if refusal is not None and i in intermediates:
+                tensor = twin(tensor, refusal(tensor))
             tensors.append(tensor)
         if self.layout is None:
             return tuple(tensors)
@@ -304,7 +314,10 @@ def _output(node: Node, index: int, kept: Any) -> Any:
         version, count = shared
         _check_count(node, kept, count, version.count)
     several = isinstance(node, CallNode) and node.outputs is not None
-    return twin(kept, Output(node, index, kept.array.shape, kept.array.dtype) if several else node)
+    vertex: Any = node
+    if several:
+        vertex = Output(node, index, kept.array.shape, kept.array.dtype)
+    return twin(kept, vertex)
 
 
 def _check_count(node: Node, tensor: Storage, expected: int, found: int) -> None:

@@ -22,6 +22,7 @@ from dispatchkit.autograd.function_context import (
     with_tensors,
     without_tensors,
 )
+from dispatchkit.autograd.function_intermediates import refused
 from dispatchkit.backends.arrays import is_inexact, namespace_of
 from dispatchkit.declare.inplace import after_change, move_vertices, touch
 from dispatchkit.declare.namespace import tensor_namespace
@@ -143,7 +144,7 @@ def record_call(
     done: dict[int, Any] = {}
     for tensor, vertex in zip(tensors, vertices, strict=True):
         if id(tensor) not in done:
-            changed = None if id(tensor) not in dirty else ctx._function_name
+            changed = ctx._function_name if id(tensor) in dirty else None
             done[id(tensor)] = _place(tensor, vertex, id(tensor) in inputs, changed)
         elif vertex is not None:  # returned twice: one tensor, the last output
             done[id(tensor)]._node = vertex
@@ -187,6 +188,10 @@ def _place(tensor: Any, vertex: Vertex | None, is_input: bool, changed_by: str |
 
 
 TWICE = "{name}: trying to differentiate twice a function that was marked with @once_differentiable"
+ON_THE_WAY = (
+    "{name}: trying to differentiate twice through a tensor that forward computed and kept, which is neither an input "
+    "nor an output; save the inputs and compute it in backward, or return it as a further output"
+)
 OUTSIDE = (
     "{name}: trying to differentiate twice a function whose backward returned a NumPy array, which is outside the "
     "graph; compute it with tensors, or mark backward with @once_differentiable"
@@ -208,7 +213,12 @@ def pull_cotangents(backward: Callable[..., Any], node: FunctionNode, g: Any, *,
     AutogradError : if what `backward` returns does not fit the inputs
     """
     ctx = node.context
-    returned = backward(ctx, *_cotangents(node, g, ctx.materialize_grads, live))
+    cotangents = _cotangents(node, g, ctx.materialize_grads, live)
+    if live and ctx._intermediates and is_grad_enabled():
+        with refused(ctx, lambda tensor: _refusal_at(node, g, tensor.array, ON_THE_WAY)):
+            returned = backward(ctx, *cotangents)
+    else:
+        returned = backward(ctx, *cotangents)
     grads: Sequence[Any]
     if isinstance(returned, (tuple, list)):
         grads = returned
@@ -272,9 +282,12 @@ def _parts_of_gradient(node: FunctionNode, index: int, cls: type, paths: tuple[P
     if single and isinstance(grad, (Storage, np.ndarray, np.generic)):
         return [grad]
     name = cls.__name__
+    what = ""
+    if single:
+        what = ", a tensor"
     raise AutogradError(
         f"function {node.name} returned a gradient at index {index} that does not fit a {name}: expected a {name} with "
-        f"gradients in its fields{', a tensor' if single else ''} or None (got {type(grad).__name__})"
+        f"gradients in its fields{what} or None (got {type(grad).__name__})"
     )
 
 
@@ -335,9 +348,13 @@ def _refusing(grad: Any, node: FunctionNode, g: Any, text: str) -> Any:
     array = grad
     if isinstance(grad, Storage):
         array = grad.array
+    return wrap_array(Tensor, array, _refusal_at(node, g, array, text))
+
+
+def _refusal_at(node: FunctionNode, g: Any, array: Any, text: str) -> Node:
+    """Return the vertex of an array that raises when it is differentiated."""
     cotangents = g
     if not isinstance(g, list):
         cotangents = [g]
     edges = (*node.edges, *(vertex_of(cotangent) for cotangent in cotangents if cotangent is not None))
-    refusal = make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)
-    return wrap_array(Tensor, array, refusal)
+    return make_node(Node, _Refusal(text.format(name=node.name)), edges, (), array.shape, array.dtype)

@@ -19,6 +19,7 @@ from dispatchkit.autograd.function_context import (
     with_members_of,
     with_tensors,
 )
+from dispatchkit.autograd.function_intermediates import Dependents, kept_besides
 from dispatchkit.autograd.function_node import FunctionNode, pull_cotangents, record_call, stretches_to
 from dispatchkit.backends.arrays import foreign, in_own_graph, project
 from dispatchkit.declare.namespace import tensor_namespace
@@ -31,7 +32,7 @@ from dispatchkit.protocol.callers import continue_chain, decide
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import ask_modes
-from dispatchkit.protocol.observers import live
+from dispatchkit.protocol.observers import live, observing
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Parameters
 from dispatchkit.signatures import read_signature
@@ -135,8 +136,8 @@ def in_batches(record: FunctionRecord, top: Batched, args: tuple[Any, ...]) -> A
     if rule is None:
         if not record.separate:
             raise AutogradError(COMBINED.format(name=record.name, where="with generate_vmap_rule=True"))
-        shapes = [[tuple(x.shape) for x in tensors_in(arg)] for arg in args]
-        call = _Call(level, size, batched, shapes)
+        shapes = [_shapes_in(arg) for arg in args]
+        call = _BatchedCall(level, size, batched, shapes)
         return call.with_batches(record.vmapped.apply(call, *inside))
     dims = tuple([0 if any(parts) else None for parts in batched])
     result = rule(VmapInfo(size, randomness_at(level)), dims, *inside)
@@ -172,7 +173,7 @@ def _batched_parts(value: Any, level: int) -> list[bool]:
 
 
 @dataclass
-class _Call:
+class _BatchedCall:
     """A call in batches, and which tensors of its inputs and outputs differ within the batch.
 
     Attributes
@@ -224,16 +225,19 @@ def vmap_function(cls: Any, base: Any) -> Any:
     base : the class `Function`
     """
 
-    def forward(call: _Call, *args: Any) -> Any:
+    def forward(call: _BatchedCall, *args: Any) -> Any:
         return call.without_batches(cls.forward(*call.wrap(args, call.inputs)))
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         call, *args = inputs
         seen = FunctionCtx(cls.__name__, ctx.needs_input_grad[1:], False)
         cls.setup_context(seen, tuple(call.wrap(args, call.inputs)), call.with_batches(output))
-        asked = {name: vars(seen).pop(name) for name in ASKED if name in vars(seen)}
-        ctx.__dict__ |= {name: tuple(_inside(value, call.level) for value in asked[name]) for name in asked}
-        ctx.batched = {name: [_batched_parts(value, call.level) for value in asked[name]] for name in asked}
+        ctx.batched = {}
+        for name in ASKED:
+            if name in vars(seen):
+                values = vars(seen).pop(name)
+                vars(ctx)[name] = tuple([_inside(value, call.level) for value in values])
+                ctx.batched[name] = [_batched_parts(value, call.level) for value in values]
         ctx.call, ctx.seen, ctx.materialize_grads = call, seen, seen.materialize_grads
         ctx.mark_dirty(*ctx.dirty_tensors)
 
@@ -258,7 +262,7 @@ def vmap_function(cls: Any, base: Any) -> Any:
     return type(cls.__name__, (base,), {**methods, "generate_vmap_rule": True, "__module__": cls.__module__})
 
 
-def _unbatched_gradient(call: _Call, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
+def _unbatched_gradient(call: _BatchedCall, g: Any, batched: Sequence[bool], shapes: Sequence[tuple[int, ...]]) -> Any:
     """Return the gradient of an input: the batch in front where the input has one, else the sum over it."""
     grads = []
     for x, differs, shape in zip(tensors_in(g), batched, shapes, strict=False):
@@ -321,13 +325,18 @@ class FunctionRecord(Overridable):
     ----------
     node_name : as printed in ``grad_fn``
     separate : whether `setup_context` fills the context, and `forward` takes none
+    is_observed : whether the next call looks which tensors `forward` computes on the way and keeps
+    kept : by place among what is saved, or by attribute, whether `forward` computes from its inputs what it keeps there
+        besides inputs and outputs
     """
 
+    is_observed = True
     keeps_output = True
     trusted = False
 
     def __init__(self, cls: type, base: type) -> None:
         self.cls: Any = cls
+        self.kept: dict[int | str, bool] = {}
         self.base: Any = base
         self.node_name = f"{cls.__name__}Backward"
         self.separate = self.defines("setup_context")
@@ -432,12 +441,30 @@ class FunctionRecord(Overridable):
                 f"dispatchkit.interop.torch.as_torch_function"
             )
         ctx = FunctionCtx(cls.__name__, needs, True in needs and is_grad_enabled())
+        if not ctx._is_recorded:
+            return ctx, self._forward(ctx, args)
+        inputs = [tensor for tensors in parts for tensor in tensors]
+        if self.is_observed:
+            with observing(dependents := Dependents(inputs)):
+                result = self._forward(ctx, args)
+            for place, tensor in kept_besides(ctx, inputs, result):
+                self.kept[place] = tensor in dependents or self.kept.get(place, False)
+        else:
+            result = self._forward(ctx, args)
+        places = [place for place, _ in kept_besides(ctx, inputs, result)]
+        self.is_observed = any(place not in self.kept for place in places)
+        ctx._intermediates = [place for place in places if self.kept.get(place, False)]
+        return ctx, result
+
+    def _forward(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+        """Return what `forward` gives, and fill the context."""
+        cls = self.cls
         with no_grad():
             if not self.separate:
-                return ctx, cls.forward(ctx, *args)
+                return cls.forward(ctx, *args)
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
-        return ctx, result
+        return result
 
     def _inputs(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the inputs of a call by position: keywords in their places, defaults where they are known."""
@@ -531,6 +558,15 @@ class FunctionRecord(Overridable):
         return pull_cotangents(self.backward(), node, g, live=True)
 
 
+def _shapes_in(value: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of the tensors in an argument."""
+    return [tuple(x.shape) for x in tensors_in(value)]
+
+
 def _needs(parts: list[list[Any]]) -> tuple[bool, ...]:
     """Return for the tensors of each argument whether one of them requires a gradient."""
-    return tuple([any(tensor._node is not None for tensor in tensors) for tensors in parts])
+    return tuple([_any_requires_grad(tensors) for tensors in parts])
+
+
+def _any_requires_grad(tensors: list[Any]) -> bool:
+    return any(tensor._node is not None for tensor in tensors)

@@ -143,7 +143,10 @@ def _through(
     """Return what `run_backward` gives, for tensors inside transformations, or cotangents with a first axis more."""
     for place, tensors in (("the tensor to differentiate", outputs), ("one of the inputs", inputs)):
         for tensor in tensors:
-            place_of(tensor._innermost() if isinstance(tensor, Tracer) else tensor, place)
+            root = tensor
+            if isinstance(tensor, Tracer):
+                root = tensor._innermost()
+            place_of(root, place)
     level, cts = new_level(), []
     for output, g in zip(outputs, gradients, strict=True):
         ct = g
@@ -157,7 +160,9 @@ def _through(
             if batched:
                 what, needed = "is_grads_batched=True", f"(n, *{output.shape})"
             raise AutogradError(f"grad: {what} needs grad_outputs {needed}, found {shape}")
-        cts.append(Batched(ct, level) if batched else ct)
+        if batched:
+            ct = Batched(ct, level)
+        cts.append(ct)
     with set_grad_enabled(create_graph):
         grads = pull_through("grad", outputs, cts, inputs, bool(retain_graph or create_graph or batched))
         if batched:

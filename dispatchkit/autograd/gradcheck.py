@@ -31,7 +31,7 @@ ZERO = (
 )
 
 
-class Check:
+class GradientCheck:
     """A check of the derivatives of a function at a point; each method is a part of it.
 
     Parameters
@@ -341,7 +341,7 @@ def _passes(name: str, func: Function, inputs: Any, options: SimpleNamespace) ->
         if x.dtype not in (np.float64, np.complex128):
             warnings.warn(PRECISION.format(index=i, dtype=x.dtype), UserWarning, stacklevel=3)
     try:
-        Check(point, options).run()
+        GradientCheck(point, options).run()
     except GradcheckError:
         if options.raise_exception:
             raise

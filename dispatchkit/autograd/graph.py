@@ -89,8 +89,10 @@ class MultiHook:
         is_last = all((x is not None) == (vertex() in hooked) for x, vertex in zip(grads, self.vertices, strict=True))
         if is_last:
             del self._passes[thread]
-        if is_first if self.first else is_last:
-            self.call(g if self.first else grads)
+        if self.first and is_first:
+            self.call(g)
+        if is_last and not self.first:
+            self.call(grads)
 
 
 class MultiHandle(RemovableHandle):
@@ -279,7 +281,7 @@ class Unpacking(NodeWrapper):
         return pull(_unpacked_node(self.inner, node), g)
 
 
-class StandIn(CallNode):
+class NodeStandIn(CallNode):
     """Takes a node's place while its operation goes backwards."""
 
     __slots__ = ("of",)
@@ -292,9 +294,9 @@ class StandIn(CallNode):
         return self.of
 
 
-def _unpacked_node(operation: Any, node: Node) -> StandIn:
+def _unpacked_node(operation: Any, node: Node) -> NodeStandIn:
     """Return a node with unpacked values; it is local to the call, so that threads may share the graph."""
-    stand_in = StandIn()
+    stand_in = NodeStandIn()
     stand_in.of = node.original
     stand_in.operation, stand_in.edges, stand_in.extras = operation, node.edges, None
     stand_in.shape, stand_in.dtype = node.shape, node.dtype

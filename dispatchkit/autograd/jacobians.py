@@ -37,7 +37,9 @@ class Directions:
 
     def __init__(self, tensor: Any, rng: np.random.Generator | None = None) -> None:
         self.shape, self.dtype = tensor.shape, tensor.dtype
-        self.units = (1.0, 1j) if tensor.dtype.kind == "c" else (1.0,)
+        self.units: tuple[complex, ...] = (1.0,)
+        if tensor.dtype.kind == "c":
+            self.units = (1.0, 1j)
         if rng is None:
             self.count = tensor.size * len(self.units)
         else:
@@ -75,8 +77,12 @@ class Directions:
     def place_of(self, number: int) -> str:
         """Return where one of all directions is in the array, such as ``[1, 0].imag``."""
         place, part = divmod(number, len(self.units))
-        index = ", ".join(str(int(i)) for i in np.unravel_index(place, self.shape))
-        return (f"[{index}]" if index else "") + ("" if len(self.units) == 1 else (".real", ".imag")[part])
+        text = ""
+        if self.shape:
+            text = f"[{', '.join(str(int(i)) for i in np.unravel_index(place, self.shape))}]"
+        if len(self.units) > 1:
+            text += (".real", ".imag")[part]
+        return text
 
 
 class Point:
@@ -128,7 +134,7 @@ class Point:
         """
         x = self.arguments[position]
         outputs = self.at({position: _leaf(x, values_of(x) + step)})
-        shapes, moved = ({i: tuple(y.shape) for i, y in of.items()} for of in (self.outputs, outputs))
+        shapes, moved = _shapes_of(self.outputs), _shapes_of(outputs)
         if shapes != moved:
             raise GradcheckError(
                 f"The shapes of the outputs depend on the values of input {position}: {list(shapes.values())} at the "
@@ -145,6 +151,10 @@ def values_of(x: Any) -> Any:
 def array_like(x: Any, values: Any) -> Any:
     """Return NumPy's values as a new array of the library that a tensor's array is of."""
     return namespace_of(x.array).asarray(values, copy=True)
+
+
+def _shapes_of(outputs: Mapping[int, Any]) -> dict[int, tuple[int, ...]]:
+    return {number: tuple(y.shape) for number, y in outputs.items()}
 
 
 def _leaf(like: Any, values: Any) -> Any:
@@ -170,10 +180,13 @@ def gradients(point: Point, cotangents: Mapping[int, Any]) -> dict[int, Any]:
     if roots:
         ys, vs = [y for y, _ in roots], [Tensor(array_like(y, v)) for y, v in roots]
         grads = grad(ys, list(point.leaves.values()), vs, retain_graph=True, allow_unused=True)
-    return {
-        i: np.zeros(x.shape, x.dtype) if g is None else values_of(g)
-        for (i, x), g in zip(point.leaves.items(), grads, strict=True)
-    }
+    arrays = {}
+    for (position, leaf), gradient in zip(point.leaves.items(), grads, strict=True):
+        if gradient is None:
+            arrays[position] = np.zeros(leaf.shape, leaf.dtype)
+        else:
+            arrays[position] = values_of(gradient)
+    return arrays
 
 
 @dataclass(frozen=True)
@@ -206,8 +219,10 @@ class Jacobians:
         def push(i: int, tangent: Any) -> dict[int, Any]:
             batch, level = new_level(), new_level()
             t: Any = Tensor(array_like(point.leaves[i], tangent))
+            if batched:
+                t = Batched(t, batch)
             values = {position: x.detach().clone() for position, x in point.leaves.items()}
-            ys = point.at({**values, i: Dual(values[i], Batched(t, batch) if batched else t, level)})
+            ys = point.at({**values, i: Dual(values[i], t, level)})
             count = 1
             if batched:
                 count = len(tangent)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.foreign import ForeignNamespace, UnsaidDevice, is_traced
+from dispatchkit.backends.foreign import ForeignNamespace, UnsaidDevice
 from dispatchkit.backends.numpy import numpy_namespace
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 foreign: list[type] = []
@@ -158,7 +159,9 @@ def is_lazy(value: Any) -> bool:
 def is_complex(dtype: Any) -> bool:
     """Return whether a dtype, of any library, is of complex numbers."""
     kind = getattr(dtype, "kind", None)
-    return kind == "c" if kind is not None else "complex" in str(dtype)
+    if kind is None:
+        return "complex" in str(dtype)
+    return bool(kind == "c")
 
 
 def holds_complex(value: Any) -> bool:

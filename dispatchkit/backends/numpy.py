@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from math import prod
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -396,8 +396,8 @@ class NumpyNamespace:
     @staticmethod
     def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Any:
         """Take elements along an axis, the last one by default; of a vector by an index."""
-        vectors = type(x) is type(indices) is np.ndarray and x.ndim == indices.ndim == 1
-        if vectors and axis in (0, -1) and indices.dtype.kind in "iu":
+        arrays = type(x) is np.ndarray and type(indices) is np.ndarray
+        if arrays and x.ndim == indices.ndim == 1 and axis in (0, -1) and indices.dtype.kind in "iu":
             return x[indices]
         if not hasattr(indices, "dtype"):
             indices = np.asarray(indices)
@@ -463,7 +463,9 @@ class NumpyNamespace:
     def roll(x: Any, shift: Any, /, *, axis: Any = None) -> Any:
         """Shift elements; NumPy rounds numbers."""
         shifts = integers_of("shift", shift)
-        return np.roll(x, shifts[0] if len(shifts) == 1 else shifts, axis)
+        if len(shifts) == 1:
+            return np.roll(x, shifts[0], axis)
+        return np.roll(x, shifts, axis)
 
     @staticmethod
     def tile(x: Any, repetitions: Any, /) -> Any:
@@ -486,7 +488,8 @@ class NumpyNamespace:
     def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
         """Move axes; a single one without NumPy's normal forms of several."""
         n = x.ndim
-        if type(source) is type(destination) is int and -n <= source < n and -n <= destination < n:
+        integers = type(source) is int and type(destination) is int
+        if integers and -n <= source < n and -n <= destination < n:
             order = list(range(n))
             order.insert(destination % n, order.pop(source))
             return x.transpose(order)
@@ -540,7 +543,10 @@ class NumpyNamespace:
     @staticmethod
     def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
         """Sort, also in descending order."""
-        y = np.sort(x, axis, "stable" if stable else None)
+        kind: Literal["stable"] | None = None
+        if stable:
+            kind = "stable"
+        y = np.sort(x, axis, kind)
         if descending:
             return np.flip(y, axis)
         return y
@@ -551,7 +557,9 @@ class NumpyNamespace:
         if not x.ndim:  # NumPy would add an axis
             normalize_axis_index(axis, 0)
         if not descending:
-            return x.argsort(axis, "stable" if stable else None)
+            if stable:
+                return x.argsort(axis, "stable")
+            return x.argsort(axis)
         flipped = np.argsort(np.flip(x, axis=axis), axis=axis, kind="stable")
         return x.shape[axis] - 1 - np.flip(flipped, axis=axis)
 
@@ -591,8 +599,10 @@ def _accumulate_from(
     if dtype is None:
         if x.dtype.kind in "fc":
             dtype = x.dtype
+        elif x.dtype.kind == "u":
+            dtype = np.result_type(x, np.uintp)
         else:
-            dtype = np.result_type(x, np.uintp if x.dtype.kind == "u" else np.intp)
+            dtype = np.result_type(x, np.intp)
     if axis is None:
         axis = 0
     else:

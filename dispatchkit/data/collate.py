@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from dispatchkit.declare.namespace import tensor_namespace
@@ -169,7 +170,7 @@ def _columns(items: list[Any], place: str) -> list[tuple[Any, list[Any]]]:
             raise ValueError(
                 f"default_collate: item {index} has the keys {list(other)}, item 0 {list(parts[0])}{_at(place)}"
             )
-    return [(key, [part[key] for part in parts]) for key in parts[0]]
+    return [(key, list(map(itemgetter(key), parts))) for key in parts[0]]
 
 
 def _field(values: list[Any], place: str) -> Any:

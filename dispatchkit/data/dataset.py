@@ -206,7 +206,10 @@ class ConcatDataset(Dataset[Any]):
         if not 0 <= position < len(self):
             raise IndexError(f"ConcatDataset: index {index} is out of range for {len(self)} items")
         number = bisect_right(self.cumulative_sizes, position)
-        return self.datasets[number][position - (self.cumulative_sizes[number - 1] if number else 0)]
+        start = 0
+        if number:
+            start = self.cumulative_sizes[number - 1]
+        return self.datasets[number][position - start]
 
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
@@ -312,7 +315,9 @@ def to_tensor(image: Any, *, dtype: Any = None) -> Any:
         channels = array[np.newaxis]
     else:
         channels = array.transpose(2, 0, 1)
-    wanted = np.dtype(get_default_dtype() if dtype is None else dtype)
+    if dtype is None:
+        dtype = get_default_dtype()
+    wanted = np.dtype(dtype)
     if wanted.kind != "f":
         raise TypeError(f"to_tensor: dtype must be a floating one, found {wanted}")
     return tensor_namespace.asarray(np.divide(channels, wanted.type(255), dtype=wanted, order="C"))

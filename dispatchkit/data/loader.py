@@ -103,39 +103,39 @@ class DataLoader:
         stream = isinstance(dataset, IterableDataset)
         options = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
         if stream:
-            for name, value in options.items():
-                if value is not None:
-                    raise ValueError(
-                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value!r}"
-                    )
+            _check_stream(options)
         else:
             _check_dataset(dataset, sized=sampler is None and batch_sampler is None)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
-        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+        excluded = batch_size != 1 or shuffle or sampler is not None or drop_last
+        if batch_sampler is not None and excluded:
             raise ValueError(
                 "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
             )
         if batch_size is None and drop_last:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
-        if sampler is None and not stream:
-            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        items = dataset
+        if not stream:
+            sampler = items = _sampler_of(dataset, sampler, shuffle, generator)
         if batch_sampler is not None:
             batch_size = None
         elif batch_size is not None:
-            batch_sampler = BatchSampler(dataset if stream else sampler, batch_size, drop_last)  # type: ignore[arg-type]
+            batch_sampler = BatchSampler(items, batch_size, drop_last)
         self.dataset = dataset
         self.batch_size = batch_size
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.num_workers = num_workers
-        self.collate_fn = collate_fn or (default_convert if batch_sampler is None else default_collate)
+        self.collate_fn = collate_fn or _default_collation(batch_sampler)
         self.drop_last = drop_last
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.generator = generator
-        self.prefetch_factor = 2 if prefetch_factor is None and num_workers else prefetch_factor
+        if prefetch_factor is None and num_workers:
+            prefetch_factor = 2
+        self.prefetch_factor = prefetch_factor
         self._progress: Progress | None = None
         self._loaded: dict[str, Any] | None = None
 
@@ -146,27 +146,33 @@ class DataLoader:
             source = self.batch_sampler
         else:
             source = self.sampler
-        return len(self.dataset if source is None else source)
+        if source is None:
+            source = self.dataset
+        return len(source)
 
     def __iter__(self) -> Iterator[Any]:
         progress = self._progress = Progress(self, self._loaded)
         self._loaded = None
         stream = isinstance(self.dataset, IterableDataset)
-        source: Source = (Stream if stream else Items)(self)
-        indices: Any
+        source: Source
+        indices: Any = None
         if stream:
-            indices = None
-        elif self.batch_sampler is None:
-            indices = self.sampler
+            source = Stream(self)
         else:
+            source = Items(self)
             indices = self.batch_sampler
+            if indices is None:
+                indices = self.sampler
         tasks = progress.tasks(indices)
         batches: Iterator[Any] = map(source.batch, tasks)
         if self.num_workers:
             context = context_of(self.multiprocessing_context, self.num_workers)
             if context is not None:
                 source = Processes(self, source, context)
-            workers, ahead = 1 if stream else self.num_workers, self.num_workers * (self.prefetch_factor or 1)
+            workers = self.num_workers
+            if stream:
+                workers = 1
+            ahead = self.num_workers * (self.prefetch_factor or 1)
             batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
         return progress.count_batches(batches, skipped=progress.count if stream else 0)
 
@@ -252,8 +258,34 @@ def _check_workers(num_workers: Any, timeout: float, prefetch_factor: Any) -> No
         raise ValueError(f"prefetch_factor option should be a positive integer, found {prefetch_factor!r}")
 
 
+def _sampler_of(dataset: Any, sampler: Iterable[Any] | None, shuffle: bool | None, generator: Any) -> Iterable[Any]:
+    """Return what gives the indices of items: the sampler, where there is none what visits all of them."""
+    if sampler is not None:
+        return sampler
+    if shuffle:
+        return RandomSampler(dataset, generator=generator)
+    return SequentialSampler(dataset)
+
+
+def _default_collation(batch_sampler: Any) -> Callable[[Any], Any]:
+    if batch_sampler is None:
+        return default_convert
+    return default_collate
+
+
+def _check_stream(options: Mapping[str, Any]) -> None:
+    """Raise for an option that says which items are visited, which an `IterableDataset` says itself."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value!r}"
+            )
+
+
 def _check_dataset(dataset: Any, *, sized: bool) -> None:
-    needed = ("__getitem__", "__len__") if sized else ("__getitem__",)
+    needed = ["__getitem__"]
+    if sized:
+        needed.append("__len__")
     missing = [name for name in needed if not hasattr(dataset, name)]
     if missing:
         raise TypeError(

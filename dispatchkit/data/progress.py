@@ -76,7 +76,9 @@ class Progress:
                 yield batch
             self.count, self.starts = 0, []
         finally:
-            getattr(batches, "close", bool)()
+            close = getattr(batches, "close", None)
+            if close is not None:
+                close()
 
     def state(self) -> State:
         """Return the state of the loader."""

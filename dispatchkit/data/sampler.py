@@ -239,7 +239,10 @@ class BatchSampler(Sampler[list[int]]):
 
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]  # where it has a length
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        full, rest = divmod(count, self.batch_size)
+        if rest and not self.drop_last:
+            return full + 1
+        return full
 
 
 def _check_positive(owner: Any, name: str, value: Any) -> None:

@@ -236,7 +236,7 @@ def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
     options : of the declaration
     fn : the body
     """
-    place = options.namespace or fn.__module__.partition(".")[0]
+    place = options.namespace or _module_of(fn).partition(".")[0]
     parameters = _parameters(fn, options.kind, options.arrays)
     record = options.record or DeclaredOperation
     entry = record(tensor_protocol, fn, place, parameters, options, COMPILER)
@@ -336,7 +336,12 @@ def _read(fn: Callable[..., Any], kind: Kind, arrays: Sequence[str] | None) -> P
 
 
 def _is_ours(fn: Callable[..., Any]) -> bool:
-    return fn.__module__.startswith("dispatchkit.") and "<" not in fn.__qualname__
+    return _module_of(fn).startswith("dispatchkit.") and "<" not in fn.__qualname__
+
+
+def _module_of(fn: Callable[..., Any]) -> str:
+    """Return the name of the module of a function; code that is run without one counts as the program's."""
+    return fn.__module__ or "__main__"
 
 
 def _leaf_options(kind: Kind, listed: Sequence[str]) -> dict[str, tuple[str, Any]]:

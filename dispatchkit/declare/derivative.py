@@ -17,7 +17,7 @@ from dispatchkit.backends.arrays import foreign, is_inexact, kernels_of, making_
 from dispatchkit.backends.numpy import numpy_namespace
 from dispatchkit.declare.following import following, forget
 from dispatchkit.declare.namespace import tensor_namespace
-from dispatchkit.declare.rules import Rule, Rules
+from dispatchkit.declare.rules import ArgumentRule, Rule, Rules
 from dispatchkit.declare.wrapping import spec_of, wrap_array
 from dispatchkit.errors import AutogradError, TransformError
 from dispatchkit.graph.node import CallNode, Node, Output
@@ -55,12 +55,14 @@ class VjpPlan:
         """
         names = [p.name for p in parameters.arrays]
         rules = [derivatives.for_argument(parameter) for parameter in names]
-        every = [[each.for_argument(parameter) for each in (derivatives, *others)] for parameter in names]
-        of_each = [frozenset[str]().union(*(rule.reads for rule in row if rule is not None)) for row in every]
-        read = frozenset[str]().union(*of_each)
-        specs = frozenset[str]().union(*(rule.specs for row in every for rule in row if rule is not None))
-        self.keeps = tuple(parameter in read for parameter in names)
-        self.reads = tuple(tuple(parameter in reads for parameter in names) for reads in of_each)
+        reads_of_each, specs = [], frozenset[str]()
+        for parameter in names:
+            of_argument = _rules_for(parameter, (derivatives, *others))
+            reads_of_each.append(frozenset[str]().union(*[rule.reads for rule in of_argument]))
+            specs = specs.union(*[rule.specs for rule in of_argument])
+        read = frozenset[str]().union(*reads_of_each)
+        self.keeps = _are_in(read, names)
+        self.reads = tuple([_are_in(reads, names) for reads in reads_of_each])
         self.keeps_output = "y" in read
         self._needs: dict[tuple[bool, ...], tuple[bool, ...]] = {}
         self.saves_specs = bool(specs)
@@ -82,7 +84,8 @@ class VjpPlan:
         needs = self._needs.get(asked)
         if needs is None:
             reads = [rule for rule, wanted in zip(self.reads, asked, strict=True) if wanted]
-            needs = self._needs[asked] = tuple(any(rule[i] for rule in reads) for i in range(len(self.keeps)))
+            none = [False] * len(self.keeps)
+            needs = self._needs[asked] = tuple(map(any, zip(none, *reads, strict=True)))
         return needs
 
     @cached_property
@@ -320,6 +323,17 @@ def _fit_to_output(xp: Any, t: Any, y: Any) -> Any:
     if t.shape != y.shape:
         return xp.broadcast_to(t, y.shape)
     return t
+
+
+def _rules_for(parameter: str, of_operation: Sequence[Rules]) -> list[ArgumentRule]:
+    """Return the rules for one argument, of an operation and of its kernels."""
+    rules = [rules.for_argument(parameter) for rules in of_operation]
+    return [rule for rule in rules if rule is not None]
+
+
+def _are_in(read: frozenset[str], names: Sequence[str]) -> tuple[bool, ...]:
+    """Return of each array parameter whether it is among those that rules read."""
+    return tuple([name in read for name in names])
 
 
 class Derivative:

@@ -19,7 +19,7 @@ from dispatchkit.declare.wrapping import wrap_array
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Node, make_node
 from dispatchkit.graph.recording import is_grad_enabled
-from dispatchkit.graph.storage import Layout, Memory, Storage, Vertex, extras_of, memory_of, shared_elements, vertex_of
+from dispatchkit.graph.storage import Memory, Storage, Strides, Vertex, extras_of, memory_of, shared_elements, vertex_of
 from dispatchkit.protocol.blocks import state_variable
 from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.observers import live
@@ -87,7 +87,7 @@ class Behind(Vertex):
     behind = True
     name = OVERLAY.node_name
 
-    def __init__(self, layout: Layout | None) -> None:
+    def __init__(self, layout: Strides | None) -> None:
         self.layout = layout
         self.extras = None
 
@@ -136,10 +136,10 @@ def after_change(name: str, x: Storage, changed: Vertex | None) -> Iterable[Chan
     if 0 in x.array.shape:
         # There is nothing to overlay; a gradient of no elements flows all the same.
         empty = [tensor for tensor in family if tensor is not x and 0 in tensor.array.shape]
-        nodes = [
-            None if changed is None else _overlaid(tensor, None, changed, (Layout(tensor.array), Layout(x.array)))
-            for tensor in empty
-        ]
+        if changed is None:
+            return [(x, None), *((tensor, None) for tensor in empty)]
+        here = Strides(x.array)
+        nodes = [_overlaid(tensor, None, changed, (Strides(tensor.array), here)) for tensor in empty]
         return [(x, changed), *zip(empty, nodes, strict=True)]
     root = memory.root
     if root is None:
@@ -213,7 +213,7 @@ class _Source:
             return None
         return _overlaid(other, before, self.vertex, saved)
 
-    def layout_of(self, view: Storage) -> Layout | None:
+    def layout_of(self, view: Storage) -> Strides | None:
         """Return the layout of a tensor all of whose elements are this one's; None if it has the very array."""
         if view.array is self.array:
             return None
@@ -222,7 +222,7 @@ class _Source:
             raise AutogradError(SHARED_MEMORY.format(name=self.name))
         return mine
 
-    def _comparable(self, view: Storage) -> tuple[Layout, Layout]:
+    def _comparable(self, view: Storage) -> tuple[Strides, Strides]:
         """Return the layouts of another tensor and of this one."""
         if type(view.array) is np.ndarray and view.array.dtype == self.array.dtype and self.layout is not None:
             return _layout_of(view), self.layout
@@ -234,15 +234,15 @@ def _overlaid(tensor: Storage, before: Vertex | None, source: Vertex | None, sav
     return make_node(Node, OVERLAY, (before, source), saved, tensor.array.shape, tensor.array.dtype)
 
 
-def _layout_of(tensor: Storage) -> Layout:
+def _layout_of(tensor: Storage) -> Strides:
     """Return the layout of a tensor's array."""
     known = _known_layouts(tensor._node, tensor.array)
     if known is None:
-        return Layout(tensor.array)
+        return Strides(tensor.array)
     return known[0]
 
 
-def _known_layouts(vertex: Vertex | None, array: Any) -> tuple[Layout, Layout] | None:
+def _known_layouts(vertex: Vertex | None, array: Any) -> tuple[Strides, Strides] | None:
     """Return the layouts of an array and of what it was overlaid with, if the vertex is that of an overlay."""
     if type(vertex) is Node and vertex.operation is OVERLAY and vertex.saved is not None:
         mine, theirs = vertex.saved
@@ -325,7 +325,7 @@ def check_writeable(name: str, x: Storage) -> None:
     if isinstance(x.array, np.ndarray):
         if not x.array.flags.writeable:
             text = REPEATED
-            if Layout(x.array).decodable:
+            if Strides(x.array).decodable:
                 text = READ_ONLY
             raise ValueError(text.format(name=name))
     elif not (xp := namespace_of(x.array)).mutable and _has_sharers(x):

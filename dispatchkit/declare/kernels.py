@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from dispatchkit.backends.arrays import PLAIN, arrivals, engines, is_inexact, kernels_of, namespace_of, raw_array
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, raise_with_context
 from dispatchkit.declare.derivative import Derivative, all_cotangents, raw_values
 from dispatchkit.declare.implementation import Kernel

@@ -219,7 +219,11 @@ def elementwise_samples(parameters: Parameters, domain: tuple[float, float], con
             ((2, 1), (1, 3), (3,))[:count],
         ]
     low, high = domain
-    return [Sample(tuple(Draw(shape, low, high, content) for shape in group)) for group in shapes]
+    samples = []
+    for group in shapes:
+        draws = tuple([Draw(shape, low, high, content) for shape in group])
+        samples.append(Sample(draws))
+    return samples
 
 
 def reduction_samples(parameters: Parameters, content: Content = "distinct") -> list[Sample]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import Spec, is_inexact, namespace_of
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import Leaf

@@ -32,7 +32,9 @@ def _with_hints(function: F) -> F:
         for name in kwargs.keys() - signature.parameters.keys():
             meant = call_meant(function.__name__, signature, args, {name: None})
             text = f"{function.__name__}: got an unexpected keyword argument '{name}'"
-            raise TypeError(f"{text}; {meant}" if meant else text)
+            if meant:
+                text = f"{text}; {meant}"
+            raise TypeError(text)
         return function(*args, **kwargs)
 
     return cast("F", hinting)
@@ -89,22 +91,32 @@ def vmap(
     @functools.wraps(func)
     @hides_frames
     def call_batched(*args: Any, **kwargs: Any) -> Any:
-        dims = tuple(in_dims) if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        if isinstance(in_dims, (tuple, list)):
+            dims = tuple(in_dims)
+        else:
+            dims = (in_dims,) * len(args)
         if len(dims) != len(args):
             raise ValueError(f"vmap: in_dims has {len(dims)} entries for {len(args)} arguments")
         moved: list[int] = []
         arguments, dims_of = (args, kwargs), (dims, dict.fromkeys(kwargs, 0))
         fronted = _with_dims(lambda x, dim: _to_front(x, dim, moved), arguments, dims_of)
         size = _size(moved)
-        step = size if chunk_size is None else chunk_size
+        step = size
+        if chunk_size is not None:
+            step = chunk_size
         starts = range(0, max(size, 1), max(step, 1))
         parts = [
             _compute(func, fronted, dims_of, slice(start, min(start + step, size)), randomness, out_dims)
             for start in starts
         ]
-        result = parts[0] if len(parts) == 1 else _join(parts, out_dims)
+        if len(parts) == 1:
+            result = parts[0]
+        else:
+            result = _join(parts, out_dims)
         stays = isinstance(out_dims, int) and out_dims == 0  # which an array type would compare element by element
-        return result if stays else zip_containers(_place, result, out_dims, "vmap: out_dims")
+        if stays:
+            return result
+        return zip_containers(_place, result, out_dims, "vmap: out_dims")
 
     return call_batched
 
@@ -153,7 +165,9 @@ def _compute(
     def enter(x: Any, dim: Any) -> Any:
         if dim is None:
             return x
-        return Batched(x if x.shape[0] == size else x[part], level)
+        if x.shape[0] != size:
+            x = x[part]
+        return Batched(x, level)
 
     args, kwargs = _with_dims(enter, fronted, dims)
     outer = active.get()

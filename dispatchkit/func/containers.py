@@ -44,7 +44,9 @@ def as_array_like(value: Any, like: Any) -> Any:
     if isinstance(value, Storage):
         array = value.array
     xp = namespace_of(like.array)
-    return as_array(value if namespace_of(array) is xp else brought_to(xp, array))
+    if namespace_of(array) is not xp:
+        value = brought_to(xp, array)
+    return as_array(value)
 
 
 def map_container(change: Leaf, value: Any) -> Any:
@@ -198,7 +200,9 @@ def zip_containers(
     items = items_of(value)
     if items is None:
         return value
-    constants = constants_in(value) if variables else ()
+    constants = frozenset[str]()
+    if variables:
+        constants = constants_in(value)
     others: list[Any] = [other] * len(items)
     if not (other is None or isinstance(other, int) or is_array(other)):
         other_items = items_of(other)
@@ -210,15 +214,11 @@ def zip_containers(
                 f"{describe(other)}"
             )
         others = [part for _, part in other_items]
-    parts = [
-        (
-            key,
-            part
-            if key in constants
-            else zip_containers(change, part, other, what, f"{path}[{key!r}]", variables=variables),
-        )
-        for (key, part), other in zip(items, others, strict=True)
-    ]
+    parts = []
+    for (key, part), beside in zip(items, others, strict=True):
+        if key not in constants:
+            part = zip_containers(change, part, beside, what, f"{path}[{key!r}]", variables=variables)
+        parts.append((key, part))
     return rebuilt(value, parts)
 
 
@@ -250,7 +250,11 @@ def pick(name: str, args: tuple[Any, ...], argnums: Argnums) -> list[tuple[int, 
     ValueError : if there is no such argument, or it is chosen twice
     """
     chosen: list[tuple[int, Any]] = []
-    for argnum in argnums if isinstance(argnums, tuple) else (argnums,):
+    if isinstance(argnums, tuple):
+        numbers = argnums
+    else:
+        numbers = (argnums,)
+    for argnum in numbers:
         try:
             index = operator.index(argnum)
         except TypeError:

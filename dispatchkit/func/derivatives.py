@@ -148,7 +148,9 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         value = y
         if has_aux:
             value = (y, recording.aux)
-        return value, grads if isinstance(argnums, tuple) else grads[0]
+        if not isinstance(argnums, tuple):
+            grads = grads[0]
+        return value, grads
 
     return both
 
@@ -535,7 +537,9 @@ def _jacobian(output: Any, arguments: tuple[Any, ...], parts: list[list[Any]], *
             for part, argument in zip(derivatives, variable_blocks_of(arguments), strict=True)
         ]
         row = with_gradient_fields(with_variable_blocks(wrapped, arguments), output, items_between_blocks)
-        rows.append(row if several else row[0])
+        if not several:
+            row = row[0]
+        rows.append(row)
     return with_blocks(rows, with_gradient_fields(output, output, items_between_blocks))
 
 

@@ -370,7 +370,9 @@ def _answer_of_hook(name: str, values: Any, before: tuple[Any, ...], specs: Sequ
     if values is None:
         return before
     if not isinstance(values, tuple) or not all(x is None or isinstance(x, Storage) for x in values):
-        kinds = [type(x).__name__ for x in values] if isinstance(values, tuple) else type(values).__name__
+        kinds: Any = type(values).__name__
+        if isinstance(values, tuple):
+            kinds = [type(x).__name__ for x in values]
         raise TypeError(f"{name}: expected a hook to return a tuple of tensors, or None; found {kinds}")
     shapes = [None if x is None else tuple(x.array.shape) for x in values]
     wanted = [None if spec is None else spec[0] for spec in specs]
@@ -443,18 +445,18 @@ class Anomaly(Observer):
         """Record the calling lines on the nodes of a call."""
         lines: list[tuple[CodeType, int]] = []
         for node in nodes_of_call(operation, args, kwargs, result):
-            if not is_wrapped_by(Traced, node):
+            if not is_wrapped_by(TracedOperation, node):
                 lines = lines or stack()
-                node.operation = Traced(node.operation, lines, _running.get())
+                node.operation = TracedOperation(node.operation, lines, _running.get())
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Check what the nodes of a backward pass give, including those recorded outside of `detect_anomaly`."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_wrapped_by(Traced, vertex):
-                vertex.operation = Traced(vertex.operation, (), None)
+            if isinstance(vertex, Node) and not is_wrapped_by(TracedOperation, vertex):
+                vertex.operation = TracedOperation(vertex.operation, (), None)
 
 
-class Traced(NodeWrapper):
+class TracedOperation(NodeWrapper):
     """The operation of a node that remembers where it was recorded.
 
     Parameters
@@ -466,7 +468,9 @@ class Traced(NodeWrapper):
 
     __slots__ = ("cause", "lines")
 
-    def __init__(self, inner: Differentiable, lines: Sequence[tuple[CodeType, int]], cause: Traced | None) -> None:
+    def __init__(
+        self, inner: Differentiable, lines: Sequence[tuple[CodeType, int]], cause: TracedOperation | None
+    ) -> None:
         super().__init__(inner)
         self.lines = lines
         self.cause = cause
@@ -514,7 +518,7 @@ class Traced(NodeWrapper):
 
 
 # The node whose backward pass is being recorded.
-_running: ContextVar[Traced | None] = state_variable("node of a backward pass", None)
+_running: ContextVar[TracedOperation | None] = state_variable("node of a backward pass", None)
 
 
 def _has_nan(value: Any) -> bool:

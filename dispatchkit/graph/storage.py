@@ -362,7 +362,7 @@ def share_memory(view: Storage, base: Storage, *, family: bool = True) -> None:
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 
 
-class Layout:
+class Strides:
     """Where the elements of an array lie.
 
     Parameters
@@ -408,11 +408,11 @@ class Layout:
                 reach += stride * (n - 1)
         return True
 
-    def apart_from(self, other: Layout) -> bool:
+    def apart_from(self, other: Strides) -> bool:
         """Return whether no element of another array can be one of this one, as the bounds show."""
         return self.size == 0 or other.size == 0 or self.high <= other.low or other.high <= self.low
 
-    def covers(self, other: Layout) -> bool:
+    def covers(self, other: Strides) -> bool:
         """Return whether all elements of another array are elements of this one, which is decodable."""
         if other.size == 0:
             return True
@@ -423,7 +423,7 @@ class Layout:
             return True
         return bool((self.find(other.addresses()) >= 0).all())
 
-    def _in_step(self, other: Layout) -> bool:
+    def _in_step(self, other: Strides) -> bool:
         """Return whether the elements of another array lie at whole numbers of elements from those of this one."""
         return not any(step % self.itemsize for step in (other.low - self.low, *other.strides))
 
@@ -452,7 +452,7 @@ class Layout:
         return np.where(inside & (rest == 0), flat, -1)
 
 
-def shared_elements(one: Layout, other: Layout) -> tuple[Indices, Indices]:
+def shared_elements(one: Strides, other: Strides) -> tuple[Indices, Indices]:
     """Return the indices, in the flattened arrays, of the elements that two arrays have in common.
 
     Parameters
@@ -465,7 +465,7 @@ def shared_elements(one: Layout, other: Layout) -> tuple[Indices, Indices]:
     return _elements_in(other, one)
 
 
-def _elements_in(whole: Layout, part: Layout) -> tuple[Indices, Indices]:
+def _elements_in(whole: Strides, part: Strides) -> tuple[Indices, Indices]:
     """Return the indices of common elements: in `part`, then in `whole`, which is decodable."""
     places = whole.find(part.addresses())
     inside = np.flatnonzero(places >= 0)

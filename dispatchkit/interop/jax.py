@@ -138,12 +138,14 @@ def taken_apart(value: Any) -> tuple[list[Any], Kept]:
     first = {name: place for place, name in enumerate(fields(type(value)))}
     names = sorted(attributes, key=lambda name: (first.get(name, len(first)), name))
     constants = tensor_protocol.types.constants_of(type(value))
-    children = tuple(
-        name
-        for name in names
-        if name in marked
-        or (holds_arrays(attributes[name]) and not (name in constants and is_number(attributes[name])))
-    )
+
+    def is_child(name: str) -> bool:
+        attribute = attributes[name]
+        if name in marked:
+            return True
+        return holds_arrays(attribute) and not (name in constants and is_number(attribute))
+
+    children = tuple(filter(is_child, names))
     rest = {name: attributes[name] for name in names if name not in children}
     raw = frozenset(name for name in children if is_array(attributes[name]))
     held = [plain(attributes[name]) for name in children]
@@ -177,7 +179,9 @@ def put_together(cls: type, kept: Kept, held: Any) -> Any:
     held = list(held)
     if issubclass(cls, Tensor):
         array = held.pop(0)
-        instance = wrap_array(cls, raw_array(array) if is_array(array) else array)
+        if is_array(array):
+            array = raw_array(array)
+        instance = wrap_array(cls, array)
         if kept.leaf and is_array(array) and is_inexact(array.dtype):
             instance._node = make_leaf(array)
     else:
@@ -186,7 +190,9 @@ def put_together(cls: type, kept: Kept, held: Any) -> Any:
         object.__setattr__(instance, name, value)
     for name, value in zip(kept.children, held, strict=True):
         wraps = name not in kept.raw and is_array(value)
-        object.__setattr__(instance, name, wrap_array(Tensor, raw_array(value)) if wraps else value)
+        if wraps:
+            value = wrap_array(Tensor, raw_array(value))
+        object.__setattr__(instance, name, value)
     if not all(map(holds_arrays, held)) and hasattr(instance, "__dict__"):
         object.__setattr__(instance, MARK, frozenset(kept.children))
     return instance

@@ -52,8 +52,11 @@ def convolve(x: Any, weight: Any, groups: int, *windows: Windows) -> Any:
     alone = x.ndim == 1 + len(windows)
     # There may be fewer windows than fit.
     more = [(along.total - along.reach) // along.stride + 1 - along.count for along in windows]
+    batch = x
+    if alone:
+        batch = x[None]
     y = lax.conv_general_dilated(
-        x[None] if alone else x,
+        batch,
         weight,
         window_strides=[along.stride for along in windows],
         padding=[(along.before, along.after - n * along.stride) for along, n in zip(windows, more, strict=True)],
@@ -169,7 +172,9 @@ def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's 
         return NotImplemented
     # JAX orders zeros and NaN by their signs.
     keys = jnp.where(jnp.isnan(x), jnp.nan, jnp.where(x == 0, 0, x))
-    keys = jnp.moveaxis(keys if largest else -keys, place, -1)
+    if not largest:
+        keys = -keys
+    keys = jnp.moveaxis(keys, place, -1)
     indices = jnp.moveaxis(lax.top_k(keys, count)[1].astype(int), -1, place)
     return TopKResult(jnp.take_along_axis(x, indices, axis=place, mode="promise_in_bounds"), indices)
 

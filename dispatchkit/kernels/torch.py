@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import torch.nn.functional as theirs
 
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.nn import functional as ours
 from dispatchkit.ops.reductions.softmaxes import log_softmax, softmax
 from dispatchkit.ops.searching.searching import TopKResult, sort, topk
@@ -115,7 +115,11 @@ def layer_norm(x, /, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 
 def rms_norm_gradients(g, x, normalized_shape, weight, eps):
-    axes = tuple(range(-1 if isinstance(normalized_shape, int) else -len(normalized_shape), 0))
+    if isinstance(normalized_shape, int):
+        first = -1
+    else:
+        first = -len(normalized_shape)
+    axes = tuple(range(first, 0))
     if eps is None:
         eps = torch.finfo(x.dtype).eps
     if x.dtype is not torch.float64:
@@ -125,7 +129,6 @@ def rms_norm_gradients(g, x, normalized_shape, weight, eps):
     of_weight = None
     if weight is not None:
         of_weight = (g * normal).reshape(-1, *weight.shape).sum(0)
-    if weight is not None:
         g = g * weight
     return g.addcmul(normal, (g * normal).mean(axes, keepdim=True), value=-1).mul_(scale), of_weight
 
@@ -169,14 +172,18 @@ def embedding_gradients(g, x, weight, padding_idx):
     padding = -1
     if padding_idx is not None:
         padding = padding_idx % count
-    return torch.ops.aten.embedding_dense_backward(g, x if x.dtype in INDICES else x.long(), count, padding, False)
+    if x.dtype not in INDICES:
+        x = x.long()
+    return torch.ops.aten.embedding_dense_backward(g, x, count, padding, False)
 
 
 @kernel(ours.embedding, {"weight": embedding_gradients})
 def embedding(x, weight, /, *, padding_idx=None):
     if x.dtype is torch.bool or not below(x, len(weight)):
         return NotImplemented
-    return theirs.embedding(x if x.dtype in INDICES else x.long(), weight, padding_idx)
+    if x.dtype not in INDICES:
+        x = x.long()
+    return theirs.embedding(x, weight, padding_idx)
 
 
 def softmax_gradient(g, y, axis):

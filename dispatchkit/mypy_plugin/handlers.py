@@ -59,7 +59,7 @@ class Target:
         return f"<operation {self.shown}>"
 
 
-class Handlers:
+class ModuleHandlers:
     """The handlers that a module registers; its array types get their surface.
 
     Parameters
@@ -85,7 +85,10 @@ class Handlers:
     def complaints(self, call: Context) -> list[tuple[Context, str]]:
         """Return what is wrong with the handler that a call of `implements` registers, and where."""
         place = self.registered.get(id(call))
-        function = _function_of(place.node if isinstance(place, RefExpr) else place)
+        if isinstance(place, RefExpr):
+            function = _function_of(place.node)
+        else:
+            function = _function_of(place)
         target = None
         if isinstance(call, CallExpr) and call.args:
             target = self._target(call.args[0])
@@ -112,7 +115,9 @@ class Handlers:
         module, _, name = expr.fullname.rpartition(".")
         if isinstance(owner, TypeInfo) and owner.has_base(METHODS) and isinstance(expr, MemberExpr):
             entry = tensor_protocol.surface.members.get(expr.name)
-            operation = None if entry is None else entry.operation
+            operation = None
+            if entry is not None:
+                operation = entry.operation
         else:
             operation = None
             if module.startswith("dispatchkit."):
@@ -120,7 +125,9 @@ class Handlers:
         if operation is not None:
             return Target(operation.qualified_name, operation.parameters)
         node = self.find(expr.fullname)
-        function, typ = _function_of(node), get_proper_type(node.var.type) if isinstance(node, Decorator) else None
+        function, typ = _function_of(node), None
+        if isinstance(node, Decorator):
+            typ = get_proper_type(node.var.type)
         if function is None or typ is None:
             return None
         if isinstance(typ, Instance) and typ.type.has_base(OPERATION):
@@ -134,7 +141,11 @@ def _walk(node: nodes.Node) -> Iterator[nodes.Node]:
     yield node
     for name in PARTS:
         part = getattr(node, name, None)
-        for inner in part if isinstance(part, list) else [part]:
+        if isinstance(part, list):
+            members = part
+        else:
+            members = [part]
+        for inner in members:
             if isinstance(inner, nodes.Node):
                 yield from _walk(inner)
 
@@ -167,10 +178,18 @@ def _signature_of(function: FuncDef, skip: int = 0) -> inspect.Signature:
         absolute = kind.is_positional() and (bare[index] is None or (argument is not None and argument.pos_only))
         default: Any = inspect.Parameter.empty
         if kind.is_optional():
-            default = _literal(None if argument is None else argument.initializer)
-        form = inspect.Parameter.POSITIONAL_ONLY if absolute else PARAMETER_KINDS.get(kind.name, PLACED)
+            initializer = None
+            if argument is not None:
+                initializer = argument.initializer
+            default = _literal(initializer)
+        form: Any = PARAMETER_KINDS.get(kind.name, PLACED)
+        if absolute:
+            form = inspect.Parameter.POSITIONAL_ONLY
         # mypy keeps the names of positional-only parameters in the code alone.
-        written = f"_{index}" if argument is None else argument.variable.name
+        if argument is None:
+            written = f"_{index}"
+        else:
+            written = argument.variable.name
         parameters.append(inspect.Parameter(name or written, form, default=default))
     return inspect.Signature(parameters[skip:])
 

@@ -9,11 +9,21 @@ from mypy import plugin
 from mypy.argmap import map_actuals_to_formals
 from mypy.errorcodes import ErrorCode
 from mypy.lookup import lookup_fully_qualified
-from mypy.nodes import ARG_NAMED_OPT, ARG_STAR, ARG_STAR2, CallExpr, MemberExpr, MypyFile, NameExpr, SymbolNode
+from mypy.nodes import (
+    ARG_NAMED_OPT,
+    ARG_STAR,
+    ARG_STAR2,
+    CallExpr,
+    Expression,
+    MemberExpr,
+    MypyFile,
+    NameExpr,
+    SymbolNode,
+)
 from mypy.types import AnyType, FunctionLike, Instance, Parameters, Type, TypeOfAny, get_proper_type
 
 from dispatchkit.marks import override
-from dispatchkit.mypy_plugin.handlers import OPERATION, Handlers
+from dispatchkit.mypy_plugin.handlers import OPERATION, ModuleHandlers
 from dispatchkit.mypy_plugin.surface import SURFACE, TENSOR, give_surface
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.surface import REFLECTED
@@ -37,7 +47,7 @@ class DispatchPlugin(plugin.Plugin):
     """The plugin, made by mypy for each run."""
 
     # The module that is being checked, and its handlers.
-    _module: tuple[MypyFile, Handlers] | None = None
+    _module: tuple[MypyFile, ModuleHandlers] | None = None
 
     def _find(self, fullname: str) -> SymbolNode | None:
         """Return the node of a full name, None if there is none."""
@@ -83,7 +93,7 @@ class DispatchPlugin(plugin.Plugin):
         """Report what is wrong with a handler; the module's array types have their methods from here on."""
         tree: MypyFile = ctx.api.tree  # type: ignore[attr-defined]  # of the type checker
         if self._module is None or self._module[0] is not tree:
-            self._module = (tree, Handlers(tree, self._find))
+            self._module = (tree, ModuleHandlers(tree, self._find))
         for place, text in self._module[1].complaints(ctx.context):
             ctx.api.fail(text, place, code=HANDLER)
         return ctx.default_return_type
@@ -107,17 +117,18 @@ def _call(ctx: plugin.MethodSigContext) -> FunctionLike:
     further = []
     if isinstance(ctx.type, Instance) and ctx.type.type.fullname == CREATION:
         further = FURTHER
+    shown = None
+    if name is not None:
+        shown = name.name
     expected = overload.copy_modified(
         arg_types=[free] * (len(signature.arg_types) + len(further)),
         arg_kinds=[*signature.arg_kinds, *(ARG_NAMED_OPT for _ in further)],
         arg_names=[*signature.arg_names, *further],
-        name=None if name is None else name.name,
+        name=shown,
         definition=None,
     )
     api: Any = ctx.api  # of the type checker
-    types: list[Type] = [
-        api.lookup_type(arg) if api.has_type(arg) else api.get_expression_type(arg) for arg in call.args
-    ]
+    types = [_type_of(api, arg) for arg in call.args]
     kinds, names = call.arg_kinds, call.arg_names
     places = map_actuals_to_formals(kinds, names, expected.arg_kinds, expected.arg_names, types.__getitem__)
     is_index = name is not None and name.fullname == WHERE and len(call.args) == 1
@@ -141,6 +152,15 @@ def _array_of(typ: Type) -> Instance | None:
     if isinstance(typ, Instance) and is_array:
         return typ
     return None
+
+
+def _type_of(api: Any, argument: Expression) -> Type:
+    """Return the type of an argument, which is inferred unless it is known."""
+    if api.has_type(argument):
+        known: Type = api.lookup_type(argument)
+        return known
+    inferred: Type = api.get_expression_type(argument)
+    return inferred
 
 
 def _is_other_array(typ: Type) -> bool:

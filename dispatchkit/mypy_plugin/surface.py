@@ -21,10 +21,10 @@ DERIVED = ("shape", "dtype", "ndim", "size", "device")
 def give_surface(info: TypeInfo, find: Find) -> None:
     """Give a class the members of `ArrayMethods` that neither it nor a superclass defines."""
     defined = {name for base in info.mro[:-1] for name in base.names}
-    for source, names in ((METHODS, None), (TENSOR, DERIVED)):
+    for source, chosen in ((METHODS, None), (TENSOR, DERIVED)):
         members = find(source)
         assert isinstance(members, TypeInfo)
-        for name in members.names if names is None else names:
+        for name in chosen or members.names:
             node = members.names[name].node
             if isinstance(node, nodes.OverloadedFuncDef) and node.is_property:
                 # Of a property that can be set, mypy checks that it is the class's own.

@@ -26,6 +26,7 @@ from dispatchkit.nn.activations import Softplus as Softplus
 from dispatchkit.nn.activations import Softsign as Softsign
 from dispatchkit.nn.activations import Tanh as Tanh
 from dispatchkit.nn.activations import Threshold as Threshold
+from dispatchkit.nn.attention import MultiheadAttention as MultiheadAttention
 from dispatchkit.nn.containers import *  # noqa: F403
 from dispatchkit.nn.convolution import Conv1d as Conv1d
 from dispatchkit.nn.convolution import Conv2d as Conv2d

@@ -9,13 +9,13 @@ from dispatchkit.declare.operation import DeclaredOperation
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.smooth import Approximation
-from dispatchkit.nn.module import Declared, Module, declared
+from dispatchkit.nn.module import DeclaredModule, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.creation.creation import full
 from dispatchkit.protocol.instance import tensor_protocol
 
 
-class Activation(Declared):
+class Activation(DeclaredModule):
     """What the activations share: options handed to a functional, and the input overwritten where that is asked for."""
 
     @override

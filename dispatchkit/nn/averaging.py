@@ -129,11 +129,17 @@ def _tensors(model: Module) -> dict[str, Tensor]:
     return {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
 
+def _shape_of(tensors: dict[str, Tensor], name: str) -> Any:
+    """Return the shape of a tensor, "none" where there is none of that name."""
+    if name in tensors:
+        return tensors[name].shape
+    return "none"
+
+
 def _check_shapes(averages: dict[str, Tensor], values: dict[str, Tensor]) -> None:
     """Raise if a model has not the parameters and buffers that the averages are of."""
     for name in [*averages, *values]:
-        expected = averages[name].shape if name in averages else "none"
-        shape = values[name].shape if name in values else "none"
+        expected, shape = _shape_of(averages, name), _shape_of(values, name)
         if expected != shape:
             raise ValueError(
                 f"AveragedModel.update_parameters: {name!r} of the model has shape {shape}, that of the average is "
@@ -309,7 +315,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
                 x = batch
                 if isinstance(batch, (list, tuple)):
                     x = batch[0]
-                model(x if device is None else x.to(device))
+                if device is not None:
+                    x = x.to(device)
+                model(x)
     finally:
         for layer, momentum in zip(layers, momentums, strict=True):
             layer.momentum = momentum

@@ -137,7 +137,9 @@ class Listing(Holder):
         for name in list(self._names):
             delattr(self, name)
         for number, (name, value) in enumerate(named):
-            self._add(str(number) if name.isdigit() else name, value)
+            if name.isdigit():
+                name = str(number)
+            self._add(name, value)
 
 
 class Dictionary(Holder):
@@ -319,7 +321,9 @@ class ModuleList(Listing):
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(() if modules is None else modules)
+        if modules is None:
+            modules = ()
+        self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return ModuleList([*self, *other])
@@ -330,7 +334,11 @@ class ModuleList(Listing):
         children = []
         for text, run in groupby(enumerate(map(repr, self)), key=operator.itemgetter(1)):
             first, *more = [number for number, _ in run]
-            children.append(f"({first}-{more[-1]}): {len(more) + 1} x {text}" if more else f"({first}): {text}")
+            if more:
+                line = f"({first}-{more[-1]}): {len(more) + 1} x {text}"
+            else:
+                line = f"({first}): {text}"
+            children.append(line)
         return self._drawn(children)
 
 
@@ -355,7 +363,9 @@ class ModuleDict(Dictionary):
 
     def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
-        self.update({} if modules is None else modules)
+        if modules is None:
+            modules = {}
+        self.update(modules)
 
 
 class _OfParameters(Holder):
@@ -410,7 +420,9 @@ class ParameterList(_OfParameters, Listing):
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
-        self.extend(() if values is None else values)
+        if values is None:
+            values = ()
+        self.extend(values)
 
 
 class ParameterDict(_OfParameters, Dictionary):
@@ -435,4 +447,6 @@ class ParameterDict(_OfParameters, Dictionary):
 
     def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
-        self.update({} if parameters is None else parameters)
+        if parameters is None:
+            parameters = {}
+        self.update(parameters)

@@ -13,7 +13,7 @@ from dispatchkit.nn import functional
 from dispatchkit.nn.functional.convolution import padding_of
 from dispatchkit.nn.functional.shared import expect, sizes
 from dispatchkit.nn.linear import register_zeros, start_uniform
-from dispatchkit.nn.module import Declared, Module, declared
+from dispatchkit.nn.module import DeclaredModule, Module, declared
 from dispatchkit.ops.shared import integer
 
 # A number for each axis that windows move along.
@@ -69,7 +69,10 @@ class _Convolution(Module, Generic[Sizes]):
         self.padding_mode = padding_mode
         self._ends = padding_of(cls, self.padding, self.stride, self.dilation, self.kernel_size)
         shape = *self._channels(), *self.kernel_size
-        register_zeros(self, device, dtype, weight=shape, bias=(self.out_channels,) if bias else None)
+        of_bias = None
+        if bias:
+            of_bias = (self.out_channels,)
+        register_zeros(self, device, dtype, weight=shape, bias=of_bias)
         self.reset_parameters()
 
     def _sizes(self, name: str, value: Any, *, least: int = 1) -> Any:
@@ -442,7 +445,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Any:
 
 
 @declared(pixel_shuffle)
-class PixelShuffle(Declared):
+class PixelShuffle(DeclaredModule):
     """A layer that makes images larger, and takes the pixels from channels.
 
     Parameters
@@ -491,7 +494,7 @@ def pixel_unshuffle(x: Any, downscale_factor: int) -> Any:
 
 
 @declared(pixel_unshuffle)
-class PixelUnshuffle(Declared):
+class PixelUnshuffle(DeclaredModule):
     """A layer that makes images smaller, and channels of the pixels: the inverse of `PixelShuffle`.
 
     Parameters

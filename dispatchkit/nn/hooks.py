@@ -144,7 +144,7 @@ class Boundary:
         return tuple(gives)
 
 
-class Identity:
+class PassThrough:
     """The operation behind a node that passes tensors and gradients on as they are, for the hooks of a module."""
 
     keeps_output = False
@@ -162,7 +162,7 @@ class Identity:
 
 def _identity(module: object, tensors: Sequence[Any], hook: Callable[[Gradients], Gradients]) -> list[Any]:
     """Return tensors of the same memory behind one node, whose gradients a hook replaces."""
-    n = make_node(CallNode, Identity(module), list(map(vertex_of, tensors)), (), (), None)
+    n = make_node(CallNode, PassThrough(module), list(map(vertex_of, tensors)), (), (), None)
     n.keywords = {}
     n.outputs = [(tuple(x.array.shape), x.array.dtype) for x in tensors]
     n.register_prehook(hook)

@@ -268,7 +268,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     1.4142135623730951
     """
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
+        if param is None:
+            slope = 0.01
+        else:
+            slope = param
         if isinstance(slope, bool) or not isinstance(slope, (int, float)):
             raise ValueError(f"calculate_gain: negative_slope {slope!r} not a valid number")
         return math.sqrt(2 / (1 + slope**2))
@@ -455,9 +458,13 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Generator | None = No
     def draw(x: Any) -> None:
         shape = (x.shape[0], math.prod(x.shape[1:]))
         drawn = np.asarray(tensor_namespace.random.normal(shape=shape, generator=generator).array)
-        q, r = np.linalg.qr(drawn.T if shape[0] < shape[1] else drawn)
+        if shape[0] < shape[1]:
+            drawn = drawn.T
+        q, r = np.linalg.qr(drawn)
         q *= np.sign(np.diagonal(r))
-        x.copy_(as_array_like(gain * (q.T if shape[0] < shape[1] else q).reshape(x.shape), x))
+        if shape[0] < shape[1]:
+            q = q.T
+        x.copy_(as_array_like(gain * q.reshape(x.shape), x))
 
     return fill("orthogonal_", tensor, draw)
 

@@ -11,7 +11,7 @@ from dispatchkit.marks import override
 from dispatchkit.nn.functional.affine import embedding, linear, padding_row
 from dispatchkit.nn.functional.attention import dropout, probability
 from dispatchkit.nn.init import kaiming_uniform_, normal_, uniform_
-from dispatchkit.nn.module import Declared, Module, declared
+from dispatchkit.nn.module import DeclaredModule, Module, declared
 from dispatchkit.nn.parameter import Parameter
 from dispatchkit.ops.shared import integer
 
@@ -50,7 +50,7 @@ class Identity(Module):
 
 
 @declared(tensor_namespace.flatten)
-class Flatten(Declared):
+class Flatten(DeclaredModule):
     """A layer that makes one axis of several.
 
     Parameters
@@ -116,7 +116,10 @@ class Linear(Module):
         self.in_features = integer(type(self), "in_features", in_features, least=0)
         self.out_features = integer(type(self), "out_features", out_features, least=0)
         shape = self.out_features, self.in_features
-        register_zeros(self, device, dtype, weight=shape, bias=shape[:1] if bias else None)
+        of_bias = None
+        if bias:
+            of_bias = shape[:1]
+        register_zeros(self, device, dtype, weight=shape, bias=of_bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Literal
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.losses import REDUCTIONS, Reduction, check_reduction
-from dispatchkit.nn.module import Declared, declared
+from dispatchkit.nn.module import DeclaredModule, declared
 
 WEIGHTS = ("weight", "pos_weight")  # the options that are arrays, which become buffers
 
 
 @declared(None)
-class Loss(Declared):
+class Loss(DeclaredModule):
     """What the losses share: the reduction, checked when the module is made, and weights that move with it.
 
     Attributes

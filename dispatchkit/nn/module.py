@@ -176,16 +176,17 @@ class Module(HookMethods["Module"]):
         """Replace every parameter, its gradient, every constant inside and every buffer by a function of it."""
         with no_grad():
             # All is computed before anything is changed.
-            new = [(p, fn(p.data), None if p.grad is None else fn(p.grad.data)) for p in self.parameters()]
+            new = []
+            for parameter in self.parameters():
+                data, grad = fn(parameter.data), None
+                if parameter.grad is not None:
+                    grad = fn(parameter.grad.data)
+                new.append((parameter, data, grad))
             constants = {id(p): with_constants(fn, p) for m in self.modules() for p in m._parameters.values()}
-            others = [
-                (module, name, converted)
-                for module in self.modules()
-                for name, converted in (
-                    *((name, map_container(fn, value)) for name, value in module._buffers.items()),
-                    *((name, constants[id(p)]) for name, p in module._parameters.items()),
-                )
-            ]
+            others: list[tuple[Module, str, Any]] = []
+            for module in self.modules():
+                others += [(module, name, map_container(fn, value)) for name, value in module._buffers.items()]
+                others += [(module, name, constants[id(p)]) for name, p in module._parameters.items()]
         for parameter, data, grad in new:
             old = parameter.grad
             parameter.data = data
@@ -279,7 +280,9 @@ class Module(HookMethods["Module"]):
         """Return the class, and between parentheses `extra_repr`, array types of parameters, a line for each child."""
         structured = [f"{name}={summary(p)}" for name, p in self._parameters.items() if is_declared(p)]
         extra = ", ".join([*filter(None, [self.extra_repr()]), *structured])
-        lines = [*(extra.split("\n") if extra else ()), *map(indented, children)]
+        lines = list(map(indented, children))
+        if extra:
+            lines[:0] = extra.split("\n")
         if not children and len(lines) <= 1:
             return f"{self._get_name()}({extra})"
         return "\n  ".join([f"{self._get_name()}(", *lines]) + "\n)"
@@ -325,9 +328,14 @@ def _note_place(module: Module, error: Exception) -> None:
     """Add to an error a note of the module that raised it and the path from the outermost module called."""
     notes: list[str] = getattr(error, "__notes__", [])
     before = next((note for note in notes if isinstance(note, _Place)), None)
-    inner = module if before is None else before.module
+    inner = module
+    if before is not None:
+        inner = before.module
     path = next((name for name, part in module.named_modules() if part is inner), "")
-    place = _Place(_describe(inner) + (f", module '{path}' of {type(module).__name__}" if path else ""))
+    where = ""
+    if path:
+        where = f", module '{path}' of {type(module).__name__}"
+    place = _Place(_describe(inner) + where)
     place.module = inner
     if before is None:
         error.add_note(place)
@@ -341,10 +349,13 @@ def _describe(module: Module) -> str:
         extra = module.extra_repr()
     except Exception:  # noqa: BLE001  # the error in progress is the one to report
         extra = ""
-    return f"in {type(module).__name__}" + (f"({extra})" if extra and "\n" not in extra else "")
+    options = ""
+    if extra and "\n" not in extra:
+        options = f"({extra})"
+    return f"in {type(module).__name__}" + options
 
 
-D = TypeVar("D", bound="Declared")
+D = TypeVar("D", bound="DeclaredModule")
 
 # Texts of options that mean the same everywhere.
 STANDARD = {
@@ -355,7 +366,7 @@ STANDARD = {
 }
 
 
-class Declared(Module):
+class DeclaredModule(Module):
     """What modules made by `declared` share.
 
     Attributes
@@ -420,12 +431,12 @@ def declared(function: Callable[..., Any] | None) -> Callable[[type[D]], type[D]
     return decorate
 
 
-def _begin(self: Declared, values: dict[str, Any]) -> None:
+def _begin(self: DeclaredModule, values: dict[str, Any]) -> None:
     Module.__init__(self)
     self._set_options(values)
 
 
-def _class_docstring(cls: type[Declared], text: str) -> str:
+def _class_docstring(cls: type[DeclaredModule], text: str) -> str:
     """Return the docstring of a class: what its source says, the standard texts, and where its function is."""
     head, sections = split_sections(text)
     texts = entries(sections.pop("Parameters", ""))

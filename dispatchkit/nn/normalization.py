@@ -76,7 +76,10 @@ class BatchNorm(Affine):
         shape, place = (self.num_features,), {"device": device, "dtype": dtype}
         register_zeros(self, **place, weight=shape if affine else None, bias=shape if affine else None)
         for name in ("running_mean", "running_var"):
-            self.register_buffer(name, tensor_namespace.zeros(shape, **place) if track_running_stats else None)
+            buffer = None
+            if track_running_stats:
+                buffer = tensor_namespace.zeros(shape, **place)
+            self.register_buffer(name, buffer)
         count = None
         if track_running_stats:
             count = tensor_namespace.zeros((), dtype="int64", device=device)
@@ -115,7 +118,9 @@ class BatchNorm(Affine):
             y = batch_norm(x, mean, var, self.weight, self.bias, eps=self.eps)
         if self.training and self.track_running_stats:
             with no_grad():
-                self._track(x.detach() if isinstance(x, Tensor) else x)
+                if isinstance(x, Tensor):
+                    x = x.detach()
+                self._track(x)
         return y
 
     def _check(self, x: Any) -> None:
@@ -137,7 +142,10 @@ class BatchNorm(Affine):
         """Take a batch into the running statistics."""
         axes = (0, *range(2, len(x.shape)))
         count = self.num_batches_tracked + 1
-        share = 1.0 / count.item() if self.momentum is None else self.momentum
+        if self.momentum is None:
+            share = 1.0 / count.item()
+        else:
+            share = self.momentum
         mean = tensor_namespace.mean(x, axis=axes)
         var = tensor_namespace.var(x, axis=axes, correction=1)
         self._average(mean, var, share)
@@ -279,7 +287,10 @@ class InstanceNorm(BatchNorm):
         axes = tuple(range(2, len(x.shape)))
         of_samples = tensor_namespace.mean(x, axis=axes), tensor_namespace.var(x, axis=axes, correction=1)
         mean, var = (tensor_namespace.mean(statistic, axis=0) for statistic in of_samples)
-        self._average(mean, var, 0.0 if self.momentum is None else self.momentum)
+        share = 0.0
+        if self.momentum is not None:
+            share = self.momentum
+        self._average(mean, var, share)
 
 
 class InstanceNorm1d(InstanceNorm):
@@ -367,7 +378,10 @@ class LastAxes(Affine):
 
     def __init__(self, normalized_shape: int | Sequence[int], eps: Any, elementwise_affine: bool) -> None:
         super().__init__()
-        lengths = normalized_shape if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        if isinstance(normalized_shape, Sequence):
+            lengths = normalized_shape
+        else:
+            lengths = (normalized_shape,)
         self.normalized_shape = tuple(integer(type(self), "normalized_shape", n, least=0) for n in lengths)
         self.eps, self.elementwise_affine = eps, elementwise_affine
 
@@ -414,7 +428,10 @@ class LayerNorm(LastAxes):
         shape = None
         if elementwise_affine:
             shape = self.normalized_shape
-        register_zeros(self, device, dtype, weight=shape, bias=shape if bias else None)
+        of_bias = None
+        if bias:
+            of_bias = shape
+        register_zeros(self, device, dtype, weight=shape, bias=of_bias)
         self.reset_parameters()
 
     def forward(self, x: Any) -> Any:
@@ -466,7 +483,10 @@ class RMSNorm(LastAxes):
         dtype: Any = None,
     ) -> None:
         super().__init__(normalized_shape, eps, elementwise_affine)
-        register_zeros(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+        of_weight = None
+        if elementwise_affine:
+            of_weight = self.normalized_shape
+        register_zeros(self, device, dtype, weight=of_weight)
         self.reset_parameters()
 
     def forward(self, x: Any) -> Any:

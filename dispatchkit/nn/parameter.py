@@ -101,7 +101,9 @@ class Parameter(_Plain, metaclass=ParameterType):
     __dispatch_plain__ = True
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        super().__init__([] if data is None else data, requires_grad=requires_grad)
+        if data is None:
+            data = []
+        super().__init__(data, requires_grad=requires_grad)
 
     @override
     def __repr__(self) -> str:
@@ -128,7 +130,11 @@ def named_tensors(name: str, value: Any, *, trained: bool = False) -> Iterator[t
 
     With `trained`, those that are constants inside an array type are left out.
     """
-    for path, leaf in leaves_with_paths(variables_of if trained else items_of, value, (name,)):
+    if trained:
+        items = variables_of
+    else:
+        items = items_of
+    for path, leaf in leaves_with_paths(items, value, (name,)):
         if isinstance(leaf, Storage) and not (trained and not is_floating(leaf)):
             yield ".".join(map(str, path)), leaf
 
@@ -158,7 +164,10 @@ def tensors_of(name: str, parameters: Any) -> list[Any]:
     """
     single = isinstance(parameters, Storage) or is_declared(parameters)
     tensors: list[Any] = []
-    for value in [parameters] if single else parameters:
+    values = parameters
+    if single:
+        values = [parameters]
+    for value in values:
         if isinstance(value, Storage):
             inside = [value]
         else:
@@ -464,7 +473,10 @@ class Members(Generic[M]):
         for name in attributes["_module_names"]:
             module = attributes[name]
             if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                path = name
+                if prefix:
+                    path = f"{prefix}.{name}"
+                yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self) -> Iterator[M]:
         """Yield this module and all below it."""
@@ -533,7 +545,11 @@ class Members(Generic[M]):
         """
         seen: set[int] = set()
         places: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-        for path, module in places if recurse else [(prefix, self)]:
+        if recurse:
+            modules = places
+        else:
+            modules = [(prefix, self)]
+        for path, module in modules:
             attributes = module.__dict__
             for name in attributes[table]:
                 value = attributes[name]
@@ -542,7 +558,9 @@ class Members(Generic[M]):
                     key = f"{path}.{name}"
                 if value is None:
                     continue
-                named = [(key, value)] if isinstance(value, Storage) else tensors(key, value)
+                named = tensors(key, value)
+                if isinstance(value, Storage):
+                    named = [(key, value)]
                 for full, tensor in named:
                     if not (remove_duplicate and id(tensor) in seen):
                         seen.add(id(tensor))

@@ -8,10 +8,10 @@ from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.convolution import Sizes
 from dispatchkit.nn.functional.shared import Pair, Single, Triple, sizes
-from dispatchkit.nn.module import Declared, declared
+from dispatchkit.nn.module import DeclaredModule, declared
 
 
-class Pooling(Declared):
+class Pooling(DeclaredModule):
     """What layers that make images smaller share; by default their windows lie side by side."""
 
     @override

@@ -14,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.nn import functional
 from dispatchkit.nn.functional.shared import expect
-from dispatchkit.nn.module import Declared, declared
+from dispatchkit.nn.module import DeclaredModule, declared
 from dispatchkit.ops.shared import floating, integer
 
 # Of each mode the number of axes that it is for, any if None.
@@ -46,9 +46,11 @@ def interpolate(
         raise ValueError(f"{op.__name__}: mode must be one of {', '.join(map(repr, MODES))}, found {mode!r}")
     axes = MODES[mode]
     wanted = "(N, C, ...) with 1 to 3 axes more"
+    dimensions: tuple[int, ...] = (3, 4, 5)
     if axes is not None:
         wanted = f"(N, C, {', '.join('DHW'[-axes:])})"
-    expect(op, "x", shape, len(shape) in ((3, 4, 5) if axes is None else (2 + axes,)), f"{wanted} for mode={mode!r}")
+        dimensions = (2 + axes,)
+    expect(op, "x", shape, len(shape) in dimensions, f"{wanted} for mode={mode!r}")
     if align_corners is not None and axes is None:
         raise ValueError(f"{op.__name__}: align_corners is for modes of weighted means, found mode={mode!r}")
     lengths, steps = _lengths(shape[2:], size, scale_factor, recompute_scale_factor)
@@ -93,14 +95,20 @@ def _lengths(before: tuple[int, ...], size: Any, factor: Any, recompute: Any) ->
 
 def _nearest(before: int, length: int, step: float, mode: str) -> Any:
     """Return the places of the nearest elements, in single precision as PyTorch finds them."""
-    places = np.arange(length, dtype=np.float32) + np.float32(0.5 if mode == "nearest-exact" else 0)
+    shift = 0.0
+    if mode == "nearest-exact":
+        shift = 0.5
+    places = np.arange(length, dtype=np.float32) + np.float32(shift)
     return np.minimum(np.floor(places * np.float32(step)).astype(np.int64), before - 1)
 
 
 def _places(before: int, length: int, step: float, align_corners: bool) -> Any:
     """Return where the elements of an axis stand among those before."""
     if align_corners:
-        return np.arange(length) * ((before - 1) / (length - 1) if length > 1 else 0.0)
+        step = 0.0
+        if length > 1:
+            step = (before - 1) / (length - 1)
+        return np.arange(length) * step
     return (np.arange(length) + 0.5) * step - 0.5
 
 
@@ -109,7 +117,11 @@ def _between(x: Any, axis: int, places: Any, *, cubic: bool) -> Any:
     if not cubic:
         places = np.maximum(places, 0.0)
     first, parts = np.floor(places).astype(np.int64), []
-    for number in range(-1, 3) if cubic else range(2):
+    if cubic:
+        numbers = range(-1, 3)
+    else:
+        numbers = range(2)
+    for number in numbers:
         apart = np.abs(places - first - number)
         inner, outer = (1.25 * apart - 2.25) * apart**2 + 1, ((3.75 - 0.75 * apart) * apart - 6) * apart + 3
         if cubic:
@@ -127,7 +139,7 @@ def _beside(x: Any, values: Any, dtype: Any = None) -> Any:
 
 
 @declared(interpolate)
-class Upsample(Declared):
+class Upsample(DeclaredModule):
     """A layer that makes sequences, images or volumes larger or smaller, with numbers between those that there are.
 
     Parameters

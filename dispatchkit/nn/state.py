@@ -171,7 +171,9 @@ class StateMethods(Members[M]):
         loading = _Loading(state_dict, assign)
         loading.compare(self, "")
         keys = loading.keys()
-        missing, unexpected = keys if strict else ((), ())
+        missing, unexpected = keys
+        if not strict:
+            missing, unexpected = [], []
         if missing or unexpected or loading.messages:
             raise StateDictError(type(self).__name__, list(missing), list(unexpected), loading.messages)
         for message in loading.changed_values:

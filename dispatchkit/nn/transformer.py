@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.nn.attention import MultiheadAttention
 from dispatchkit.nn.containers import ModuleList
 from dispatchkit.nn.functional.smooth import gelu
 from dispatchkit.nn.init import xavier_uniform_
 from dispatchkit.nn.linear import Dropout, Linear
 from dispatchkit.nn.module import Module
 from dispatchkit.nn.normalization import LayerNorm
-from dispatchkit.nn.sequences import MultiheadAttention
 
 Activation: TypeAlias = Literal["relu", "gelu"] | Callable[[Any], Any]
 

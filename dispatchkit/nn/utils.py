@@ -275,7 +275,9 @@ def functional_call(
     known = dict(node for _, _, full, value in _members(module) for node in _nodes(full, value))
     _check_names(module, known, replacements, strict)
     replacements = {name: value for name, value in replacements.items() if name in known}
-    before = _replace(module, _with_tied(known, replacements) if tie_weights else replacements)
+    if tie_weights:
+        replacements = _with_tied(known, replacements)
+    before = _replace(module, replacements)
     try:
         arguments: tuple[Any, ...] = ()
         if isinstance(args, tuple):
@@ -291,7 +293,9 @@ def functional_call(
 def _join(dictionaries: Any) -> dict[str, Any]:
     """Return the tensors of all dictionaries in one."""
     joined: dict[str, Any] = {}
-    for dictionary in dictionaries if isinstance(dictionaries, (list, tuple)) else [dictionaries]:
+    if not isinstance(dictionaries, (list, tuple)):
+        dictionaries = [dictionaries]
+    for dictionary in dictionaries:
         if not isinstance(dictionary, Mapping):
             raise TypeError(
                 f"functional_call: expected dictionaries of tensors by name, found a {type(dictionary).__name__}"
@@ -307,7 +311,10 @@ def _members(module: Module) -> Iterator[tuple[dict[str, Any], str, str, Any]]:
     """Yield the parameters and buffers of all modules: attributes that hold it, its name there, its path, it itself."""
     for path, part in module.named_modules(remove_duplicate=False):
         for name, value in [*part._parameters.items(), *part._buffers.items()]:
-            yield vars(part), name, f"{path}.{name}" if path else name, value
+            full_name = name
+            if path:
+                full_name = f"{path}.{name}"
+            yield vars(part), name, full_name, value
 
 
 def _nodes(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -29,7 +29,7 @@ import dispatchkit.ops.statistics.moments
 import dispatchkit.ops.statistics.quantiles
 from dispatchkit.declare.namespace import TensorNamespace, tensor_namespace
 
-# Type checkers read the names in the stub beside this file, which `nox -s stubs` writes.
+# Type checkers read the names in the stub beside this file, which `nox -s generated` writes.
 _entered = {name: value for name, value in vars(tensor_namespace).items() if not isinstance(value, TensorNamespace)}
 __all__ = [name for name in _entered if not name.startswith("_")]
 vars().update((name, _entered[name]) for name in __all__)

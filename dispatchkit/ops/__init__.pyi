@@ -1,6 +1,6 @@
 """The catalogue of operations, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the declarations; do not edit.
+Written by ``nox -s generated`` from the declarations; do not edit.
 """
 
 from dispatchkit.ops.creation.conversion import as_tensor as as_tensor

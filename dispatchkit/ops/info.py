@@ -52,7 +52,9 @@ class ArrayNamespaceInfo:
         """
         self._check_device(device)
         floating = get_default_dtype()
-        complex_floating = known.complex64 if floating == known.float32 else known.complex128
+        complex_floating: Any = known.complex128
+        if floating == known.float32:
+            complex_floating = known.complex64
         return {
             "real floating": floating,
             "complex floating": complex_floating,

@@ -246,7 +246,9 @@ def require_finite(x: Any, *, triangle: bool = False) -> None:
     numpy.linalg.LinAlgError : naming the matrix
     """
     if isinstance(x, np.ndarray):
-        locate_errors(_refuse_infinite, np.tril(x) if triangle else x)
+        if triangle:
+            x = np.tril(x)
+        locate_errors(_refuse_infinite, x)
 
 
 def _refuse_infinite(x: np.ndarray) -> None:

@@ -79,7 +79,8 @@ def _size(x: Any) -> float:
 @convolve.def_kernel("numpy")
 def convolve_numpy(x1: Any, x2: Any, /, *, mode: ConvolveMode = "full") -> Any:
     """Convolve by NumPy's function; products of complex infinities are those of the body."""
-    if type(x1) is type(x2) is np.ndarray and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
+    arrays = type(x1) is np.ndarray and type(x2) is np.ndarray
+    if arrays and x1.ndim == x2.ndim == 1 and x1.size and x2.size and mode in MODES:
         if x1.size >= x2.size:
             longer, shorter = x1, x2
         else:
@@ -250,9 +251,10 @@ def interp(
 @interp.def_kernel("numpy")
 def interp_numpy(x, points, values, /, *, left=None, right=None, period=None):
     """Interpolate by NumPy's function, in double precision; between complex infinities the body does."""
-    arrays = type(x) is type(points) is type(values) is np.ndarray and points.ndim == 1 and points.size > 1
-    if arrays and points.shape == values.shape and period is None and type(left) in ENDS and type(right) in ENDS:
-        if x.dtype is points.dtype is values.dtype is DOUBLE:
+    arrays = type(x) is np.ndarray and type(points) is np.ndarray and type(values) is np.ndarray
+    ends = period is None and type(left) in ENDS and type(right) in ENDS
+    if arrays and ends and points.ndim == 1 and points.size > 1 and points.shape == values.shape:
+        if x.dtype is DOUBLE and points.dtype is DOUBLE and values.dtype is DOUBLE:
             return np.interp(x, points, values, left, right)
         if x.dtype.kind != "c" != points.dtype.kind and isfinite(_size(values)):
             inexact = [array.dtype if is_inexact(array.dtype) else DOUBLE for array in (points, values)]

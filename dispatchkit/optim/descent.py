@@ -37,7 +37,7 @@ def descend(xp: Any, options: Options, p: Any, g: Any, *buffers: Any) -> tuple[A
 
 
 @dataclass_transform()
-class Declared(Optimizer):
+class DeclaredOptimizer(Optimizer):
     """Base of classes whose options are fields, of which the constructor is made, where they name their formula.
 
     One that names None has none, or leaves it to those that inherit its fields. Options that are numbers by default
@@ -55,11 +55,11 @@ class Declared(Optimizer):
                 cls._not_negative = tuple(name for name, x in fields.items() if type(x.default) in (int, float))
 
 
-def _begin(self: Declared, values: dict[str, Any]) -> None:
+def _begin(self: DeclaredOptimizer, values: dict[str, Any]) -> None:
     Optimizer.__init__(self, values.pop("params"), {**values, **dict.fromkeys(self._always, True)})
 
 
-class Descent(Declared, formula=None):
+class Descent(DeclaredOptimizer, formula=None):
     """What optimisers share that have a formula."""
 
     params: Params

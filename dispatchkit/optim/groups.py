@@ -75,12 +75,16 @@ def tensors_of(params: Any, where: str, *, whole: bool = False) -> tuple[list[An
         for path, tensor in parts:
             if not (tensor.is_leaf or tensor.retains_grad):
                 raise ValueError(f"can't optimize a non-leaf Tensor: {path} has {tensor.grad_fn} ({where})")
-        for path, parameter in [(name, value)] if whole else parts:
+        if whole:
+            parts = [(name, value)]
+        for path, parameter in parts:
             if any(parameter is other for other in tensors):
                 raise ValueError(f"some parameters appear more than once in a parameter group: {path} ({where})")
             tensors.append(parameter)
             names.append(path)
-    return tensors, names if any(named) else None
+    if any(named):
+        return tensors, names
+    return tensors, None
 
 
 def _tensors_inside(path: str, value: Any, where: str) -> Iterator[tuple[str, Tensor]]:
@@ -159,7 +163,10 @@ def _convert(p: Tensor, value: Any, what: str, counts: bool) -> Any:
     """Return a saved value with tensors of the parameter's dtype, except for the number of steps."""
     if isinstance(value, Tensor) or is_raw(value):
         try:
-            tensor: Tensor = as_array_like(value, tensor_namespace.zeros(()) if counts else p)
+            like = p
+            if counts:
+                like = tensor_namespace.zeros(())
+            tensor: Tensor = as_array_like(value, like)
         except TypeError as error:
             raise TypeError(f"{what} cannot be read: {error}") from error
         real = tensor.is_floating_point() and p.is_floating_point()

@@ -11,7 +11,7 @@ from dispatchkit.backends.arrays import is_complex
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.marks import override
-from dispatchkit.optim.descent import Declared
+from dispatchkit.optim.descent import DeclaredOptimizer
 from dispatchkit.optim.optimizer import Closure, Group, Params, number
 from dispatchkit.tensor import Tensor
 
@@ -19,7 +19,7 @@ from dispatchkit.tensor import Tensor
 DECREASE, CURVATURE = 1e-4, 0.9
 
 
-class Point(NamedTuple):
+class LinePoint(NamedTuple):
     """A point on the line.
 
     Attributes
@@ -37,8 +37,8 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    evaluate: Callable[[float], Point], start: Point, step: float, extent: float, *, tolerance: float, most: int
-) -> tuple[Point, int]:
+    evaluate: Callable[[float], LinePoint], start: LinePoint, step: float, extent: float, *, tolerance: float, most: int
+) -> tuple[LinePoint, int]:
     """Return a point of low loss and small slope, and how many points were evaluated.
 
     Parameters
@@ -56,10 +56,10 @@ def strong_wolfe(
     and PyTorch's `torch.optim.LBFGS`.
     """
 
-    def too_high(point: Point) -> bool:
+    def too_high(point: LinePoint) -> bool:
         return point.loss > start.loss + DECREASE * point.step * start.slope
 
-    def is_flat(point: Point) -> bool:
+    def is_flat(point: LinePoint) -> bool:
         return abs(point.slope) <= -CURVATURE * start.slope
 
     last, point, count = start, evaluate(step), 0
@@ -96,7 +96,7 @@ def strong_wolfe(
     return ends[low], 1 + count
 
 
-def _lower(ends: list[Point]) -> int:
+def _lower(ends: list[LinePoint]) -> int:
     if ends[0].loss <= ends[1].loss:
         return 0
     return 1
@@ -109,10 +109,12 @@ def _apart(step: float, least: float, most: float, stuck: bool) -> tuple[float, 
         return step, False
     if not stuck and least < step < most:
         return step, True
-    return (most - margin if abs(step - most) < abs(step - least) else least + margin), False
+    if abs(step - most) < abs(step - least):
+        return most - margin, False
+    return least + margin, False
 
 
-def _least_of_cubic(end: Point, other: Point, least: float, most: float) -> float:
+def _least_of_cubic(end: LinePoint, other: LinePoint, least: float, most: float) -> float:
     """Return where the cubic through two points with their slopes is least, within bounds; else their middle."""
     first, second = sorted((end, other), key=lambda point: point.step)
     if first.step != second.step:
@@ -133,7 +135,7 @@ HISTORY = ("old_dirs", "old_stps", "ro")
 LAST = ("d", "t", "H_diag", "prev_flat_grad", "prev_loss")
 
 
-class LBFGS(Declared, formula=None):
+class LBFGS(DeclaredOptimizer, formula=None):
     """Quasi-Newton steps with limited memory, for problems whose loss is computed on all data.
 
     Parameters
@@ -207,7 +209,10 @@ class LBFGS(Declared, formula=None):
     def _check_state(self, state: Mapping[str, Any], where: str) -> None:
         if not state:
             return
-        needed = ("func_evals", "n_iter", *((*HISTORY, *LAST) if state.get("n_iter") else ()))
+        later: tuple[str, ...] = ()
+        if state.get("n_iter"):
+            later = (*HISTORY, *LAST)
+        needed = ("func_evals", "n_iter", *later)
         missing = [name for name in needed if state.get(name) is None]
         if missing:
             raise ValueError(f"the state of {where} has {list(state)}, but no {' and no '.join(map(repr, missing))}")
@@ -265,16 +270,17 @@ class LBFGS(Declared, formula=None):
         for left in reversed(range(group["max_iter"])):
             state["n_iter"] += 1
             d = state["d"] = _direction(state, gradient, group["history_size"])
-            state["t"] = number(group["lr"]) * (
-                min(1.0, 1 / number(xp.sum(xp.abs(gradient)))) if state["n_iter"] == 1 else 1
-            )
+            factor = 1.0
+            if state["n_iter"] == 1:
+                factor = min(1.0, 1 / number(xp.sum(xp.abs(gradient))))
+            state["t"] = number(group["lr"]) * factor
             state["prev_flat_grad"], state["prev_loss"] = gradient, loss
             before, slope, starts = loss, _dot(gradient, d), [p.clone() for p in parameters]
             if slope > -bound:
                 return
             count = 0
             if group["line_search_fn"] is not None:
-                start, most = Point(0.0, loss, gradient, slope), group["max_eval"] - evaluations
+                start, most = LinePoint(0.0, loss, gradient, slope), group["max_eval"] - evaluations
                 point, count = strong_wolfe(
                     partial(self._point, closure, starts, d),
                     start,
@@ -297,10 +303,10 @@ class LBFGS(Declared, formula=None):
     def _gradient(self) -> Tensor:
         """Return all gradients as one vector, zeros where there is none."""
         parameters = self.param_groups[0]["params"]
-        vector: Tensor = xp.concat([_flat(xp.zeros_like(p) if p.grad is None else p.grad.detach()) for p in parameters])
+        vector: Tensor = xp.concat([_flat(_gradient_of(p)) for p in parameters])
         return vector
 
-    def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> Point:
+    def _point(self, closure: Closure, starts: list[Tensor], d: Tensor, t: float) -> LinePoint:
         """Return the point at a step; the parameters go back to where they start."""
         try:
             self._move(starts, d, t)
@@ -308,7 +314,7 @@ class LBFGS(Declared, formula=None):
             gradient = self._gradient()
         finally:
             self._move(starts, d, 0.0)
-        return Point(t, loss, gradient, _dot(gradient, d))
+        return LinePoint(t, loss, gradient, _dot(gradient, d))
 
     def _move(self, starts: list[Tensor], d: Tensor, t: float) -> None:
         """Set the parameters to where they start plus a step in a direction."""
@@ -320,12 +326,23 @@ class LBFGS(Declared, formula=None):
             if is_complex(p.dtype):
                 change = change + 1j * d[place : place + n]
                 place += n
-            p.copy_(start + t * change.reshape(p.shape) if t else start)
+            moved = start
+            if t:
+                moved = start + t * change.reshape(p.shape)
+            p.copy_(moved)
+
+
+def _gradient_of(p: Tensor) -> Tensor:
+    if p.grad is None:
+        return xp.zeros_like(p)  # type: ignore[no-any-return]  # a tensor
+    return p.grad.detach()
 
 
 def _flat(x: Tensor) -> Tensor:
     """Return the elements as a vector of real numbers."""
-    parts = (xp.real(x), xp.imag(x)) if is_complex(x.dtype) else (x,)
+    parts = [x]
+    if is_complex(x.dtype):
+        parts = [xp.real(x), xp.imag(x)]
     return xp.concat([part.reshape(-1) for part in parts])  # type: ignore[no-any-return]  # a tensor
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from dispatchkit.backends.arrays import is_complex, namespace_of
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.inplace import touch, write_back
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import variables_in
@@ -141,15 +141,21 @@ def _is_seen(cls: type) -> bool:
 
 def _change(formula: Formula, options: Options, *arrays: Any) -> None:
     """Have a formula change NumPy arrays, large ones block by block along the first axis."""
-    blocks: Iterable[Any] = [arrays]
-    whole = arrays[0]
-    if whole.size > BLOCK and whole.ndim:
-        rows = max(1, BLOCK * len(whole) // whole.size)
-        blocks = ([x[start : start + rows] for x in arrays] for start in range(0, len(whole), rows))
-    for p, g, *buffers in blocks:
+    for p, g, *buffers in _blocks(arrays):
         for array, result in zip((p, *buffers), formula(np, options, p, g, *buffers), strict=True):
             if result is not array:
                 array[...] = result
+
+
+def _blocks(arrays: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Yield arrays of one length, large ones block by block along the first axis."""
+    first = arrays[0]
+    if first.size <= BLOCK or not first.ndim:
+        yield arrays
+        return
+    rows = max(1, BLOCK * len(first) // first.size)
+    for start in range(0, len(first), rows):
+        yield [x[start : start + rows] for x in arrays]
 
 
 Closure = Callable[[], Any]
@@ -281,7 +287,11 @@ class Optimizer:
         entries = as_entries(params, self._name)
         if not entries:
             raise ValueError("optimizer got an empty parameter list")
-        for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
+        if isinstance(entries[0], dict):
+            groups = entries
+        else:
+            groups = [{"params": entries}]
+        for group in groups:
             self.add_param_group(group)
 
     @property
@@ -399,10 +409,11 @@ class Optimizer:
         """
         parameters = [p for group in self.param_groups for p in group["params"]]
         numbers = {id(p): number for number, p in enumerate(parameters)}
-        groups = [
-            {**{k: v for k, v in group.items() if k != "params"}, "params": [numbers[id(p)] for p in group["params"]]}
-            for group in self.param_groups
-        ]
+        groups = []
+        for group in self.param_groups:
+            places = [numbers[id(p)] for p in group["params"]]
+            options = {name: value for name, value in group.items() if name != "params"}
+            groups.append({**options, "params": places})
         state = {numbers.get(id(key), key): value for key, value in self.state.items()}
         return {"state": state, "param_groups": groups}
 
@@ -510,7 +521,10 @@ class Optimizer:
         options = Options(**{**group, **{name: number(group[name]) for name in self._not_negative}})
         names = self._buffers_for(options)
         for p in parameters:
-            update(formula, options, p, self._buffers_of(p, names, options) if names else ())
+            buffers: Sequence[Tensor] = ()
+            if names:
+                buffers = self._buffers_of(p, names, options)
+            update(formula, options, p, buffers)
 
     def _buffers_of(self, p: Tensor, names: Sequence[str], options: Options) -> list[Tensor]:
         """Return the buffers of a parameter, zeros in its first step, and tell the formula where it is that."""
@@ -548,7 +562,9 @@ class Optimizer:
         else:
             tensor = tensor_namespace.zeros_like(p)
         if start is not None:
-            both = 1 + 1j if is_complex(tensor.dtype) else 1
+            both: complex = 1
+            if is_complex(tensor.dtype):
+                both = 1 + 1j
             tensor.array += factor(namespace_of(tensor.array), start, tensor) * both
         self.state[p][name] = tensor
 

@@ -1,6 +1,6 @@
 """The methods of the library's own protocol as functions, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the methods; do not edit.
+Written by ``nox -s generated`` from the methods; do not edit.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -173,9 +173,9 @@ def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> C
 
 
 def _ambiguity(operation: Overridable, cls: type, key: Key, rules: Sequence[Rule]) -> Step:
+    # Rules may ask for types of different numbers of arguments; those of the first ones are compared.
     resolving = [
-        min((rule.types[i] for rule in rules), key=lambda t: -len(t.__mro__))
-        for i in range(min(len(rule.types) for rule in rules))
+        max(wanted, key=lambda cls: len(cls.__mro__)) for wanted in zip(*[rule.types for rule in rules], strict=False)
     ]
     if len(resolving) == len(key):
         # Where nothing was passed, it takes a rule without a demand.

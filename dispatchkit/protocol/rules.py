@@ -352,6 +352,15 @@ class RuleList(tuple[RegisteredRule, ...]):
     __str__ = __repr__
 
 
+def in_order(rules: Iterable[Rule]) -> list[Rule]:
+    """Return rules by the place of their handlers, those for kinds last."""
+
+    def place(rule: Rule) -> tuple[bool, str, str, str]:
+        return isinstance(rule.target, Kind), rule.location, str(rule.target), rule.types_text
+
+    return sorted(rules, key=place)
+
+
 def listed_rules(listed: Iterable[Rule]) -> RuleList:
     """Return rules as `dispatchkit.rules` lists them: those of operations first, in the order of their names."""
     registered: list[RegisteredRule] = []
@@ -399,8 +408,7 @@ class Handlers:
 
     def of_operations(self) -> list[Rule]:
         """Return the rules registered for operations, by the place of their handlers."""
-        rules = [rule for target in self._targets() if not isinstance(target, Kind) for rule in self.of(target)]
-        return sorted(rules, key=lambda rule: (rule.location, str(rule.target), rule.types_text))
+        return in_order(rule for target in self._targets() if not isinstance(target, Kind) for rule in self.of(target))
 
     def _targets(self) -> list[Any]:
         return [target for reference in self._rules.keyrefs() if (target := reference()) is not None]

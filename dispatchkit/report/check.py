@@ -82,7 +82,9 @@ def load_package(name: str, protocol: DispatchProtocol) -> Package:
     for warning in (warning for warning in caught if warning.category in NOTICED):
         place = short_location(f"{warning.filename}:{warning.lineno}")
         text = str(warning.message)
-        noticed[NOTICED[warning.category]][text if " at " in text else f"{text} at {place}"] = None
+        if " at " not in text:
+            text = f"{text} at {place}"
+        noticed[NOTICED[warning.category]][text] = None
     bare = Package(name, (), (), {})
     classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
     types = [cls for cls in classes if bare.owns(cls.__module__) and protocol.types.participates(cls)]
@@ -137,7 +139,7 @@ COMMUTATIVE = ("__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__")
 
 
 @dataclass(frozen=True, repr=False)
-class Check(Reported):
+class PackageCheck(Reported):
     """What was found in a package; prints as a list.
 
     Attributes
@@ -192,7 +194,7 @@ def check_package(
     baseline: Mapping[str, dict[str, Any]] | None = None,
     ignored: Iterable[str] = (),
     protocol: DispatchProtocol = tensor_protocol,
-) -> tuple[Check, list[Coverage]]:
+) -> tuple[PackageCheck, list[Coverage]]:
     """Return what is wrong with a package, and the coverage of its types.
 
     Parameters
@@ -212,7 +214,10 @@ def check_package(
             problems[name] += texts
 
     for finding in _audit_findings(package, protocol):
-        add("partner" if finding.kind == "asymmetry" else finding.kind, ["\n".join(finding_lines(finding))])
+        kind = finding.kind
+        if finding.kind == "asymmetry":
+            kind = "partner"
+        add(kind, ["\n".join(finding_lines(finding))])
     for name, texts in package.noticed.items():
         add(name, texts)
     add("piracy", _piracies(package, protocol))
@@ -225,7 +230,7 @@ def check_package(
         add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
     for change in compare(reports, baseline or {}):
         add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
-    return Check(package.name, len(package.types), len(package.rules), problems), reports
+    return PackageCheck(package.name, len(package.types), len(package.rules), problems), reports
 
 
 def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
@@ -233,10 +238,13 @@ def coverage_reports(package: Package, samples: Sequence[Any], protocol: Dispatc
     if not samples:
         return [coverage(cls, protocol=protocol) for cls in package.types]
     typed = [(sample, TypeSample(protocol, sample).cls) for sample in samples]
-    sampled = [cls for cls in package.types if any(cls is of for _, of in typed)]
+    with_samples = {cls for _, cls in typed}
+    sampled = [cls for cls in package.types if cls in with_samples]
     its_samples = [sample for sample, cls in typed if cls in sampled]
     others = [sample for sample, cls in typed if cls not in sampled]
-    measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol) if sampled else ()
+    measured: Iterable[Coverage] = ()
+    if sampled:
+        measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol)
     return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
 
 

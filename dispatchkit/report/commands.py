@@ -53,7 +53,9 @@ class Command:
                 text = str(error.args[0])
             else:
                 text = str(error)
-            print_error(text if text.startswith(f"{self.name}:") else f"{self.name}: {text}")
+            if not text.startswith(f"{self.name}:"):
+                text = f"{self.name}: {text}"
+            print_error(text)
             return 2
         return status
 
@@ -115,7 +117,11 @@ def load(path: str, what: str = "object") -> Any:
             target = getattr(target, part)
         except AttributeError as error:
             close = get_close_matches(part, dir(target), n=1)
-            raise AttributeError(f"{error}; did you mean {close[0]}?" if close else str(error)) from None
+            if close:
+                text = f"{error}; did you mean {close[0]}?"
+            else:
+                text = str(error)
+            raise AttributeError(text) from None
     return target
 
 
@@ -183,8 +189,14 @@ def _run_coverage(options: argparse.Namespace) -> int:
         samples = {"samples": [], "companions": []}
         for sample in samples_from(options.samples):
             is_own = TypeSample(tensor_protocol, sample).cls in types
-            samples["samples" if is_own else "companions"].append(sample)
-    report = coverage(types if len(types) > 1 else types[0], **samples)  # type: ignore[call-overload]
+            option = "companions"
+            if is_own:
+                option = "samples"
+            samples[option].append(sample)
+    chosen: Any = types
+    if len(types) == 1:
+        chosen = types[0]
+    report = coverage(chosen, **samples)  # type: ignore[call-overload]
     if isinstance(report, Coverage):
         reports = [report]
     else:
@@ -192,7 +204,11 @@ def _run_coverage(options: argparse.Namespace) -> int:
     # Read before anything is written, which may be the same file.
     changes = compare(reports, baseline_from(options.baseline))
     write_files((options.html, report.to_html), (options.json, report.to_json), (options.markdown, report.to_markdown))
-    print_report(report, "markdown" if options.markdown == "" else options.format)
+    if options.markdown == "":
+        form = "markdown"
+    else:
+        form = options.format
+    print_report(report, form)
     failed = any(change.worse for change in changes)
     for line in (line for change in changes for line in change.lines(options.baseline)):
         print_error(line)

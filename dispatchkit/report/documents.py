@@ -124,16 +124,18 @@ class Table:
 
     def lines(self) -> Iterator[str]:
         """Yield the table as lines of text."""
+        table = list(self.rows)
         if any(self.heads):
-            table = [self.heads, *self.rows]
-        else:
-            table = list(self.rows)
-        widths = [max(len(row[place]) for row in table) for place in range(len(self.heads))]
+            table.insert(0, self.heads)
+        columns = list(zip(*table, strict=True))
+        widths = [max(map(len, texts)) for texts in columns]
         for row in table:
-            cells = [
-                text.rjust(width) if place in self.right else text.ljust(width)
-                for place, (text, width) in enumerate(zip(row, widths, strict=True))
-            ]
+            cells = []
+            for place, (text, width) in enumerate(zip(row, widths, strict=True)):
+                if place in self.right:
+                    cells.append(text.rjust(width))
+                else:
+                    cells.append(text.ljust(width))
             yield (" " * self.indent + "  ".join(cells)).rstrip()
 
     def markdown(self) -> Iterator[str]:
@@ -197,7 +199,10 @@ class Document:
                 more = ""
                 if part.note:
                     more = f": {part.note}"
-                lines.append(f"{part.line()}{more}" if part.level == 1 else f"  {part.line()}:")
+                if part.level == 1:
+                    lines.append(f"{part.line()}{more}")
+                else:
+                    lines.append(f"  {part.line()}:")
             elif isinstance(part, Names):
                 if part.lead:
                     lines += [f"{part.lead} {', '.join(part.names)}."]
@@ -221,9 +226,13 @@ class Document:
                     blocks += [f"{note[:1].upper()}{note[1:]}."]
             elif isinstance(part, Names):
                 names = ", ".join(map(markdown_code, part.names))
-                blocks.append(f"{markdown_text(part.lead)} {names}." if part.lead else names)
+                if part.lead:
+                    names = f"{markdown_text(part.lead)} {names}."
+                blocks.append(names)
+            elif isinstance(part, str):
+                blocks.append(markdown_text(part))
             else:
-                blocks.append(markdown_text(part) if isinstance(part, str) else "\n".join(part.markdown()))
+                blocks.append("\n".join(part.markdown()))
         return "\n\n".join(blocks) + "\n"
 
     def html(self, *, unfolded: bool = False) -> str:
@@ -232,21 +241,31 @@ class Document:
         opened = False
         for part in self.parts:
             if isinstance(part, Title):
-                pieces.append("</details>" if opened else "")
+                if opened:
+                    pieces.append("</details>")
                 opened = part.level > 1
-                text, note = escape(part.line()), f"<p>{escape(part.note)}</p>" if part.note else ""
+                text, note = escape(part.line()), ""
+                if part.note:
+                    note = f"<p>{escape(part.note)}</p>"
                 start = "<details>"
                 if unfolded:
                     start = "<details open>"
-                pieces.append(f"{start}<summary>{text}</summary>{note}" if opened else f"<h2>{text}</h2>{note}")
+                if opened:
+                    pieces.append(f"{start}<summary>{text}</summary>{note}")
+                else:
+                    pieces.append(f"<h2>{text}</h2>{note}")
             elif isinstance(part, Names):
                 names = " ".join(f"<code>{escape(name)}</code>" for name in part.names)
                 pieces.append(f"<p>{escape(part.lead)} {names}</p>")
+            elif isinstance(part, str):
+                pieces.append(f"<p>{escape(part)}</p>")
             else:
-                pieces.append(f"<p>{escape(part)}</p>" if isinstance(part, str) else part.html())
+                pieces.append(part.html())
+        if opened:
+            pieces.append("</details>")
         used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
         css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
-        return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}{"</details>" if opened else ""}</div>'
+        return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}</div>'
 
 
 class Reported:

@@ -46,7 +46,9 @@ def operations_of(protocol: DispatchProtocol, named: Named, use: str) -> list[Ov
     """
     listed = list(protocol.operations.values())
     operations: dict[Overridable, None] = {}
-    for name in [named] if isinstance(named, (str, Kind)) or callable(named) else named:
+    if isinstance(named, (str, Kind)) or callable(named):
+        named = [named]
+    for name in named:
         if isinstance(name, Kind):
             operations.update(dict.fromkeys(operation for operation in listed if name in operation.kind.lineage()))
         elif isinstance(name, str):

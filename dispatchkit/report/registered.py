@@ -161,7 +161,9 @@ def rules(target: type | Kind | Callable[..., Any], /) -> RuleList:
 def _protocol_of(function: Any) -> DispatchProtocol:
     """Return the protocol that a function is overridable by, dispatchkit's own for all else."""
     entry = of(function)
-    return tensor_protocol if entry is None else entry.protocol  # type: ignore[return-value]  # as all make theirs
+    if entry is None:
+        return tensor_protocol
+    return entry.protocol  # type: ignore[return-value]  # as all make theirs
 
 
 @dataclass(frozen=True, slots=True)

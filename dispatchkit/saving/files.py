@@ -212,7 +212,9 @@ class _Decoder:
 
     def _tensor(self, node: dict[str, Any], depth: int) -> Any:
         name = node["tensor"]
-        cls = self._type(node["type"], name) if "type" in node else Tensor
+        cls: type = Tensor
+        if "type" in node:
+            cls = self._type(node["type"], name)
         if not issubclass(cls, Tensor):
             raise self.error(name, f"is a tensor, but {cls.__qualname__} is no subclass of Tensor")
         tensor: Any = wrap_array(cls, self._entry(name))
@@ -452,7 +454,10 @@ def load(
     if wanted is not None and wanted.kind != "f":
         raise ValueError(f"load: dtype must be floating-point, found {wanted}")
     file = _file(path)
-    chosen = _format("load", file, None if isinstance(file, Path) else _format_of(file))
+    form = None
+    if not isinstance(file, Path):
+        form = _format_of(file)
+    chosen = _format("load", file, form)
     label = file
     if not isinstance(file, Path):
         label = getattr(file, "name", type(file).__name__)
@@ -462,7 +467,9 @@ def load(
     asked = None
     if names is not None:
         asked = frozenset(names)
-    structure, arrays = chosen.read(file, label, max(size, LIMIT) if limit is None else limit, asked, mmap=mmap)
+    if limit is None:
+        limit = max(size, LIMIT)
+    structure, arrays = chosen.read(file, label, limit, asked, mmap=mmap)
     if asked is not None and (missing := sorted(asked - arrays.keys())):
         raise KeyError(f"load: {label} has no entry '{missing[0]}'")
     if wanted is not None:
@@ -491,7 +498,11 @@ def _format_of(file: IO[bytes]) -> Format:
 
 def _format(name: str, path: Any, format: str | None) -> Any:
     """Return the module that reads and writes a format: the one of a name, or of the suffix of a path."""
-    module = FORMATS.get(path.suffix.lower() if format is None else f".{format}")
+    if format is None:
+        suffix = path.suffix.lower()
+    else:
+        suffix = f".{format}"
+    module = FORMATS.get(suffix)
     if module is not None:
         return module
     if format is not None:

@@ -31,7 +31,10 @@ def parse_json(path: Any, text: str | bytes, limit: int) -> Any:
     ------
     LoadError : if it is none, or would take more bytes of memory than `limit`
     """
-    counted = text if isinstance(text, bytes) else text.encode()
+    if isinstance(text, bytes):
+        counted = text
+    else:
+        counted = text.encode()
     size = TEXT * len(counted) + sum(each * counted.count(mark.encode()) for mark, each in NODES.items())
     if size > max(limit, SMALL):
         raise LoadError(

@@ -57,7 +57,9 @@ def read(
 ) -> tuple[Any, dict[str, Any]]:
     """Return structure and arrays of a file, as `npz.read` does; `limit` is for the bytes of the whole file."""
     package = _package("load")
-    memory = np.memmap(source, mode="c") if _size(source, label, limit) else np.empty(0, np.uint8)
+    memory: np.ndarray[Any, Any] = np.empty(0, np.uint8)
+    if _size(source, label, limit):
+        memory = np.memmap(source, mode="c")
     if not isinstance(source, Path):
         memory = np.frombuffer(bytearray(source.read()), np.uint8)
     try:
@@ -80,7 +82,10 @@ def read(
     for name in _complex_names(label, metadata, limit):
         if names is None or name in names:
             arrays[name] = _join_pairs(label, name, arrays.get(name))
-    return parse_json(label, metadata[STRUCTURE], limit) if STRUCTURE in metadata else None, arrays
+    structure = None
+    if STRUCTURE in metadata:
+        structure = parse_json(label, metadata[STRUCTURE], limit)
+    return structure, arrays
 
 
 def _size(source: Path | IO[bytes], label: Any, limit: int) -> int:
@@ -145,7 +150,9 @@ WIDENED: dict[str, Callable[[Any], Any]] = {
 
 def _complex_names(path: Any, metadata: dict[str, str], limit: int) -> list[str]:
     """Return the names of complex arrays that are stored as pairs of real ones."""
-    names = parse_json(path, metadata[PAIRS], limit) if PAIRS in metadata else []
+    if PAIRS not in metadata:
+        return []
+    names = parse_json(path, metadata[PAIRS], limit)
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise LoadError(str(path), f"its metadata '{PAIRS}' is no list of names")
     return names

@@ -120,7 +120,9 @@ def _tolerance(x: Any, rtol: Any, atol: Any) -> Any:
     if _is_zero(atol):
         return relative
     try:
-        return (1e-8 if atol is None else atol) + relative
+        if atol is None:
+            return 1e-8 + relative
+        return atol + relative
     except UnitError as error:
         if atol is None:
             return relative

@@ -322,7 +322,9 @@ class ConversionMethods(Storage):
         if self.is_contiguous():
             return self  # type: ignore[no-any-return]  # of this very class
         line = tensor_namespace.reshape(self, (-1,))  # in their order, as a copy unless steps in memory are equal
-        copy: Tensor = tensor_namespace.reshape(line if line.is_contiguous() else line.clone(), self.shape)
+        if not line.is_contiguous():
+            line = line.clone()
+        copy: Tensor = tensor_namespace.reshape(line, self.shape)
         return copy
 
     def is_contiguous(self) -> builtins.bool:

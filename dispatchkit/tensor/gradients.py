@@ -500,8 +500,11 @@ def run_backward(
     if create_graph and not is_grad_enabled():
         with enable_grad():
             return run_backward(outputs, gradients, retain_graph, create_graph, inputs, accumulate=accumulate)
-    keep = create_graph if retain_graph is None else retain_graph
-    grads = sweep(roots, plain, inputs=targets, retain_graph=keep, create_graph=create_graph, accumulate=accumulate)
+    if retain_graph is None:
+        retain_graph = create_graph
+    grads = sweep(
+        roots, plain, inputs=targets, retain_graph=retain_graph, create_graph=create_graph, accumulate=accumulate
+    )
     gradients_found = [grads.get(vertex) for vertex in targets or ()]
     return [
         gradient_for(tensor, g, raw=not create_graph) for tensor, g in zip(inputs or (), gradients_found, strict=True)

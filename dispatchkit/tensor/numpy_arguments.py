@@ -180,14 +180,20 @@ def taken_by(function: Callable[..., Any] | Overridable) -> Taken:
         body, signature = function, read_signature(function)
         parameters = Parameters(signature, array_forms(body, signature, None))
     hints = {name: alternatives(known_hint(body, name, Any)) for name in parameters.signature.parameters}
-    words = {
-        name: tuple(itertools.chain(*(typing.get_args(part) for part in parts if typing.get_origin(part) is Literal)))
-        for name, parts in hints.items()
-    }
+    words = {}
+    for name, parts in hints.items():
+        texts = _literals_in(parts)
+        if texts:
+            words[name] = texts
     numbers = frozenset(name for name, parts in hints.items() if not NUMBERS.isdisjoint(parts))
     several = (p.position for p in parameters.arrays if p.form is Form.SEQUENCE)
     sequences = tuple(position for position in several if position is not None)
-    return Taken(parameters, numbers, {name: texts for name, texts in words.items() if texts}, sequences)
+    return Taken(parameters, numbers, words, sequences)
+
+
+def _literals_in(hints: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values that the `Literal` types among some types name."""
+    return tuple(itertools.chain(*[typing.get_args(hint) for hint in hints if typing.get_origin(hint) is Literal]))
 
 
 @functools.cache
@@ -220,14 +226,17 @@ def given_arguments(
         arguments = signature.bind(*args, **kwargs).arguments
     except TypeError:
         return None
-    if all(arguments.get(name) is not None for name in EXCLUSIVE.get(func.__name__, ("",))):
+    exclusive = EXCLUSIVE.get(func.__name__, ())
+    if exclusive and all(arguments.get(name) is not None for name in exclusive):
         return None
     for p in signature.parameters.values():
         if p.kind is p.VAR_KEYWORD:
             arguments |= arguments.pop(p.name, {})
 
     def says_something(name: str, value: Any) -> bool:
-        default = signature.parameters[name].default if name in signature.parameters else ...
+        default: Any = ...
+        if name in signature.parameters:
+            default = signature.parameters[name].default
         names_or_flags = isinstance(default, (str, bool)) and type(value) is type(default)
         return value is not default and not (names_or_flags and value == default)
 
@@ -241,7 +250,7 @@ def call_composition(composed: Callable[..., Any], name: str, arguments: Given) 
     ----------
     composed : function with NumPy's parameters
     name : path of NumPy's function
-    given : arguments by NumPy's names
+    arguments : by NumPy's names
     """
     taken = taken_by(composed)
     signature = taken.parameters.signature
@@ -268,12 +277,16 @@ def compose(composed: Callable[..., Any], *args: Any, fitting: bool = True, **kw
 def own_names(func: Callable[..., Any], operation: Overridable) -> dict[str, str]:
     """Return an operation's names of the parameters of NumPy's function, by NumPy's, for those that it has."""
     signature = signature_in_numpy(func)
-    theirs = {} if signature is None else signature.parameters
+    theirs: Mapping[str, inspect.Parameter] = {}
+    if signature is not None:
+        theirs = signature.parameters
     parameters = operation.parameters.signature.parameters
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
     positional = [p.name for p in itertools.takewhile(lambda p: p.kind in by_place, parameters.values())]
-    further = parameters if any(p.kind is p.VAR_KEYWORD for p in theirs.values()) else ()
-    names = {name: KEYWORDS.get(name, name) for name in (*theirs, *further)}
+    listed = list(theirs)
+    if any(p.kind is p.VAR_KEYWORD for p in theirs.values()):
+        listed += parameters
+    names = {name: KEYWORDS.get(name, name) for name in listed}
     names |= dict(zip(theirs, positional, strict=False))
     return {name: ours for name, ours in names.items() if ours in parameters}
 
@@ -286,7 +299,7 @@ def call_operation(func: Callable[..., Any], operation: Overridable, name: str, 
     func : NumPy's function
     operation : that has its meaning
     name : path of the function in NumPy
-    given : arguments by NumPy's names
+    arguments : by NumPy's names
     """
     signature, taken, names = signature_in_numpy(func), taken_by(operation), own_names(func, operation)
     if signature is None or not names.keys() >= arguments.keys():

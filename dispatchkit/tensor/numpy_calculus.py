@@ -131,11 +131,9 @@ def trapezoid(y: Array, x: Array | None = None, dx: Array | float = 1.0, axis: i
         if x.dtype.kind == "b":
             return NotImplemented
         if x.ndim == 1:
-            dx = x[1:] - x[:-1]
+            dx = xp.reshape(x[1:] - x[:-1], (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
         else:
             dx = _along(x, axis, 1, None) - _along(x, axis, None, -1)
-        if x.ndim == 1:
-            dx = xp.reshape(dx, (-1, *(1,) * (y.ndim - axis % y.ndim - 1)))
     return xp.sum(dx * (_along(y, axis, 1, None) + _along(y, axis, None, -1)) / 2.0, axis=axis)
 
 
@@ -323,7 +321,9 @@ compositions |= dict.fromkeys(("asanyarray", "ascontiguousarray", "asfortranarra
 def empty_like(prototype: Array, dtype: Any = None, *, shape: Any = None) -> Any:
     if shape is None:
         return xp.empty_like(prototype, dtype=dtype)
-    return xp.empty(shape, dtype=prototype.dtype if dtype is None else dtype)
+    if dtype is None:
+        dtype = prototype.dtype
+    return xp.empty(shape, dtype=dtype)
 
 
 compositions |= {

@@ -232,7 +232,9 @@ def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[s
     if not outs:
         return result
     if not isinstance(result, tuple):
-        return put(outs[0], result, casting="same_kind" if method == "__call__" else "unsafe")
+        if method == "__call__":
+            return put(outs[0], result)
+        return put(outs[0], result, casting="unsafe")
     return tuple(array if out is None else put(out, array) for out, array in zip(outs, result, strict=True))
 
 

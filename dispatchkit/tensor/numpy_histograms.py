@@ -140,7 +140,9 @@ def histogramdd(
     else:
         shares = xp.take(weights, inside)
     counts = xp.reshape(xp.bincount(xp.take(place, inside), weights=shares, minlength=math.prod(shape)), shape)
-    return (_density(counts, edges) if density else counts), edges
+    if density:
+        counts = _density(counts, edges)
+    return counts, edges
 
 
 def _columns(sample: Any) -> list[Any]:
@@ -148,7 +150,9 @@ def _columns(sample: Any) -> list[Any]:
     if isinstance(sample, (list, tuple)):
         return [as_array(part) for part in sample]
     points = as_array(sample)
-    return list(xp.unstack(points if points.ndim > 1 else xp.reshape(points, (-1, 1)), axis=1))
+    if points.ndim <= 1:
+        points = xp.reshape(points, (-1, 1))
+    return list(xp.unstack(points, axis=1))
 
 
 def _places(columns: Sequence[Any], edges: Sequence[Any], shape: tuple[int, ...]) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from string import ascii_letters
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -136,7 +136,9 @@ def array_equal(a1: Array, a2: Array, equal_nan: bool = False) -> Any:
     if tuple(a1.shape) != tuple(a2.shape):
         return False
     equal = a1 == a2
-    return bool(xp.all(equal | (xp.isnan(a1) & xp.isnan(a2)) if equal_nan else equal))
+    if equal_nan:
+        equal = equal | (xp.isnan(a1) & xp.isnan(a2))
+    return bool(xp.all(equal))
 
 
 compositions |= {
@@ -219,13 +221,16 @@ def _where(x: Any, condition: Any) -> Any:
 
 @composition
 def digitize(x: Array, bins: Array, right: bool = False) -> Any:
-    rising = bool(xp.all(bins[1:] >= bins[:-1]))
-    if bins.ndim != 1 or x.dtype.kind == "c" or not (rising or bool(xp.all(bins[1:] <= bins[:-1]))):
+    if bins.ndim != 1 or x.dtype.kind == "c":
         return NotImplemented
-    places = xp.searchsorted(bins if rising else xp.flip(bins), x, side="left" if right else "right")
-    if rising:
-        return places
-    return bins.size - places
+    side: Literal["left", "right"] = "right"
+    if right:
+        side = "left"
+    if bool(xp.all(bins[1:] >= bins[:-1])):
+        return xp.searchsorted(bins, x, side=side)
+    if bool(xp.all(bins[1:] <= bins[:-1])):
+        return bins.size - xp.searchsorted(xp.flip(bins), x, side=side)
+    return NotImplemented
 
 
 def _in_order(order: Callable[..., Any]) -> Callable[..., Any]:

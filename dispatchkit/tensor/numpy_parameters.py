@@ -63,8 +63,10 @@ def _but_nan(function: Callable[..., Any], combine: Callable[..., Any]) -> Calla
         if where is not None and a.dtype.kind not in "fc":
             return NotImplemented
         options = {"dtype": dtype, "ddof": ddof}
+        if where is not None:
+            a = xp.where(where, a, math.nan)
         result = function(
-            a if where is None else xp.where(where, a, math.nan),
+            a,
             axis=axis,
             keepdims=keepdims,
             **{name: value for name, value in options.items() if value},
@@ -109,7 +111,9 @@ def var(
     if mean is None:
         center = extensions["mean"](a, axis=axis, keepdims=True, where=where)
     squares = np.sum(xp.abs(a - center) ** 2, axis=axis, keepdims=keepdims, where=where is None or where)
-    count = _count(a, axis, keepdims, where) - (ddof if correction is None else correction)
+    if correction is None:
+        correction = ddof
+    count = _count(a, axis, keepdims, where) - correction
     return squares / xp.maximum(xp.astype(count, squares.dtype), 0)
 
 
@@ -191,7 +195,9 @@ def _reverse_axes(x: Any) -> Any:
 
 @extension
 def ravel(a: Array, order: Literal["C", "F"] = "C") -> Any:
-    return xp.ravel(a if order == "C" else _reverse_axes(a))
+    if order != "C":
+        a = _reverse_axes(a)
+    return xp.ravel(a)
 
 
 @extension
@@ -319,7 +325,9 @@ def _of_triangle(of_lower: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of Hermitian matrices, of which either triangle counts, from that of the lower one."""
 
     def of_triangle(a: Array, UPLO: Literal["L", "U", "l", "u"] = "L") -> Any:
-        return of_lower(a if UPLO in "Ll" else xp.conj(xp.matrix_transpose(a)))
+        if UPLO not in "Ll":
+            a = xp.conj(xp.matrix_transpose(a))
+        return of_lower(a)
 
     return of_triangle
 

@@ -139,13 +139,10 @@ def rot90(m: Array, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @composition
 def delete(arr: Array, obj: Any, axis: Any = None) -> Any:
-    x = arr
     if axis is None:
-        x = xp.ravel(arr)
-    if axis is None:
-        axis = 0
+        x, axis = xp.ravel(arr), 0
     else:
-        axis = normal_axis(axis, x.ndim, "axis")
+        x, axis = arr, normal_axis(axis, arr.ndim, "axis")
     places = obj
     if not isinstance(obj, slice):
         places = np.asarray(obj)
@@ -259,7 +256,9 @@ def _but_nan(x1: Any, x2: Any, choose: Callable[..., Any]) -> Any:
 
 def float_power(x1: Any, x2: Any) -> Any:
     def double(x: Any) -> Any:
-        return as_array(x, np.complex128 if x.dtype.kind == "c" else np.float64)
+        if x.dtype.kind == "c":
+            return as_array(x, np.complex128)
+        return as_array(x, np.float64)
 
     return xp.pow(double(x1), double(x2))
 

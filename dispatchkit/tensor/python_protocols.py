@@ -107,7 +107,6 @@ def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> st
         formatter: Any = None
         if spec:
             formatter = {"all": lambda element: format(element.item(), spec)}
-        if spec:
             format(values.dtype.type(0).item(), spec)  # which a tensor without elements would not try
         with _numpy_options(values):
             body = np.array2string(values, separator=", ", prefix=f"{name}(", formatter=formatter)
@@ -126,10 +125,13 @@ def html_of(text: str, array: Any) -> str:
         return f"<pre>{escape(text)}</pre>"
     values = np.asarray(array)
     digits = _options.precision
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(value, digits))}</td>" for value in row) + "</tr>" for row in values
-    )
+    rows = "".join([_html_row(row, digits) for row in values])
     return f"<table>{rows}</table><code>{'×'.join(map(str, shape))} {values.dtype}</code>"
+
+
+def _html_row(values: Any, digits: int) -> str:
+    cells = [f"<td>{escape(_cell(value, digits))}</td>" for value in values]
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _cell(value: Any, digits: int) -> str:
@@ -266,7 +268,9 @@ def _product(name: str, matrix: Any, x: Any, product: Callable[[Any], Any]) -> A
         vector = tensor_namespace.asarray(x)
     # SciPy gives columns, too, which rules for vectors would broadcast.
     column = vector.ndim == 2
-    y = product(tensor_namespace.reshape(vector, (-1,)) if column else vector)
+    if column:
+        vector = tensor_namespace.reshape(vector, (-1,))
+    y = product(vector)
     if column:
         y = tensor_namespace.reshape(y, (-1, 1))
     if not isinstance(x, np.ndarray):
@@ -292,7 +296,9 @@ def _adjoint_product(matrix: Any, x: Any) -> Any:
         if getattr(y, "requires_grad", False):
             return run_backward([y], [xp.astype(x, y.dtype)], None, is_grad_enabled(), [v], accumulate=False)[0]
     transposed = xp.matrix_transpose(matrix)
-    return xp.matmul(xp.conj(transposed) if matrix.dtype.kind == "c" else transposed, x)
+    if matrix.dtype.kind == "c":
+        transposed = xp.conj(transposed)
+    return xp.matmul(transposed, x)
 
 
 def _has_rule(function: Any, *types: type) -> bool:

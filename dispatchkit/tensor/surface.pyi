@@ -1,7 +1,7 @@
 # mypy: disable-error-code="override, overload-overlap"
 """The operators, methods and properties of arrays, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the table of the surface; do not edit.
+Written by ``nox -s generated`` from the table of the surface; do not edit.
 """
 
 import numpy as np

@@ -546,7 +546,10 @@ def _as_numpys(dtype: Any) -> Any:
 
 def _rebuilt(cls: type[Tensor], array: Any, requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
     """Make a tensor of what was pickled."""
-    tensor: Tensor = wrap_array(cls, raw_array(array), make_leaf(array) if requires_grad else None)
+    leaf = None
+    if requires_grad:
+        leaf = make_leaf(array)
+    tensor: Tensor = wrap_array(cls, raw_array(array), leaf)
     _restore(tensor, attributes)
     return tensor
 

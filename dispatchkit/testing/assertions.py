@@ -104,7 +104,9 @@ def assert_close(
 
 
 def _fail(path: str, text: str) -> NoReturn:
-    raise AssertionError(f"{path.strip()}: {text}" if path else text)
+    if path:
+        text = f"{path.strip()}: {text}"
+    raise AssertionError(text)
 
 
 def _compare(path: str, actual: Any, expected: Any, wanted: Wanted) -> None:
@@ -161,13 +163,20 @@ def _compare_types(path: str, actual: Any, expected: Any, wanted: Wanted) -> Non
         for name in types.field_names(cls):
             mine, right = getattr(actual, name), getattr(expected, name)
             if types.participates(type(right)) or is_raw(right):
-                _compare(path if name == "data" else f"{path}.{name}", mine, right, wanted)
+                _compare(_path_of(name, path), mine, right, wanted)
             elif not same(mine, right):
                 _fail(path, f"{name} {mine!r} instead of {right!r}")
 
 
 def _has_dense_form(value: Any) -> bool:
     return isinstance(value, (Tensor, np.ndarray)) or tensor_protocol.types.to_dense(type(value)) is not None
+
+
+def _path_of(name: str, path: str) -> str:
+    """Return the path of a field; what a wrapper wraps has that of the wrapper."""
+    if name == "data":
+        return path
+    return f"{path}.{name}"
 
 
 def _compare_elements(path: str, actual: Any, expected: Any, wanted: Wanted) -> None:
@@ -183,7 +192,8 @@ def _compare_elements(path: str, actual: Any, expected: Any, wanted: Wanted) -> 
     rtol, atol = wanted.rtol, wanted.atol
     if rtol is None:
         dtypes = str(actual.dtype), str(expected.dtype)
-        rtol, atol = (max(allowed.get(dtype, 0.0) for dtype in dtypes) for allowed in (RTOL, ATOL))
+        rtol = max(RTOL.get(dtype, 0.0) for dtype in dtypes)
+        atol = max(ATOL.get(dtype, 0.0) for dtype in dtypes)
     differs = ~np.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=wanted.equal_nan)
     if differs.any():
         _fail(path, "\n  ".join([*_sizes(actual, expected, differs, rtol, atol), *_picture(differs)]))
@@ -192,16 +202,24 @@ def _compare_elements(path: str, actual: Any, expected: Any, wanted: Wanted) -> 
 def _sizes(actual: Any, expected: Any, differs: Any, rtol: float, atol: Any) -> list[str]:
     """Return how many elements of two arrays differ, the greatest differences, and the first of them."""
     count, places = int(differs.sum()), np.argwhere(differs)
-    lines = [f"{count} of {differs.size} elements differ{'s' if count == 1 else ''}"]
+    verb = "differ"
+    if count == 1:
+        verb = "differs"
+    lines = [f"{count} of {differs.size} elements {verb}"]
     with np.errstate(all="ignore"):
         far = np.abs(np.subtract(actual, expected, dtype=np.result_type(actual, expected, np.float64)))
-        measures = ("absolute", far, np.max(atol)), ("relative", far / np.abs(expected), rtol)
-    for name, sizes, allowed in measures if actual.dtype.kind != "b" else ():
+        measures: Any = ("absolute", far, np.max(atol)), ("relative", far / np.abs(expected), rtol)
+    if actual.dtype.kind == "b":
+        measures = ()
+    for name, sizes, allowed in measures:
         known = np.where(differs, np.where(np.isnan(sizes), np.inf, sizes), -1)
         place = np.unravel_index(int(np.argmax(known)), known.shape)
         lines.append(f"greatest {name} difference: {known[place]:.6g}{_at(place)}, allowed are {float(allowed):g}")
-    pairs = [(place, f"{actual[place]} instead of {expected[place]}") for place in map(tuple, places[:MOST_PLACES])]
-    lines += [f"{_at(place).strip()}: {text}" if place else text for place, text in pairs]
+    for place in map(tuple, places[:MOST_PLACES]):
+        text = f"{actual[place]} instead of {expected[place]}"
+        if place:
+            text = f"{_at(place).strip()}: {text}"
+        lines.append(text)
     if count <= MOST_PLACES:
         return lines
     return [*lines, f"and {count - MOST_PLACES} more"]
@@ -228,4 +246,5 @@ def _picture(differs: Any) -> list[str]:
     note = ""
     if max(blocks) > 1:
         note = f", each mark stands for {blocks[0]} x {blocks[1]} elements"
-    return [f"{where}, x differs{note}:", *("  " + " ".join(".x"[mark] for mark in row) for row in marks.astype(int))]
+    pictures = np.where(marks, "x", ".")
+    return [f"{where}, x differs{note}:", *("  " + " ".join(row) for row in pictures)]

@@ -16,7 +16,7 @@ from dispatchkit.declare.samples import Draw, Sample, with_arrays
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.observers import CallEvent, Observer, observing
-from dispatchkit.protocol.rules import Rule
+from dispatchkit.protocol.rules import Rule, in_order
 from dispatchkit.protocol.steps import Step
 from dispatchkit.testing.calls import TypeCall, with_shapes
 from dispatchkit.testing.findings import Failure, Subject
@@ -74,13 +74,13 @@ def rules_of(subject: Subject) -> list[Rule]:
     """
     targets: set[Any] = set(subject.operations)
     targets |= {kind for operation in subject.operations for kind in operation.kind.lineage()}
-    rules = [rule for rule in tensor_protocol.rules() if rule.target in targets]
+    rules = [rule for target in targets for rule in tensor_protocol.handlers.of(target)]
     nearest: list[Rule] = []
     for cls in subject.cls.__mro__:
         if cls in (tensor_protocol.types.base, object):
             break
         known = {rule.target for rule in nearest}
-        nearest += [rule for rule in rules if cls in rule.types and rule.target not in known]
+        nearest += in_order(rule for rule in rules if cls in rule.types and rule.target not in known)
     return nearest
 
 
@@ -129,7 +129,10 @@ def _smaller(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
 
 def _size_of_instance(subject: Subject, x: Any) -> int:
     try:
-        return int(np.prod(x.shape, dtype=int)) * (1 if str(x.dtype) == "float64" else 2)
+        size = int(np.prod(x.shape, dtype=int))
+        if str(x.dtype) == "float64":
+            return size
+        return 2 * size
     except Exception:  # noqa: BLE001  # the check of attributes reports it
         return 0
 
@@ -247,7 +250,10 @@ def _rules_entered(subject: Subject, failure: Failure, its_rules: set[Rule]) -> 
             if isinstance(failure.made, TypeCall):
                 failure.made.result()
             else:
-                operation.function(failure.made, *([failure.made.dtype] if operation.name == "astype" else []))
+                further = []
+                if operation.name == "astype":
+                    further = [failure.made.dtype]
+                operation.function(failure.made, *further)
         except Exception:  # noqa: BLE001, S110  # that it fails is known
             pass
     return [rule for rule in noted.rules if rule in its_rules]
@@ -296,4 +302,6 @@ def _size(subject: Subject, failure: Failure) -> tuple[int, int]:
     if not isinstance(failure.made, TypeCall):
         return (0, len(failure.call))
     sizes = [int(np.prod(getattr(value, "shape", ()), dtype=int)) for value in failure.made.values()]
-    return (sum(sizes) if all(sizes) else sys.maxsize, len(failure.call))  # one without elements shows little
+    if all(sizes):
+        return (sum(sizes), len(failure.call))
+    return (sys.maxsize, len(failure.call))  # one without elements shows little

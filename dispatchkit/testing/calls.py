@@ -65,7 +65,10 @@ def fitted_samples(
     seats : which of the arrays they are, counted from 0; all by default
     unnamed : whether to try other values of the last argument, whatever it is called
     """
-    drawn_shape = sample.arrays(operation.parameters)[0 if seats is None else min(seats)][1].shape
+    place = 0
+    if seats is not None:
+        place = min(seats)
+    drawn_shape = sample.arrays(operation.parameters)[place][1].shape
     carried = _lengths(tuple(drawn_shape), shape)
     samples = [with_shapes(sample, lambda _: shape)]
     if seats is not None:
@@ -142,7 +145,10 @@ def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, .
     def reshape(draw: Draw) -> Draw:
         shape = change(draw.shape)
         square = len(shape) > 1 and shape[-1] == shape[-2]
-        return replace(draw, shape=shape, content=draw.content if square or draw.content != "definite" else "real")
+        content = draw.content
+        if content == "definite" and not square:
+            content = "real"
+        return replace(draw, shape=shape, content=content)
 
     return with_arrays(sample, reshape)
 
@@ -150,7 +156,9 @@ def with_shapes(sample: Sample, change: Callable[[tuple[int, ...]], tuple[int, .
 def placements(count: int, own: Any, others: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield what stands at some places: `own` at all of them, then at each alone, with each of the others elsewhere."""
     yield (own,) * count
-    for other in others if count > 1 else ():
+    if count == 1:
+        return
+    for other in others:
         for place in range(count):
             yield tuple(own if index == place else other for index in range(count))
 
@@ -508,8 +516,12 @@ def _calls_with_instance(
     """
     everywhere = range(len(sample.arrays(operation.parameters)))
     # An index is made for the array of the sample, and is no instance.
-    for seats in (None, *((seat,) for seat in everywhere)) if everywhere else ():
-        places = everywhere if seats is None else seats
+    if not everywhere:
+        return
+    for seats in (None, *((seat,) for seat in everywhere)):
+        places: Collection[int] = everywhere
+        if seats is not None:
+            places = seats
         samples = fitted_samples(operation, sample, shape, seats)
         make = partial(TypeCall, operation, subject=subject, seats=places, index=index)
         keys = ((f"{seats} {variant}", variant) for variant in samples)

@@ -61,7 +61,9 @@ ANY_ELEMENTS = (kinds.elementwise,)
 
 def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Plain tensors, NumPy arrays, numbers and other instances may stand in any of the other places."""
-    arrays = (*SHAPES, *DTYPES, *(ELEMENTS if operation.kind.family in ANY_ELEMENTS else ()))
+    arrays = [*SHAPES, *DTYPES]
+    if operation.kind.family in ANY_ELEMENTS:
+        arrays += ELEMENTS
     for call in _calls(subject, operation):
         for place in range(len(call.operands)):
             alone = replace(call, seats=(place,))
@@ -69,9 +71,11 @@ def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | N
                 rules: dict[Rule, None] = {}
                 yield from [_among(subject, replace(alone, other=other), "companions", rules) for other in others]
                 # A rule is to be right for everything like it, a fallback is the library's.
-                chosen = further if rules else ()
-                yield from [_among(subject, replace(alone, other=other), "companions") for other in chosen]
-            for index in range(len(subject.samples()) if call.index is not None else 0):
+                if rules:
+                    yield from [_among(subject, replace(alone, other=other), "companions") for other in further]
+            if call.index is None:
+                continue
+            for index in range(len(subject.samples())):
                 if index != call.index:
                     beside = replace(alone, other=partial(lambda other, _: subject.sample(other), index))
                     yield _among(subject, beside, "companions")

@@ -117,9 +117,12 @@ def _two_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
 
 
 def _failure(check: str, subject: Subject, call: TypeCall, found: Any, expected: list[Reading]) -> Failure | None:
-    failed = isinstance(found, BaseException)
-    difference = (error_text(found), "what one gives alone") if failed else alike(found, expected)
-    return None if difference is None else call.failure(check, *difference)
+    if isinstance(found, BaseException):
+        return call.failure(check, error_text(found), "what one gives alone")
+    difference = alike(found, expected)
+    if difference is None:
+        return None
+    return call.failure(check, *difference)
 
 
 class _Turns:

@@ -244,7 +244,10 @@ def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:
     ------
     ValueError : for the name of no check
     """
-    left_out = {(name, operation) for name, _, operation in (text.partition(":") for text in skip)}
+    left_out = set()
+    for text in skip:
+        name, _, operation = text.partition(":")
+        left_out.add((name, operation))
     for name, _ in sorted(left_out):
         if name not in CHECKS:
             raise ValueError(f"skip: there is no check {name!r}; the checks are {', '.join(CHECKS)}")

@@ -49,7 +49,9 @@ class Difference(NamedTuple):
     @property
     def failure(self) -> tuple[str, str, str]:
         """The check that reports it, and both texts."""
-        return "value" if self.aspect == "type" else self.aspect, self.found, self.expected
+        if self.aspect == "type":
+            return "value", self.found, self.expected
+        return self.aspect, self.found, self.expected
 
 
 def qr_invariants(result: Any) -> Any:
@@ -275,7 +277,9 @@ def _described_holder(result: Any, counted: bool) -> tuple[str, str]:
     text = f"a {type_name(type(result))}"
     if _holder(result) is None:
         return "one result", text
-    return text, f"{len(list(members(result)))} results" if counted else text
+    if counted:
+        return text, f"{len(list(members(result)))} results"
+    return text, text
 
 
 def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, tolerance: float) -> Difference | None:
@@ -429,7 +433,9 @@ def _differing(
 def _finite(found: Any, expected: Any) -> tuple[Any, Any]:
     """Return two arrays, the first with the elements of the second where those are not finite."""
     comparable = found.shape == expected.shape and not np.all(np.isfinite(expected))
-    return (np.where(np.isfinite(expected), found, expected) if comparable else found), expected
+    if comparable:
+        return np.where(np.isfinite(expected), found, expected), expected
+    return found, expected
 
 
 def floating(function: Function) -> Function:

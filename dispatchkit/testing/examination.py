@@ -151,7 +151,9 @@ def wrong_derivatives_by(
     def form(on_dense: bool) -> Function:
         def function(*arrays: Any) -> list[Any]:
             arrays = tuple(map(renew, arrays))
-            result = dense(run(map(dense, arrays) if on_dense else arrays))
+            if on_dense:
+                arrays = tuple(map(dense, arrays))
+            result = dense(run(arrays))
             parts = members(invariants_of(operation, result, result)[0])
             return [xp.asarray(part) for part in parts if isinstance(part, (Tensor, *NUMBERS))]
 
@@ -301,7 +303,9 @@ def _looked_at(subject: Subject, call: TypeCall, run: Callable[..., Any] | None 
         return True, [_failure("mutation", subject, call, *changed)]
     result = outcome.result
     fault = _fault(subject, outcome, call) or _plain_result(subject, call, result)
-    return True, [fault] if fault else list(lost_metadata("metadata", subject, call, (args, kwargs), result))
+    if fault:
+        return True, [fault]
+    return True, list(lost_metadata("metadata", subject, call, (args, kwargs), result))
 
 
 def _dense_forms_raise(subject: Subject, call: TypeCall, error: Exception | None) -> bool:
@@ -343,7 +347,10 @@ def _fault(subject: Subject, outcome: CallResult, call: TypeCall) -> Failure | N
     wrong = wrong_result(subject, outcome)
     if wrong is None:
         return None
-    for name in call.options() if wrong[0] != "container" else ():
+    options: Iterable[str] = ()
+    if wrong[0] != "container":
+        options = call.options()
+    for name in options:
         bare = call.without(name)
         if bare.is_valid() and wrong_result(subject, replace(outcome, call=bare)) is None:
             return _failure("keywords", subject, call, f"what a call without '{name}' gives", f"'{name}' honoured")

@@ -113,9 +113,9 @@ class Subject:
         self.by_fallback: set[Overridable] = set()
         self.pending: set[Any] | None = None
         self.operands: dict[Any, Any] = {}
-        chosen = (
-            tensor_protocol.operations.values() if operations is None else map(tensor_protocol.operation, operations)
-        )
+        chosen: Iterable[Overridable] = tensor_protocol.operations.values()
+        if operations is not None:
+            chosen = map(tensor_protocol.operation, operations)
         self.operations = [operation for operation in chosen if operation.parameters.arrays]
         self.lines = Lines(file for file, _ in own_places(cls, self.operations))
 
@@ -143,7 +143,10 @@ class Subject:
             raise TypeError(
                 f"check_type: samples is one instance of {self.name}; write a list, [{self.cls.__name__}(...)]"
             )
-        samples = list(self._samples() if callable(self._samples) else map(anew, self._samples))
+        if callable(self._samples):
+            samples = list(self._samples())
+        else:
+            samples = list(map(anew, self._samples))
         if not samples:
             raise ValueError(f"check_type: there are no samples of {self.name}; give one instance at least")
         for sample in samples:
@@ -193,11 +196,12 @@ class Subject:
         """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""
         if not self.laws:
             return self.metadata_of(next(value for value in values if isinstance(value, self.cls)))
-        expected = {
-            name: law(operation.function, [getattr(value, name, None) for value in values])
-            for name, law in self.laws.items()
-        }
-        return {name: value for name, value in expected.items() if value is not NotImplemented}
+        expected = {}
+        for name, law in self.laws.items():
+            metadata = law(operation.function, [getattr(value, name, None) for value in values])
+            if metadata is not NotImplemented:
+                expected[name] = metadata
+        return expected
 
     def metadata_of(self, value: Any) -> dict[str, Any]:
         """Return the metadata of an instance."""

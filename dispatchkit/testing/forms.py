@@ -144,7 +144,8 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
         for call in repeatable(subject, operation, 1):
             (x, *args), kwargs = call.make()
             view = getattr(subject.cls, name, None)
-            if not isinstance(x, subject.cls) or view is None or not (callable(view) or isinstance(view, Property)):
+            is_member = callable(view) or isinstance(view, Property)
+            if not is_member or not isinstance(x, subject.cls):
                 continue
             if isinstance(view, Property) and (args or kwargs):
                 continue
@@ -280,7 +281,8 @@ def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transform
 def _second_derivatives(function: Function, instances: list[Any]) -> list[Any]:
     def first(*own: Any) -> Any:
         output, pull = vjp(floating(function), *own)
-        return [array for array in arrays_of(list(pull([y * 0 + 1.5 for y in output]))) if is_floating(array)]
+        cotangents = [y * 0 + 1.5 for y in output]
+        return [array for array in arrays_of(list(pull(cotangents))) if is_floating(array)]
 
     return gradients(first, instances)
 

@@ -121,7 +121,9 @@ def simple(value: Any) -> Any:
     rules = tensor_protocol.types.field_rules(type(value))
     kept = [(name, getattr(value, name)) for name, rule in rules.items() if rule.discrete is not False]
     counted = map_container(lambda x: count_up(x) if isinstance(x, (Tensor, np.ndarray)) else x, value)
-    return _reconstruct(with_attributes(counted, kept) if kept else counted)
+    if kept:
+        counted = with_attributes(counted, kept)
+    return _reconstruct(counted)
 
 
 def is_strategy(value: Any) -> bool:

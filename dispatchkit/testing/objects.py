@@ -137,7 +137,10 @@ def shared_memory(subject: Subject, x: Any) -> Iterator[Failure | None]:
             continue
         if _share(duplicate, x):
             operation = f"dispatchkit.{name}"
-            text = f"{operation}({subject.name} {tuple(x.shape)}{', its dtype' if name == 'astype' else ''})"
+            further = ""
+            if name == "astype":
+                further = ", its dtype"
+            text = f"{operation}({subject.name} {tuple(x.shape)}{further})"
             yield Failure("alias", operation, text, "memory shared with the argument", "its own")
         else:
             yield None

@@ -39,18 +39,20 @@ def code_of(value: Any, write: Callable[[Any], str] | None = None) -> str:
         inner = ", ".join(code_of(member, write) for member in value)
         if isinstance(value, list):
             return f"[{inner}]"
-        return f"({inner}{',' if len(value) == 1 else ''})"
+        comma = ""
+        if len(value) == 1:
+            comma = ","
+        return f"({inner}{comma})"
     if type(value) is dict:
         return "{" + ", ".join(f"{code_of(key)}: {code_of(member, write)}" for key, member in value.items()) + "}"
     return repr(value)
 
 
 def _elements(array: Any) -> str:
-    if not array.size or array.size > MOST:
-        text = ""
-        if not array.size:
-            text = f"np.zeros({array.shape}, dtype={str(array.dtype)!r})"
-        return text or f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
+    if not array.size:
+        return f"np.zeros({array.shape}, dtype={str(array.dtype)!r})"
+    if array.size > MOST:
+        return f"np.array({array.tolist()!r}, dtype={str(array.dtype)!r})"
     order = ""
     if array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous:
         order = ", order='F'"
@@ -110,9 +112,11 @@ class Writer:
         self.count += 1
         name = f"x{self.count}"
         cls = type(value)
-        if cls is not Tensor:
+        if cls is Tensor:
+            constructed: str | None = code_of(value)
+        else:
             self._import(cls)
-        constructed = code_of(value) if cls is Tensor else self._constructor_call(value)
+            constructed = self._constructor_call(value)
         if constructed is not None:
             self.lines.append(f"{name} = {constructed}")
             return name

@@ -33,5 +33,8 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
     mark = item.get_closest_marker("checked")
     if mark is None and not item.config.getoption("--checked"):
         return (yield)
-    with checked(**mark.kwargs if mark is not None else {}):
+    options = {}
+    if mark is not None:
+        options = mark.kwargs
+    with checked(**options):
         return (yield)

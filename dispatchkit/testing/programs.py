@@ -87,7 +87,9 @@ class WrongCallError(AssertionError):
         lines = [f"{self.aspect}: {self.call}", *(f"    rule:     {rule}" for rule in self.rules)]
         lines += [f"    {name}{text}" for name, text in (("found:    ", self.found), ("expected: ", self.expected))]
         lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
-        return "\n".join(lines if self.program else lines[:-1])
+        if not self.program:
+            lines.pop()
+        return "\n".join(lines)
 
 
 class checked(Mode):  # noqa: N801  # used like a function, in `with`
@@ -225,7 +227,10 @@ class ProgramCall:
             return None, reason
         with measuring(SPARE):
             dense, unreadable = _outcome(lambda: run_unobserved(self.replace_arrays, _dense_copy))
-        return dense, "" if unreadable is None else f"an argument whose dense form raises {error_text(unreadable)}"
+        reason = ""
+        if unreadable is not None:
+            reason = f"an argument whose dense form raises {error_text(unreadable)}"
+        return dense, reason
 
     def make(self) -> Any:
         """Return the result."""
@@ -270,7 +275,9 @@ class ProgramCall:
 def _outline(value: Any) -> TextOf:
     """Return the type, shape and dtype of an array, another value as it is."""
     is_array = hasattr(value, "shape")
-    return TextOf(f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}" if is_array else repr(value))
+    if is_array:
+        return TextOf(f"{type_name(type(value))} {tuple(value.shape)} {value.dtype}")
+    return TextOf(repr(value))
 
 
 def _outcome(make: Callable[[], Any], refusals: tuple[type[Exception], ...] = ()) -> tuple[Any, Exception | None]:
@@ -401,7 +408,10 @@ def _memory(value: Any, assignable: bool = True) -> list[tuple[Any, bool]]:
     if isinstance(value, (tuple, list)):
         return [entry for member in value for entry in _memory(member, assignable)]
     if is_typed(value) and not isinstance(value, Tensor):
-        names = types.fields_of(value)[: 1 if fallback.rewrap in types.fallback(type(value)) else None]
+        count = None
+        if fallback.rewrap in types.fallback(type(value)):
+            count = 1
+        names = types.fields_of(value)[:count]
         return _memory([getattr(value, name) for name in names], _is_assignable(type(value)))
     array = value
     if isinstance(value, Storage):

@@ -48,7 +48,10 @@ def programs(subject: Subject) -> Iterator[Failure | None]:
         return
     wrong: set[Overridable] = set()
     subject.lines.known.clear()  # so that the same programs run whatever was checked before
-    for number in range(ROUNDS * (THOROUGH if subject.thorough else 1)):
+    rounds = ROUNDS
+    if subject.thorough:
+        rounds *= THOROUGH
+    for number in range(rounds):
         operations = _operations(subject, wrong)
         if operations:
             failure, count = _round(subject, operations, number)
@@ -74,8 +77,10 @@ def _operations(subject: Subject, without: set[Overridable]) -> list[Overridable
             times = 12
         elif operation in targets:
             times = 8
+        elif targets:
+            times = 2
         else:
-            times = 2 if targets else 1
+            times = 1
         chosen += [operation] * times
     return chosen
 
@@ -127,9 +132,12 @@ class Program:
         except Exception:
             self.lines.pop()  # refused: it is no part of the program
             raise
-        for place, part in enumerate(result if isinstance(result, (tuple, list)) else [result]):
+        named = [(name, result)]
+        if isinstance(result, (tuple, list)):
+            named = [(f"{name}[{place}]", part) for place, part in enumerate(result)]
+        for code, part in named:
             if (is_typed(part) or type(part) is Tensor) and part.size <= LARGEST:
-                self.add(part, f"{name}[{place}]" if isinstance(result, (tuple, list)) else name)
+                self.add(part, code)
 
     def text(self) -> str:
         """Return it as a program to paste."""
@@ -187,13 +195,16 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tu
 
 
 def _failure(error: WrongCallError, program: Program) -> Failure:
+    handler = ""
+    if error.rules:
+        handler = error.rules[-1]
     return Failure(
         "programs",
         error.operation,
         f"{error.aspect} of {error.call}",
         error.found,
         error.expected,
-        handler=error.rules[-1] if error.rules else "",
+        handler=handler,
         program=error.program or program.text(),
     )
 
@@ -252,7 +263,9 @@ def _next_call(subject: Subject, program: Program, operations: Sequence[Overrida
         ways += islice(variations(operation, ways[0], shape), FITTED)
         sample = data.draw(st.sampled_from([*ways[:1] * 4, *ways]))
         arrays = [value for _, value in sample.arrays(operation.parameters)]
-        kinds = ELEMENTS[:1] if smooth else ELEMENTS
+        kinds: Sequence[str] = ELEMENTS
+        if smooth:
+            kinds = ELEMENTS[:1]
         others = [data.draw(st.sampled_from(alike)) if alike else _companion(value, data, kinds) for value in arrays]
     except (ValueError, TypeError, IndexError):
         return None

@@ -155,7 +155,10 @@ def _roles(
         return
     single = {p.name for p in operation.parameters.arrays if p.form in (Form.ONE, Form.LOOSE)}
     scalars = all(name in single for name, _ in arrays)
-    others: list[Role] = [base, np.ndarray, *([float] if scalars else []), *companions]
+    others: list[Role] = [base, np.ndarray]
+    if scalars:
+        others.append(float)
+    others += companions
     yield from placements(len(arrays), own, others)
 
 
@@ -172,12 +175,13 @@ def _operand(protocol: Dispatcher, role: Role, described: Any) -> Operand:
     """Return what stands at an array: of a type of plain arrays or numbers one of its shape and elements."""
     if isinstance(role, Operand):
         return role
-    array = np.asarray(_elements(described, ()) if role is float else _elements(described, described.shape))
     if role is float:
+        array = np.asarray(_elements(described, ()))
         number = 1.0
         if array.size:
             number = array.flat[0].item()
         return Operand(False, lambda: number, lambda: number, repr(number))
+    array = np.asarray(_elements(described, described.shape))
     wrap = protocol.types.wrap
 
     def wrapped() -> Any:

@@ -86,8 +86,13 @@ def axes(shape: Sequence[int] | int, *, none: bool = True, several: bool = True)
     >>> test_sums()
     """
     strategies, extra = _hypothesis()
-    ndim = shape if isinstance(shape, int) else len(shape)
-    choices = [strategies.none()] if none else []
+    if isinstance(shape, int):
+        ndim = shape
+    else:
+        ndim = len(shape)
+    choices = []
+    if none:
+        choices = [strategies.none()]
     if ndim:
         choices.append(strategies.integers(-ndim, ndim - 1))
     if several:
@@ -140,9 +145,13 @@ def tensors(
             return value
         return strategies.just(value)
 
+    wanted = dtype
+    if dtype is None:
+        wanted = "float64"
+
     @strategies.composite  # type: ignore[untyped-decorator]
     def drawn(draw: Any) -> Any:
-        kind = np.dtype(draw(strategy_of("float64" if dtype is None else dtype)))
+        kind = np.dtype(draw(strategy_of(wanted)))
         array = draw(
             extra.arrays(
                 kind, draw(lengths), elements=_elements(kind, extra) if elements is None else elements, unique=unique

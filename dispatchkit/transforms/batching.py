@@ -136,7 +136,10 @@ def along_axes(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     else:
         axes = {name: _behind(axis, tuple(arrays[0].shape), operation) for name, axis in axes.items()}
         arrays = [batch.front(x) for x in arrays]
-    return batch.call(args, kwargs, **{first.name: arrays if several else arrays[0]}, **axes)
+    operand: Any = arrays
+    if not several:
+        operand = arrays[0]
+    return batch.call(args, kwargs, **{first.name: operand}, **axes)
 
 
 def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> Any:
@@ -146,7 +149,10 @@ def _behind(axis: Any, shape: tuple[int, ...], operation: DeclaredOperation) -> 
         assert operation.axes.none is not None
         axis = operation.axes.none(operation.name, shape)
     several = isinstance(axis, Sequence)
-    count = len(shape) + operation.axes.added * (len(axis) if several else 1)
+    added = int(operation.axes.added)
+    if several:
+        added *= len(axis)
+    count = len(shape) + added
     if count == 0 and operation.kind in (kinds.reduction, kinds.linalg):
         return normal_axes(axis, 0, operation.name)
     if several:
@@ -214,7 +220,7 @@ BY_KIND[kinds.elementwise] = elementwise
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class BatchedSelection:
     """An index that selects for the whole batch at once.
 
     Attributes
@@ -248,7 +254,7 @@ class Selection:
         return value
 
 
-def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> Selection:
+def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> BatchedSelection:
     """Return the index for the whole batch.
 
     Parameters
@@ -274,15 +280,15 @@ def _selection(batch: Batch, key: Any, shape: tuple[int, ...], *, own: bool) -> 
         behind = 0
         if not adjacent:
             behind = depth
-        return Selection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
+        return BatchedSelection((slice(None), *parts), count, *(((behind,), (0,)) if behind else ()))
     aligned = tuple(batch.align(part, depth) for part in parts)
     if not own:
-        return Selection(aligned, count, *(((before,), (0,)) if before else ()))
+        return BatchedSelection(aligned, count, *(((before,), (0,)) if before else ()))
     index = xp.reshape(xp.arange(batch.size), (batch.size, *(1,) * depth))
     if not before or not depth:
-        return Selection((index, *aligned), count)
+        return BatchedSelection((index, *aligned), count)
     target = tuple(range(before + 1, before + depth + 1))
-    return Selection((index, *aligned), count, tuple(range(1, depth + 1)), target)
+    return BatchedSelection((index, *aligned), count, tuple(range(1, depth + 1)), target)
 
 
 def _parts(batch: Batch, key: Any, shape: tuple[int, ...]) -> tuple[list[Any], int]:
@@ -292,7 +298,11 @@ def _parts(batch: Batch, key: Any, shape: tuple[int, ...]) -> tuple[list[Any], i
     ------
     TransformError : for a mask that differs within the batch
     """
-    parts = [_as_part(part) for part in (key if isinstance(key, tuple) else (key,))]
+    if isinstance(key, tuple):
+        entries = key
+    else:
+        entries = (key,)
+    parts = [_as_part(part) for part in entries]
     for part in parts:
         if batch.holds(part) and _is_mask(part):
             raise TransformError(
@@ -334,7 +344,11 @@ def _axes_of(part: Any) -> int:
 def getitem(batch: Batch, x: Any, key: Any, /) -> Any:
     is_batched = batch.holds(x)
     selection = _selection(batch, key, tuple(x.shape), own=is_batched)
-    y = (x.value if is_batched else x)[selection.key]
+    if is_batched:
+        value = x.value
+    else:
+        value = x
+    y = value[selection.key]
     if selection.source:
         return xp.moveaxis(y, selection.source, selection.target)
     return y
@@ -391,7 +405,9 @@ def searchsorted(batch: Batch, x1: Any, x2: Any, /, *, side: str = "left", sorte
         return xp.searchsorted(x1, batch.front(x2), side=side)
     members = batch.flat(x1, ndim_of(x2))
     values = xp.expand_dims(batch.front(x2), axis=-1)
-    return xp.sum(members < values if side == "left" else members <= values, axis=-1)
+    if side == "left":
+        return xp.sum(members < values, axis=-1)
+    return xp.sum(members <= values, axis=-1)
 
 
 @rule_for("tril", "triu", "matrix_transpose")

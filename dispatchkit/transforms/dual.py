@@ -57,7 +57,10 @@ class Dual(Tracer):
 
     def map_values(self, change: Callable[[Any], Any]) -> Self:
         """Return a dual of this level with value and tangent changed."""
-        return type(self)(change(self.value), None if self.tangent is None else change(self.tangent), self.level)
+        tangent = None
+        if self.tangent is not None:
+            tangent = change(self.tangent)
+        return type(self)(change(self.value), tangent, self.level)
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, tangent={self.tangent!r})"
@@ -197,7 +200,10 @@ def _assign(level: int, x: Any, key: Any, value: Any) -> None:
         before = tangent
         if tangent is None:
             before = tensor_namespace.zeros_like(x.value)
-        tangent = tensor_namespace.index_put(before, key, 0.0 if t is None else t)
+        written = 0.0
+        if t is not None:
+            written = t
+        tangent = tensor_namespace.index_put(before, key, written)
     tensor_namespace.setitem(x.value, key, value_at(value, level))
     # Others may hold the tangent that was: it is replaced, not changed.
     x.tangent = tangent
@@ -216,7 +222,10 @@ def _as_dual(level: int, obj: Any, /, **kwargs: Any) -> Any:
         return tensor_namespace.asarray(tensor_namespace.stack([as_tensor(member) for member in obj]), **kwargs)
     t = tangent_at(obj, level)
     y = tensor_namespace.asarray(value_at(obj, level), **kwargs)
-    return Dual(y, None if t is None else tensor_namespace.asarray(t, **kwargs), level)
+    tangent = None
+    if t is not None:
+        tangent = tensor_namespace.asarray(t, **kwargs)
+    return Dual(y, tangent, level)
 
 
 SPECIAL: dict[str, Callable[..., Any]] = {"dispatchkit.setitem": _assign, "dispatchkit.asarray": _as_dual}

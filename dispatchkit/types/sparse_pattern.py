@@ -182,14 +182,18 @@ class SparsePattern:
         numbers = np.repeat(np.arange(len(rows)), counts)
         ends = np.cumsum(counts)
         places = np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0)
-        return places if order is None else order[places], numbers, pattern.second[places]
+        if order is None:
+            return places, numbers, pattern.second[places]
+        return order[places], numbers, pattern.second[places]
 
     @cached_property
     def transposed(self) -> SparsePattern:
         """The pattern of the transpose, which shares the indices."""
         if self.format == "coo":
             return known_pattern(self.second, self.first, self.shape[::-1], "coo")
-        return known_pattern(self.first, self.second, self.shape[::-1], "csc" if self.format == "csr" else "csr")
+        if self.format == "csr":
+            return known_pattern(self.first, self.second, self.shape[::-1], "csc")
+        return known_pattern(self.first, self.second, self.shape[::-1], "csr")
 
     def as_format(self, format: str) -> SparsePattern:
         """Return a pattern in CSR for the result of a rule: as COO where its first operand is.
@@ -242,7 +246,9 @@ class SparsePattern:
 
 def _narrow(first: Any, second: Any, shape: Any) -> tuple[Any, Any]:
     """Return indices of one type, of 32 bits where these are enough: SciPy's kernels take no others."""
-    dtype = np.int32 if max(*shape, len(second)) < LARGE else np.int64
+    dtype: Any = np.int64
+    if max(*shape, len(second)) < LARGE:
+        dtype = np.int32
     return first.astype(dtype, copy=False), second.astype(dtype, copy=False)
 
 

@@ -240,7 +240,9 @@ class UncertainTensor(Wrapper):
             self.data = value
         else:
             self.data = ops.astype(value, ops.float64)
-        std = ops.asarray(0.0 if std is None else std, dtype=factor_dtype(self.data.dtype))
+        if std is None:
+            std = 0.0
+        std = ops.asarray(std, dtype=factor_dtype(self.data.dtype))
         self.factor = ops.broadcast_to(_checked_std(std), self.data.shape)[None]
         # At random, so that what processes make is independent.
         ids = secrets.randbits(62) + np.arange(self.data.size, dtype=np.int64)
@@ -325,7 +327,9 @@ def _checked_std(std: Any) -> Any:
     ValueError : if one is known to be negative
     """
     if not holds(ops.logical_not(std < 0), traced=True):
-        least = "a tensor" if not is_plain(std) else float(np.nanmin(std.array))
+        least: Any = "a tensor"
+        if is_plain(std):
+            least = float(np.nanmin(std.array))
         raise ValueError(f"UncertainTensor: standard deviations are not negative, found {least}")
     return std
 
@@ -471,7 +475,9 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
             ids, factor = sum_elements([part])
         else:
             ids, factor = all_sources(*part)
-        return _wrap(result, factor if op is ops.sum else op(factor, axis=1), Sources(ids))
+        if op is not ops.sum:
+            factor = op(factor, axis=1)
+        return _wrap(result, factor, Sources(ids))
     if kinds.elementwise not in entry.kind.lineage() or not hasattr(entry, "derivative"):
         return None
     rules = entry.derivative.rules
@@ -547,7 +553,9 @@ def covariance(x1: UncertainTensor, x2: UncertainTensor | None = None) -> Any:
     tensor([[0.0200, 0.0100],
             [0.0000, 0.0400]])
     """
-    _, factors = join_sources([_part(x1), _part(x1 if x2 is None else x2)])
+    if x2 is None:
+        x2 = x1
+    _, factors = join_sources([_part(x1), _part(x2)])
     left, right = (ops.reshape(factor, (factor.shape[0], -1)) for factor in factors)
     return ops.matmul(ops.matrix_transpose(left), right)
 

@@ -1,4 +1,4 @@
-"""Plots of docs/measured.json, which programs of `tests.benchmarks` write: overrides, steps, matrices, both cores."""
+"""Plots of docs/measured.json, which `tests.programs.benchmarks` writes: overrides, steps, matrices, both cores."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Writes docs/as-torch-names.md from what there is, and PyTorch's own names: ``python -m tests.as_torch.page``."""
+"""Writes docs/as-torch-names.md from what there is, and PyTorch's own names: ``nox -s generated``."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,15 +11,14 @@ import torch
 import dispatchkit.as_torch
 from dispatchkit.as_torch import table
 
-__all__ = ["PAGE", "make_page"]
+__all__ = ["make_files"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "as-torch-names.md"
 HOME = "dispatchkit.as_torch"
 HEAD = """\
 # Names of `as_torch`
 
-Written by `python -m tests.as_torch.page` from `dispatchkit.as_torch` and PyTorch {version}; a test compares them. A
-name that is missing raises an `AttributeError` that says what to write, where there is something to write
+Written by `nox -s generated` from `dispatchkit.as_torch` and PyTorch {version}. A name that is missing raises an
+`AttributeError` that says what to write, where there is something to write
 ([Moving a program over](guides/moving-a-program.md)).
 
 | in | PyTorch's public names | of them here |
@@ -59,6 +57,11 @@ def held(place: str, names: list[str]) -> list[str]:
     return [name for name in names if hasattr(home, name)]
 
 
+def make_files() -> dict[str, str]:
+    """Return the page by its path."""
+    return {"docs/as-torch-names.md": make_page()}
+
+
 def make_page() -> str:
     """Return the text of the page."""
     rows, sections = [], []
@@ -81,7 +84,3 @@ def _advised(place: str, name: str) -> str:
 
 def _listed(names: list[str], word: str) -> str:
     return f"{word}: " + (", ".join(name if "`" in name else f"`{name}`" for name in names) or "none") + "."
-
-
-if __name__ == "__main__":
-    PAGE.write_text(make_page(), encoding="utf-8")

@@ -12,6 +12,7 @@ import dispatchkit as dk
 from dispatchkit.autograd import Function, grad, gradcheck, gradgradcheck
 from dispatchkit.autograd.function import once_differentiable
 from dispatchkit.autograd.function_context import FunctionCtx
+from dispatchkit.errors import AutogradError
 
 
 def leaf(*values: float) -> dk.Tensor:
@@ -196,9 +197,9 @@ class HiddenCube(Function):
         return grad_output * dx
 
 
-def test_an_intermediate_that_is_no_output_gives_wrong_second_derivatives_and_gradgradcheck_finds_it() -> None:
+def test_an_intermediate_that_is_no_output_has_no_second_derivative_and_says_so() -> None:
     assert gradcheck(HiddenCube.apply, (leaf(1.5),))
-    with pytest.raises(dk.GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0,"):
+    with pytest.raises(AutogradError, match="that forward computed and kept, which is neither an input nor an output"):
         gradgradcheck(HiddenCube.apply, (leaf(1.5),))
 
 

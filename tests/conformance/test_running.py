@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.__main__ import EXPECTED, LIBRARIES, main
+from tests.programs.conformance.__main__ import EXPECTED, LIBRARIES, main
 
 OPTIONS = """
 def pytest_addoption(parser):
@@ -78,7 +78,7 @@ def test_an_expected_failure_has_its_reason(
     test = "array_api_tests/test_all.py::TestInside::test_fails_over_tensors[x_i is +0]"
     other = "array_api_tests/test_all.py::test_fails_over_the_library_by_another_exception"
     expected.write_text(f'[torch]\n"{test}" = "a reason"\n"{other}" = "as above"\n')
-    monkeypatch.setattr("tests.conformance.__main__.EXPECTED", expected)
+    monkeypatch.setattr("tests.programs.conformance.__main__.EXPECTED", expected)
     assert main([str(suite), "-n", "2", "--arrays", "torch"]) == 0
     listed = f"expected {test}\n  a reason\nexpected {other}\n  as above\n2 fail over tensors alone, of which 0 are not"
     assert listed in capsys.readouterr().out

@@ -8,10 +8,9 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.protocol.rules import Handlers, Rule
-
-from .injection import ERRORS, Injection
-from .running import faults, lines_of
-from .scenarios import SCENARIOS
+from tests.programs.faults.injection import ERRORS, Injection
+from tests.programs.faults.running import faults, lines_of
+from tests.programs.faults.scenarios import SCENARIOS
 
 TRIED = 12  # of the lines of a scenario
 

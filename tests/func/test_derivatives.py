@@ -13,9 +13,9 @@ from dispatchkit.declare.samples import Sample
 from dispatchkit.func import jacfwd, jacrev, vmap
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import by_operation
-from tests.faults.running import faults, lines_of
 from tests.func.problems import COMPOSED, Problem, composed, directional, problem, twice
 from tests.func.support import agree, flat, numbers
+from tests.programs.faults.running import faults, lines_of
 
 OPERATIONS = {
     name.removeprefix("dispatchkit."): entry

@@ -11,7 +11,7 @@ import dispatchkit as dk
 
 torch = pytest.importorskip("torch", reason="the programs run in PyTorch, too")
 
-from .running import Pair, difference, fuzz, pasteable, shrunk  # noqa: E402  # with PyTorch alone
+from tests.programs.fuzz.running import Pair, difference, fuzz, pasteable, shrunk  # noqa: E402  # with PyTorch alone
 
 LEAF = "v0 = lib.tensor([0.5, -1.0], dtype=lib.float64, requires_grad=True)"
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from tests.faults.running import faults, lines_of
 from tests.graph.test_leaves import leaf
+from tests.programs.faults.running import faults, lines_of
 
 ON_LEAF: dict[str, Callable[[Any], Any]] = {
     "add_": lambda x: x.add_(1),

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatchkit.graph.storage import Layout, shared_elements
+from dispatchkit.graph.storage import Strides, shared_elements
 
 SLICES = st.builds(slice, st.integers(-3, 3) | st.none(), st.none(), st.sampled_from([1, 2, -1, -2]))
 STEPS = st.one_of(
@@ -43,7 +43,7 @@ def view(a: Any, steps: list[tuple[str, Any]]) -> Any:
 def test_common_elements_are_those_with_the_same_number(first: list[Any], second: list[Any]) -> None:
     numbered = np.arange(4 * 3 * 5).reshape(4, 3, 5)
     a, b = view(numbered, first), view(numbered, second)
-    one, other = Layout(a), Layout(b)
+    one, other = Strides(a), Strides(b)
     numbers, others = a.reshape(-1), b.reshape(-1)
     if one.decodable:
         assert one.covers(other) == set(numbers).issuperset(others)
@@ -59,9 +59,9 @@ def test_common_elements_are_those_with_the_same_number(first: list[Any], second
 @given(st.lists(STEPS, max_size=4))
 def test_an_address_tells_the_index_unless_elements_coincide(steps: list[Any]) -> None:
     a = view(np.arange(4 * 3 * 5).reshape(4, 3, 5), steps)
-    assert Layout(a).decodable == (len(set(a.reshape(-1))) == a.size) or a.size == 0
+    assert Strides(a).decodable == (len(set(a.reshape(-1))) == a.size) or a.size == 0
 
 
 def test_arrays_of_different_memory_have_nothing_in_common() -> None:
-    here, there = shared_elements(Layout(np.zeros((2, 3))), Layout(np.zeros(4)))
+    here, there = shared_elements(Strides(np.zeros((2, 3))), Strides(np.zeros(4)))
     assert here.size == there.size == 0

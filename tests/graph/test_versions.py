@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import dispatchkit as dk
-from tests.faults.running import faults, lines_of
 from tests.graph.test_leaves import leaf
+from tests.programs.faults.running import faults, lines_of
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
     "operator": lambda w: w.__iadd__(1),

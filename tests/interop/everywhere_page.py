@@ -1,11 +1,10 @@
-"""Writes docs/one-type-everywhere.md: ``python -m tests.interop.everywhere_page``; ``--print`` prints it.
+"""Writes docs/one-type-everywhere.md: ``nox -s generated``; ``python -m`` with this module prints its tables.
 
 SciPy reads when it is imported whether it is to ask array namespaces, so that the page is made by a program of its own.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
@@ -22,7 +21,7 @@ from tests.interop.everywhere import makers
 from tests.interop.everywhere_calls import CALLS, Call
 from tests.interop.everywhere_torch_jax import rows
 
-__all__ = ["PAGE", "make_table", "outcome"]
+__all__ = ["make_files", "make_table", "outcome"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "one-type-everywhere.md"
 START, END = "<!-- table: begin -->", "<!-- table: end -->"
@@ -108,18 +107,12 @@ def torch_and_jax() -> list[str]:
     return [*lines[1:], ""]
 
 
-def main() -> None:
-    """Write the table into the page, or print it."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--print", action="store_true")
-    table = make_table()
-    if parser.parse_args().print:
-        sys.stdout.write(table)
-        return
+def make_files() -> dict[str, str]:
+    """Return the page by its path, with the tables as they are to be."""
     text = PAGE.read_text(encoding="utf-8")
     before, rest = text.split(START)
-    PAGE.write_text(f"{before}{START}\n\n{table}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    return {"docs/one-type-everywhere.md": f"{before}{START}\n\n{make_table()}\n{END}{rest.split(END)[1]}"}
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(make_table())

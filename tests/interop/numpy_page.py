@@ -1,9 +1,8 @@
-"""Writes docs/numpy-functions.md from the table: ``python -m tests.interop.numpy_page``."""
+"""Writes docs/numpy-functions.md from the table: ``nox -s generated``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 # NumPy lists the functions of the modules that are imported.
@@ -17,16 +16,15 @@ from numpy.testing.overrides import get_overridable_numpy_array_functions, get_o
 from dispatchkit.tensor.numpy_arguments import own_names, signature_in_numpy, taken_by
 from dispatchkit.tensor.numpy_calls import Answer, answer_of, path_of
 
-__all__ = ["FUNCTIONS", "PAGE", "UFUNCS", "make_page"]
+__all__ = ["FUNCTIONS", "UFUNCS", "make_files"]
 
 FUNCTIONS = {path_of(function) or "": function for function in get_overridable_numpy_array_functions()}
 UFUNCS = {function.__name__: function for function in get_overridable_numpy_ufuncs()}
 
-PAGE = Path(__file__).parents[2] / "docs" / "numpy-functions.md"
 HEAD = """\
 # NumPy's functions
 
-Written by `python -m tests.interop.numpy_page` from the table that decides their calls; a test compares them.
+Written by `nox -s generated` from the table that decides their calls.
 
 All functions of NumPy that can be overridden ({functions} functions and {ufuncs} universal functions of NumPy 2.4) on
 tensors and array types:
@@ -57,6 +55,11 @@ TITLES = {
     "array": "Arrays",
     "declined": "Declined",
 }
+
+
+def make_files() -> dict[str, str]:
+    """Return the page by its path."""
+    return {"docs/numpy-functions.md": make_page()}
 
 
 def make_page() -> str:
@@ -115,7 +118,3 @@ def _row(name: str, answer: Answer) -> str:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) + "."
-
-
-if __name__ == "__main__":
-    PAGE.write_text(make_page(), encoding="utf-8")

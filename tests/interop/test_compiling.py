@@ -10,7 +10,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.backends.arrays import foreign
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.interop.compiling.backends import BACKENDS
 from tests.interop.structured import Diagonal
 

@@ -138,6 +138,7 @@ def test_quantiles_of_many_short_numbers(dtype: Any, size: int, q: float) -> Non
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "cumsum", "mean", "var", "take", "nansum", "median"])
+@pytest.mark.filterwarnings("ignore:Implicit casting of output:DeprecationWarning")  # of NumPy 2.5 and later
 def test_these_write_fractions_into_integers_as_numpy_does(name: str) -> None:
     arguments: Any = ([0, 2, 1],) if name == "take" else ()
     ours, theirs, x = np.zeros(3, int), np.zeros(3, int), X[0] + 0.5

@@ -744,6 +744,4 @@ def test_a_dense_form_for_pytorch_is_bounded_and_loses_no_gradient() -> None:
 
 
 def test_the_page_lists_what_is_answered() -> None:
-    if torch.__version__.startswith("2.13."):  # others have more functions, or fewer
-        assert page.PAGE.read_text(encoding="utf-8") == page.make_page(), "python -m tests.interop.torch_page"
     assert page.make_page().count("`") > 500

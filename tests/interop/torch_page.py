@@ -1,8 +1,7 @@
-"""Writes docs/pytorch-functions.md from the tables that decide the calls: ``python -m tests.interop.torch_page``."""
+"""Writes docs/pytorch-functions.md from the tables that decide the calls: ``nox -s generated``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -10,14 +9,12 @@ import torch
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.interop.torch.calls import operation_of, path_of
 
-__all__ = ["PAGE", "functions", "make_page"]
+__all__ = ["functions", "make_files"]
 
-PAGE = Path(__file__).parents[2] / "docs" / "pytorch-functions.md"
 HEAD = """\
 # PyTorch's functions
 
-Written by `python -m tests.interop.torch_page` from the tables that decide their calls; a test compares them, and
-another compares values with PyTorch's.
+Written by `nox -s generated` from the tables that decide their calls; a test compares values with PyTorch's.
 
 {answered} of the {all} functions of PyTorch {version} that can be overridden are operations on tensors and array types:
 rules, gradients and fallbacks apply. Methods and operators of PyTorch's tensors are the functions of their names. All
@@ -35,6 +32,11 @@ def functions() -> dict[str, Any]:
         if name is not None and not name.startswith("torch.Tensor."):
             found[path_of(function)] = function
     return found
+
+
+def make_files() -> dict[str, str]:
+    """Return the page by its path."""
+    return {"docs/pytorch-functions.md": make_page()}
 
 
 def make_page() -> str:
@@ -66,7 +68,3 @@ def make_page() -> str:
 
 def _listed(paths: list[str]) -> str:
     return ", ".join(f"`{path}`" for path in paths) + "."
-
-
-if __name__ == "__main__":
-    PAGE.write_text(make_page(), encoding="utf-8")

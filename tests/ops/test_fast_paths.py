@@ -23,8 +23,8 @@ from dispatchkit.declare.samples import Sample, draw, sample
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.kinds import kinds
 from tests.declared import OPERATIONS, by_operation, flat
-from tests.values.inputs import DTYPES, LAYOUTS, drawn
-from tests.values.test_values import FURTHER, REDUCED
+from tests.ops.values.inputs import DTYPES, LAYOUTS, drawn
+from tests.ops.values.test_values import FURTHER, REDUCED
 
 pytestmark = pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")  # of drawn numbers made real
 

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tests.oracles.comparing import Case, Verdict, compare, draw_case, pasteable
-from tests.oracles.listed import Difference, read
-from tests.oracles.page import PAGE, text
-from tests.oracles.pair import Operand, Pair, Parts
-from tests.oracles.pairs import PLACES, load
-from tests.oracles.running import run
+from tests.programs.oracles.comparing import Case, Verdict, compare, draw_case, pasteable
+from tests.programs.oracles.listed import Difference, read
+from tests.programs.oracles.pair import Operand, Pair, Parts
+from tests.programs.oracles.pairs import PLACES, load
+from tests.programs.oracles.running import run
 
 
 class Doubtful(Pair):
@@ -125,7 +124,3 @@ def test_random_calls_differ_from_those_of_the_specialist_only_as_listed(name: s
     report = run(pair, range(400))
     assert [pasteable(pair, each.case, each.verdict) for each in report.unlisted] == []
     assert report.counts["agree"] > 100
-
-
-def test_the_page_shows_the_lists_as_they_are() -> None:
-    assert PAGE.read_text() == text(), "python -m tests.oracles.page writes it"

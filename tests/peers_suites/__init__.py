@@ -1,1 +1,0 @@
-"""Other libraries' own tests over dispatchkit, each with a record of what fails and why."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers_suites import __main__ as program
-from tests.peers_suites.__main__ import EXPECTED, SUITES, Suite, main, patterns
+from tests.programs.peers_suites import __main__ as program
+from tests.programs.peers_suites.__main__ import EXPECTED, SUITES, Suite, main, patterns
 
 TESTS = """
 import pytest

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from . import __main__ as program
-from . import machines
-from .machines import KERNELS, PROBE, Setting, Skipped, busy, probe, settings
+from tests.programs.processors import __main__ as program
+from tests.programs.processors import machines
+from tests.programs.processors.machines import KERNELS, PROBE, Setting, Skipped, busy, probe, settings
 
 HASWELL = ("Haswell", ["X86_V3"])
 
@@ -81,7 +81,7 @@ def test_busy_processes_end_with_the_block() -> None:
 
 def test_all_folders_are_numerical_but_those_that_are_named() -> None:
     places = program.numerical()
-    assert {"dispatchkit", "tests/linalg", "tests/ops", "tests/test_operations.py"} <= set(places)
+    assert {"dispatchkit", "tests/linalg", "tests/ops", "tests/tensor"} <= set(places)
     assert all(Path(program.TESTS.parent, place).exists() for place in places)
     assert all(Path(program.TESTS, name, "__init__.py").exists() for name in program.NOT_NUMERICAL)
     assert not any(f"tests/{name}" in places for name in program.NOT_NUMERICAL)

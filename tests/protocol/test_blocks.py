@@ -12,10 +12,10 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.autograd.graph import _refusal
 from dispatchkit.protocol.modes import current
-from tests.faults.injection import Injection
-from tests.faults.scenarios import CONTEXTS, MODES, SETTINGS, Context, Passing
-from tests.faults.state import context_state as state
-from tests.faults.state import modes_of
+from tests.programs.faults.injection import Injection
+from tests.programs.faults.scenarios import CONTEXTS, MODES, SETTINGS, Context, Passing
+from tests.programs.faults.state import context_state as state
+from tests.programs.faults.state import modes_of
 
 # Dropped where an error keeps them from being entered.
 pytestmark = pytest.mark.filterwarnings("ignore:densify has no effect:RuntimeWarning")

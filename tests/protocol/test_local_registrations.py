@@ -10,7 +10,7 @@ from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.densify import densify
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
-from tests.faults.running import faults, lines_of
+from tests.programs.faults.running import faults, lines_of
 from tests.protocol.support import Answer, binary, unary
 
 

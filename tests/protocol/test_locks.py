@@ -11,7 +11,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.locks import SectionLock
-from tests.faults.state import LOCKS, held_locks
+from tests.programs.faults.state import LOCKS, held_locks
 
 
 class Stop(BaseException):

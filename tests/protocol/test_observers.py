@@ -19,7 +19,7 @@ from dispatchkit.protocol.observers import (
     observing,
 )
 from dispatchkit.protocol.overridable import Overridable
-from tests.faults.running import faults, lines_of
+from tests.programs.faults.running import faults, lines_of
 
 
 class Notes(Observer):

@@ -1,6 +1,6 @@
 """Predicted against recorded: every sample call of every operation, made with array types of every sort.
 
-``python -m tests.report.agreement --write`` writes the table of docs/predictions.md.
+``nox -s generated`` writes docs/predictions.md; ``python -m tests.report.agreement`` prints it, and what disagrees.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,14 +40,11 @@ from tests.report.answering import (
     register,
 )
 
-PAGE = Path(__file__).parents[2] / "docs" / "predictions.md"
-
-
 HEAD = """# How far predictions agree with calls
 
 `dk.explain` reads a prediction of the call. This page compares it with what `dk.record_calls()` shows of the call: the
 sample calls of every operation, with an array type in the place of each array and of all, and mistaken calls.
-`python -m tests.report.agreement --write` writes it.
+`nox -s generated` writes it.
 
 A prediction says where it depends on values: on whether a rule of the type's author declines, or on the result of a
 rule whose annotation names no class. All other predictions agree with the call: in how it is answered, by whom, in
@@ -229,15 +225,17 @@ def _cell(one: Agreement, name: str) -> str:
     return f"{one.agreed[name]}/{one.calls[name] - depend}" + (f" +{depend}" if depend else "")
 
 
+def make_files() -> dict[str, str]:
+    """Return the page by its path."""
+    register()
+    return {"docs/predictions.md": page([agreement(case) for case in cases()])}
+
+
 def main() -> int:
-    """Write the page, or print it."""
+    """Print the page, and what disagrees."""
     register()
     found = [agreement(case) for case in cases()]
-    text = page(found)
-    if "--write" in sys.argv:
-        PAGE.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    sys.stdout.write(page(found))
     wrong = [difference for one in found for difference in one.wrong]
     sys.stderr.write("\n".join(wrong))
     return bool(wrong)

@@ -15,7 +15,7 @@ from dispatchkit.protocol.outcome import DEFAULT
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction import Asked
 from dispatchkit.report import PairRow
-from dispatchkit.report.audit.pairs import Call, Chains, calls_of_two
+from dispatchkit.report.audit.pairs import Chains, PairCall, calls_of_two
 from dispatchkit.report.outcomes import SHOWN
 from tests.report.audited import REWRAP, make, never
 
@@ -66,14 +66,14 @@ def made(cls: type, content: Any) -> Any:
     return plain if cls is dk.Tensor else cls(plain)
 
 
-def call_of(call: Call, left: type, right: type, content: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def call_of(call: PairCall, left: type, right: type, content: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return a call with instances of two types, in the places that the audit gave them."""
     given = call.values(*(made(cls, content) for cls in (left, right, dk.Tensor)))
     index = {p.name: 0 for p in call.operation.parameters.arrays if p.form is Form.INDEX}
     return call.operation.parameters.shortest_call({**NOT_ARRAYS, **given, **index})
 
 
-def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+def samples_of(call: PairCall, left: type, right: type) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     """Yield the operation's own samples that give both arrays and no further ones, with instances of two types."""
     operation = call.operation
     parameters = operation.parameters
@@ -93,20 +93,20 @@ def samples_of(call: Call, left: type, right: type) -> Iterator[tuple[tuple[Any,
         yield parameters.replace(args, kwargs, changed)
 
 
-def all_calls() -> list[Call]:
+def all_calls() -> list[PairCall]:
     return [call for operation in dk.tensor_protocol.operations.values() for call in calls_of_two(operation)]
 
 
-def is_shipped(call: Call) -> bool:
+def is_shipped(call: PairCall) -> bool:
     """Return whether an operation is the library's; other tests declare some, too."""
     return call.operation.namespace.startswith("dispatchkit")
 
 
-def shipped_calls() -> list[Call]:
+def shipped_calls() -> list[PairCall]:
     return [call for call in all_calls() if is_shipped(call)]
 
 
-def audited() -> Iterator[tuple[PairRow, Call, type, type]]:
+def audited() -> Iterator[tuple[PairRow, PairCall, type, type]]:
     types = [*small_types(), dk.Tensor]
     report = dk.audit(types)
     calls = all_calls()
@@ -188,5 +188,5 @@ def test_what_comes_after_a_body_is_not_followed(monkeypatch: pytest.MonkeyPatch
     operation = dk.tensor_protocol.operation(dk.linalg.matrix_norm)
     chains = Chains(dk.tensor_protocol)
     body, dense = chains(operation, (lean,)).steps
-    monkeypatch.setattr(dense, "follow", never)
+    monkeypatch.setattr(dense, "execute", never)
     assert "needs" in chains.declines(operation, (lean,), body)

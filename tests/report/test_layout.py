@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 import hypothesis.strategies as st
 from hypothesis import given
 
-from dispatchkit.report.graph.layout import Layout, arrange
+from dispatchkit.report.graph.layout import DrawingLayout, arrange
 
 Size = tuple[float, float]
 Edge = tuple[int, int]
@@ -23,7 +23,7 @@ def graphs(draw: st.DrawFn) -> tuple[list[Size], list[Edge]]:
     return sizes, edges
 
 
-def sides(layout: Layout, sizes: list[Size], v: int) -> tuple[float, float, float, float]:
+def sides(layout: DrawingLayout, sizes: list[Size], v: int) -> tuple[float, float, float, float]:
     (x, y), (width, height) = layout.centres[v], sizes[v]
     return x - width / 2, y - height / 2, x + width / 2, y + height / 2
 

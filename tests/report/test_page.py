@@ -230,9 +230,10 @@ def lab(colour: str) -> list[float]:
 def test_the_colours_of_buckets_can_be_told_apart(scheme: str) -> None:
     kept = [one for one in OUTCOMES if one.bucket and one.counted]
     fills = {one.bucket: one.colours.dark_fill if scheme == "dark" else one.colours.fill for one in kept}
-    fills |= {name: HUES[name].dark_fill if scheme == "dark" else HUES[name].fill for name in SPARE}
+    free = [name for name in SPARE if HUES[name] not in {one.colours for one in kept}]
+    fills |= {name: HUES[name].dark_fill if scheme == "dark" else HUES[name].fill for name in free}
     ours = {one.bucket: "a fault" if one.outcome.fault else one.bucket for one in kept}
-    ours |= {name: name for name in SPARE}
+    ours |= {name: name for name in free}
     near = [
         (first, second)
         for first, second in combinations(fills, 2)

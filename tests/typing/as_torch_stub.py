@@ -1,4 +1,4 @@
-"""Writes what type checkers see of `dispatchkit.as_torch`: ``python -m tests.typing.as_torch_stub``.
+"""Writes what type checkers see of `dispatchkit.as_torch`: ``nox -s generated -- stubs``.
 
 A stub for the package and one for each of its modules, from the signatures that functions and methods show.
 """
@@ -16,14 +16,14 @@ import dispatchkit as dk
 import dispatchkit.as_torch
 from dispatchkit.as_torch import spelling, table
 
-__all__ = ["ROOT", "make_stubs"]
+__all__ = ["make_files"]
 
 ROOT = Path(dk.__file__).parent / "as_torch"
 HOME = "dispatchkit.as_torch"
 HEAD = '''\
 """{text}
 
-Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
@@ -81,12 +81,13 @@ OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul",
 COMPARISONS = ("lt", "le", "gt", "ge")
 
 
-def make_stubs() -> dict[Path, str]:
-    """Return the texts of the stubs by their files."""
+def make_files() -> dict[str, str]:
+    """Return the texts of the stubs by their paths."""
     modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
     written = {f"{HOME}.{name}" for name in OF_SPELLING}
     modules = {path: module for path, module in modules.items() if module.__name__ not in written}
-    return {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
+    files = {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
+    return {file.relative_to(ROOT.parents[1]).as_posix(): text for file, text in files.items()}
 
 
 def _file(path: str, modules: dict[str, ModuleType]) -> Path:
@@ -196,9 +197,3 @@ def _shown(parameters: list[inspect.Parameter], method: bool) -> str:
         optional = (optional or p.default is not p.empty) and p.kind is p.POSITIONAL_OR_KEYWORD
         shown.append(f"{star}{p.name}: Any{' = ...' if optional or p.default is not p.empty else ''}")
     return f"({', '.join(shown)})"
-
-
-if __name__ == "__main__":
-    for file, text in make_stubs().items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Writes what type checkers see of what the program declares while it runs.
 
-``python -m tests.typing.surface_stub`` (or ``nox -s stubs``) writes anew, from the declarations,
+``nox -s generated -- stubs`` writes anew, from the declarations,
 
 - `dispatchkit/tensor/surface.pyi`, the operators, methods and properties of arrays
 - `dispatchkit/ops/__init__.pyi`, the names of the operations, and where each is declared
@@ -15,7 +15,6 @@ import re
 import sys
 from collections import defaultdict
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import dispatchkit as dk
@@ -25,15 +24,12 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.surface import REFLECTED, Member, Property, method_signature
 from dispatchkit.tensor import tensor as inplace
 
-__all__ = ["CATALOGUE", "FUNCTIONS", "PATH", "make_catalogue", "make_functions", "make_stub"]
+__all__ = ["make_files"]
 
-PATH = Path(dk.__file__).parent / "tensor" / "surface.pyi"
-CATALOGUE = Path(dk.__file__).parent / "ops" / "__init__.pyi"
-FUNCTIONS = Path(dk.__file__).parent / "protocol" / "functions.pyi"
 FUNCTIONS_HEAD = '''\
 """The methods of the library's own protocol as functions, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the methods; do not edit.
+Written by ``nox -s generated`` from the methods; do not edit.
 """
 
 {imports}
@@ -41,7 +37,7 @@ Written by ``python -m tests.typing.surface_stub`` from the methods; do not edit
 CATALOGUE_HEAD = '''\
 """The catalogue of operations, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the declarations; do not edit.
+Written by ``nox -s generated`` from the declarations; do not edit.
 """
 
 '''
@@ -49,7 +45,7 @@ HEAD = '''\
 # mypy: disable-error-code="override, overload-overlap"
 """The operators, methods and properties of arrays, for type checkers and editors.
 
-Written by ``python -m tests.typing.surface_stub`` from the table of the surface; do not edit.
+Written by ``nox -s generated`` from the table of the surface; do not edit.
 """
 
 import numpy as np
@@ -143,8 +139,17 @@ INPLACE = sorted(
 )
 
 
-def make_stub() -> str:
-    """Return the text of the stub."""
+def make_files() -> dict[str, str]:
+    """Return the texts of the stubs by their paths."""
+    return {
+        "dispatchkit/tensor/surface.pyi": make_surface(),
+        "dispatchkit/ops/__init__.pyi": make_catalogue(),
+        "dispatchkit/protocol/functions.pyi": make_functions(),
+    }
+
+
+def make_surface() -> str:
+    """Return the text of the stub of operators, methods and properties."""
     imports = dict(IMPORTS)
     members = [member for member in tensor_protocol.surface if member.operation is not None]
     for member in members:
@@ -339,9 +344,3 @@ def _sources(module: str) -> dict[str, str]:
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             found[statement.target.id] = module
     return found
-
-
-if __name__ == "__main__":
-    PATH.write_text(make_stub(), encoding="utf-8")
-    CATALOGUE.write_text(make_catalogue(), encoding="utf-8")
-    FUNCTIONS.write_text(make_functions(), encoding="utf-8")

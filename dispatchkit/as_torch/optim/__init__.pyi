@@ -1,6 +1,6 @@
 """`torch.optim` of PyTorch in terms of dispatchkit.
 
-Written by ``python -m tests.typing.as_torch_stub`` from the table; do not edit.
+Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"

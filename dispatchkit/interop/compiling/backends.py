@@ -186,7 +186,9 @@ class Torch(Backend):
         self.torch, self.make_fx, self.symbolic = torch, proxy_tensor.make_fx, symbolic_shapes
 
     def from_numpy(self, array: Any) -> Any:
-        return self.torch.from_numpy(array if array.flags.writeable else array.copy())
+        if not array.flags.writeable:
+            array = array.copy()
+        return self.torch.from_numpy(array)
 
     def mutable(self, array: Any) -> Any:
         return array.clone()

@@ -19,7 +19,7 @@ from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.interop.compiling.backends import Backend, backend_named
 from dispatchkit.nn import Module
-from dispatchkit.ops.random.generator import Draw, replaying
+from dispatchkit.ops.random.generator import RandomDraw, replaying
 from dispatchkit.optim import Optimizer
 from dispatchkit.protocol.frames import PACKAGE
 from dispatchkit.protocol.modes import current
@@ -197,7 +197,10 @@ class State:
 def layout(tensor: Any) -> Any:
     """Return what a program is compiled for; a number may move between libraries that have other dtypes."""
     array = tensor.array
-    return dtype_name(array.dtype) if array.ndim else "", type(tensor), tensor.requires_grad
+    dtype = ""
+    if array.ndim:
+        dtype = dtype_name(array.dtype)
+    return dtype, type(tensor), tensor.requires_grad
 
 
 def hashable(value: Any) -> Any:
@@ -227,7 +230,7 @@ class Result:
         self.index, self.cls = index, cls
 
 
-class Program:
+class StepProgram:
     """A step compiled for one layout of its state and arguments.
 
     Parameters
@@ -246,7 +249,7 @@ class Program:
     def __init__(self, step: Step, backend: Backend, state: State, given: Any, arrays: Sequence[Any]) -> None:
         self._step, self._backend, self._state, self._given = step, backend, state, given
         self._with_grad = [i for i, tensor in enumerate(state.tensors) if gradient_of(tensor) is not None]
-        self._draws: list[Draw] = []
+        self._draws: list[RandomDraw] = []
         self._count = len(arrays)
         self.numpy = not any(
             not isinstance(array, np.ndarray) and array.ndim for array in (*map(raw, state.tensors), *arrays)
@@ -298,14 +301,17 @@ class Program:
                     array = before[i]
                 state.tensors[i].grad = wrap_array(Tensor, array)
             state.set_rates([wrap_array(Tensor, rate) for rate in take(len(state.rates))])
-            draws = replaying(take(len(self._draws)) if self._draws else None)
+            drawn = None
+            if self._draws:
+                drawn = take(len(self._draws))
+            draws = replaying(drawn)
             arguments = iter(take(self._count))
             args, kwargs = map_leaves(items_of, lambda leaf: put_in(leaf, arguments), self._given)
             with making_with(namespace_of((*before, *inputs)[0])), draws as drawn:
                 result = self._step(*args, **kwargs)
             return self._outputs(before, result, drawn)
 
-    def _outputs(self, before: Sequence[Any], result: Any, drawn: list[Draw]) -> list[Any]:
+    def _outputs(self, before: Sequence[Any], result: Any, drawn: list[RandomDraw]) -> list[Any]:
         """Return the arrays that a step made: those of its result, of its state where they changed, and gradients."""
         state, out = self._state, []
 
@@ -315,7 +321,10 @@ class Program:
             if not is_array(leaf):
                 return leaf
             out.append(raw(leaf))
-            return Result(len(out) - 1, type(leaf) if isinstance(leaf, Storage) else Tensor)
+            cls: type = Tensor
+            if isinstance(leaf, Storage):
+                cls = type(leaf)
+            return Result(len(out) - 1, cls)
 
         self._template = map_leaves(items_of, named, result)
         after = State(state.owners)
@@ -446,7 +455,7 @@ class CompiledStep:
         functools.update_wrapper(self, step)
         self._step, self._owners, self._backend = step, tuple(state), backend_named(backend)
         # By the key of the state, then by that of the call.
-        self._programs: dict[Any, dict[Any, Program]] = {}
+        self._programs: dict[Any, dict[Any, StepProgram]] = {}
         self._state: State | None = None
 
     def __repr__(self) -> str:
@@ -476,7 +485,7 @@ class CompiledStep:
         key = (outline, *layouts, state.shapes, *without, *frozen, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
-            program = state.programs[key] = Program(self._step, self._backend, state, (args, kwargs), arrays)
+            program = state.programs[key] = StepProgram(self._step, self._backend, state, (args, kwargs), arrays)
             held = state.arrays()
         if program.keeps_layout:
             return program(state, held, arrays)

@@ -148,11 +148,9 @@ def _known(cls: type) -> bool:
 def _answered(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inplace = path.endswith("_") and not path.endswith("__")
     if inplace:
-        target = args[0]
+        target, path = args[0], path[:-1]
     else:
         target = kwargs.pop("out", None)
-    if inplace:
-        path = path[:-1]
     try:
         result = _by_operations(func, path, args, kwargs)
     except NotTranslated:
@@ -187,7 +185,11 @@ def _by_operations(func: Call, path: str, args: tuple[Any, ...], kwargs: dict[st
     if operation is None and (kwargs.get("inplace") or not fits(function, operands, keywords)):
         raise NotTranslated
     first = first_array((operands, keywords))
-    with nullcontext() if first is None else making_with(namespace_of(first)):
+    if first is None:
+        library: Any = nullcontext()
+    else:
+        library = making_with(namespace_of(first))
+    with library:
         result = mapped(closed, function(*operands, **keywords))
     kind = getattr(torch.return_types, path.replace(".", "_"), None)
     if kind is None or not isinstance(result, tuple):
@@ -245,7 +247,10 @@ def _on_dense(func: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     ------
     TorchCallError : if a type declares no dense fallback, or its dense copy would be changed and thrown away
     """
-    name = f"torch.{'Tensor.' if method_name(func) else ''}{path_of(func)}"
+    owner = ""
+    if method_name(func):
+        owner = "Tensor."
+    name = f"torch.{owner}{path_of(func)}"
     if kwargs.get("inplace") and is_array(args[0]):
         raise TorchCallError(name, _names(args, kwargs), "inplace=True would change a dense copy; leave it out")
 
@@ -267,7 +272,11 @@ def _names(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
 
     def note(value: Any) -> Any:
         cls = type(value)
-        names.append("torch.Tensor" if isinstance(value, torch.Tensor) else type_name(cls))
+        if isinstance(value, torch.Tensor):
+            name = "torch.Tensor"
+        else:
+            name = type_name(cls)
+        names.append(name)
         return value
 
     mapped(note, (args, kwargs))

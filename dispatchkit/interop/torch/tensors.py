@@ -95,7 +95,9 @@ def raw_torch(tensor: Tensor) -> torch.Tensor:
     if isinstance(array, np.ndarray):
         # PyTorch cannot say that memory is read-only, and has no negative strides.
         fits = array.flags.writeable and all(stride >= 0 for stride in array.strides)
-        return torch.from_numpy(array if fits else array.copy())
+        if not fits:
+            array = array.copy()
+        return torch.from_numpy(array)
     shared: torch.Tensor = torch.from_dlpack(array)
     return shared
 
@@ -385,7 +387,10 @@ class _OfTorch(Function):
 
 def _tensor(t: torch.Tensor, others: Sequence[Tensor]) -> Tensor:
     """Return a tensor of PyTorch as a tensor of the library that the first of others is of."""
-    return wrap_array(Tensor, raw_array(like(others[0], t) if others else t))  # type: ignore[no-any-return]  # a tensor
+    filled = t
+    if others:
+        filled = like(others[0], t)
+    return wrap_array(Tensor, raw_array(filled))  # type: ignore[no-any-return]  # a tensor
 
 
 class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyTorch is not installed
@@ -419,7 +424,9 @@ class FieldParameters(torch.nn.Module):  # type: ignore[misc]  # `Any` where PyT
         super().__init__()
         types = tensor_protocol.types
         declared = types.participates(type(value)) and not isinstance(value, Tensor)
-        fields = types.fields_of(value) if declared else ()
+        fields: Sequence[str] = ()
+        if declared:
+            fields = types.fields_of(value)
         held = {name: tensor for name in fields if isinstance(tensor := getattr(value, name), Tensor)}
         if not held:
             raise TypeError(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.kernels.numba.rows import summing_loop
-from dispatchkit.nn.functional.normalization import Rows, rows_of, standardize
+from dispatchkit.nn.functional.normalization import standardize
+from dispatchkit.nn.functional.rows import Rows, rows_of
 from dispatchkit.ops.shared import normal_axes
 
 

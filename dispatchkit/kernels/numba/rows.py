@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from dispatchkit.nn.functional.affine import embedding
-from dispatchkit.nn.functional.normalization import DTYPES
+from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.ops.reductions.softmaxes import softmax
 
 F = TypeVar("F", bound=Callable[..., Any])

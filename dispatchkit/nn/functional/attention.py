@@ -66,7 +66,10 @@ def dropped(xp: Any, op: Named, x: Any, p: float, training: bool, generator: Gen
     ------
     ValueError : naming the operation and the probability
     """
-    probability(op, "dropout_p" if op is not dropout else "p", p)
+    name = "dropout_p"
+    if op is dropout:
+        name = "p"
+    probability(op, name, p)
     if not training or p == 0:
         return x * 1.0
     if p == 1:
@@ -154,7 +157,7 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask)
     if is_causal and attn_mask is not None:
         raise ValueError(f"{scaled_dot_product_attention.__name__}: attn_mask must be None where is_causal=True")
-    factor = 1 / sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    factor = _factor_of_scores(query, scale)
     step = _rows_at_once(xp, query, key, value, attn_mask)
 
     def attended(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, first: int) -> Tensor:
@@ -174,12 +177,20 @@ def scaled_dot_product_attention(
     # What is drawn from a generator of the caller's cannot be drawn again.
     if step is None or (dropout_p != 0 and generator is not None):
         return attended(query, key, value, attn_mask, 0)
-    again = checkpoint(attended) if xp is tensor_namespace else attended
+    again = attended
+    if xp is tensor_namespace:
+        again = checkpoint(attended)
     blocks = []
     for first in range(0, query.shape[-2], step):
         rows = slice(first, first + step)
         blocks.append(again(query[..., rows, :], key, value, _rows_of(attn_mask, rows), first))
     return xp.concat(blocks, axis=-2)
+
+
+def _factor_of_scores(query: Any, scale: Any) -> Any:
+    if scale is None:
+        return 1 / sqrt(max(query.shape[-1], 1))
+    return scale
 
 
 def _rows_at_once(xp: Any, query: Any, key: Any, value: Any, mask: Any) -> int | None:

@@ -113,17 +113,17 @@ def product_of(
     """
     axes = int(op.__name__[-2])  # as in "conv1d"
     text = isinstance(padding, str) and output_padding is None
-    windows = _plan(
-        op,
-        shape_of(x),
-        shape_of(weight),
-        None if bias is None else shape_of(bias),
-        sizes(op, "stride", stride, axes),
-        padding if text else sizes(op, "padding", padding, axes, least=0),
-        sizes(op, "dilation", dilation, axes),
-        integer(op, "groups", groups, least=1),
-        None if output_padding is None else sizes(op, "output_padding", output_padding, axes, least=0),
-    )
+    of_bias = None
+    if bias is not None:
+        of_bias = shape_of(bias)
+    stride = sizes(op, "stride", stride, axes)
+    if not text:
+        padding = sizes(op, "padding", padding, axes, least=0)
+    dilation = sizes(op, "dilation", dilation, axes)
+    groups = integer(op, "groups", groups, least=1)
+    if output_padding is not None:
+        output_padding = sizes(op, "output_padding", output_padding, axes, least=0)
+    windows = _plan(op, shape_of(x), shape_of(weight), of_bias, stride, padding, dilation, groups, output_padding)
     return Product(windows, int(groups))
 
 
@@ -140,14 +140,19 @@ def _plan(
     more: tuple[int, ...] | None,
 ) -> Grid:
     n, transposed, name = len(stride), more is not None, op.__name__
-    axes, kernel = AXES[n], "k" if n == 1 else ", ".join(f"k{axis.lower()}" for axis in AXES[n].split(", "))
+    axes, kernel = AXES[n], "k"
+    if n > 1:
+        kernel = ", ".join(f"k{axis.lower()}" for axis in axes.split(", "))
     right = len(of_x) - n in (1, 2) and not (transposed and 0 in of_x[-n:])
+    condition = ""
+    if transposed:
+        condition = ", no image empty"
     expect(
         op,
         "x",
         of_x,
         right,
-        f"(N, in_channels, {axes}) or (in_channels, {axes}){', no image empty' if transposed else ''}",
+        f"(N, in_channels, {axes}) or (in_channels, {axes}){condition}",
     )
     channels, lengths = of_x[-1 - n], of_x[-n:]
     if channels % groups:
@@ -170,7 +175,10 @@ def _plan(
     if filters % groups:
         raise ValueError(f"{name}: groups={groups} do not divide the out_channels of a weight {of_weight}")
     if of_bias is not None:
-        wanted = f"({filters},) for a weight of shape {of_weight}" + (f" and groups={groups}" if transposed else "")
+        in_groups = ""
+        if transposed:
+            in_groups = f" and groups={groups}"
+        wanted = f"({filters},) for a weight of shape {of_weight}" + in_groups
         expect(op, "bias", of_bias, of_bias == (filters,), wanted)
     if more is not None:
         return _windows_of_result(op, of_x, of_weight, stride, padding, dilation, more)
@@ -586,9 +594,10 @@ def _declare_rules(op: Any, forth: str, back: str) -> None:
         named = list(inspect.signature(rule).parameters.values())[:-1]
         last = [p.replace(kind=p.POSITIONAL_OR_KEYWORD, default=p.empty) for p in options]
         rule.__signature__ = inspect.Signature([*named, *last])
+    # Of an argument itself, a cotangent has the shape; its values are not read.
+    shapes: dict[str, tuple[str, ...]] = {"x": ("x",), "weight": ("weight",), "bias": ()}
     for argument, rule in vjps.items():
-        # Of the argument itself, a cotangent has the shape; its values are not read.
-        op.def_vjp(argument, shapes=() if argument == "bias" else (argument,))(rule)
+        op.def_vjp(argument, shapes=shapes[argument])(rule)
     for argument, rule in jvps.items():
         op.def_jvp(argument)(rule)
 

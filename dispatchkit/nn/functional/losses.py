@@ -126,7 +126,9 @@ def _rule(op: Any, argument: str, slope: Callable[..., Any], flowing: Literal["g
     """Return the rule for one argument of a loss, for cotangents or for tangents."""
     read = tuple(inspect.signature(slope).parameters)
     # Weights broadcast, so that their cotangents are sums.
-    broadcasts = (argument,) if flowing == "g" and argument not in ("x", "target") else ()
+    broadcasts: tuple[str, ...] = ()
+    if flowing == "g" and argument not in ("x", "target"):
+        broadcasts = (argument,)
     names = tuple(dict.fromkeys(("xp", flowing, "x", "reduction", *read, *broadcasts)))
 
     def rule(*values: Any) -> Any:
@@ -135,9 +137,15 @@ def _rule(op: Any, argument: str, slope: Callable[..., Any], flowing: Literal["g
         if flowing == "t":
             return reduced(xp, named["t"] * part, reduction)
         part = spread(named["g"], named["x"], reduction) * part
-        return project(xp, part, named[argument].shape, named[argument].dtype) if broadcasts else part
+        if broadcasts:
+            return project(xp, part, named[argument].shape, named[argument].dtype)
+        return part
 
-    rule.__name__ = f"{op.__name__}_{'vjp' if flowing == 'g' else 'jvp'}_{argument}"
+    if flowing == "g":
+        mode = "vjp"
+    else:
+        mode = "jvp"
+    rule.__name__ = f"{op.__name__}_{mode}_{argument}"
     places = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
     rule.__signature__ = inspect.Signature(places)  # type: ignore[attr-defined]  # which says what it reads
     return rule
@@ -371,7 +379,10 @@ def kl_div(
         loss = target * xp.where(zero, 0.0, xp.log(xp.where(zero, 1.0, target)) - x)
     if reduction != "batchmean":
         return reduced(xp, loss, reduction)
-    return xp.sum(loss) / (x.shape[0] if x.ndim else 1)
+    count = 1
+    if x.ndim:
+        count = x.shape[0]
+    return xp.sum(loss) / count
 
 
 SHARE = draw(2, 3, low=0.1, high=0.9)
@@ -523,7 +534,9 @@ def _loss_of_scores(xp: Any, x: Any, target: Any, pos_weight: Any) -> Any:
         right = pos_weight * target
     loss = (1.0 - target) * xp.maximum(x, 0.0) + right * xp.maximum(opposite, 0.0)
     rest = xp.log1p(xp.exp(xp.minimum(x, opposite)))
-    return loss + (rest if pos_weight is None else (1.0 + (pos_weight - 1.0) * target) * rest)
+    if pos_weight is not None:
+        rest = (1.0 + (pos_weight - 1.0) * target) * rest
+    return loss + rest
 
 
 def _slope_of_scores(xp: Any, x: Any, target: Any, weight: Any, pos_weight: Any) -> Any:

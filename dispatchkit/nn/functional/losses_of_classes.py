@@ -126,7 +126,10 @@ class Classes(Probabilities):
         if weight is not None:
             loss = loss * self.of_places(weight)
         if smoothing:
-            of_all = -xp.sum(x if weight is None else x * self.along(x, weight), axis=axis)
+            weighted = x
+            if weight is not None:
+                weighted = x * self.along(x, weight)
+            of_all = -xp.sum(weighted, axis=axis)
             loss = (1.0 - smoothing) * loss + (smoothing / x.shape[axis]) * self.counted(of_all)
         return self.reduced(loss, x, weight, reduction)
 
@@ -429,10 +432,10 @@ def _target(xp: Any, op: Named, x: Any, target: Any, axis: int, ignore_index: in
         others = ""
         if op is cross_entropy:
             others = ", or probabilities (floating-point numbers)"
-        raise TypeError(
-            f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found "
-            f"{type(target).__name__ if dtype is None else dtype}"
-        )
+        what = dtype
+        if dtype is None:
+            what = type(target).__name__
+        raise TypeError(f"{op.__name__}: argument 'target' must be numbers of classes (integers){others}, found {what}")
     count = shape[axis]
     wanted = (*shape[:axis], *shape[axis + 1 :])
     expect(op, "target", of_target, of_target == wanted, f"{wanted}, that of x without its {count} classes")

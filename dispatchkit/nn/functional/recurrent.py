@@ -8,7 +8,7 @@ import numpy as np
 
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.nn.functional.affine import linear
-from dispatchkit.nn.functional.normalization import DTYPES
+from dispatchkit.nn.functional.rows import DTYPES
 from dispatchkit.nn.functional.shared import called, expect, function, real_numbers
 from dispatchkit.ops.elementwise.exponential import sigmoid
 from dispatchkit.ops.manipulation.splitting import chunk
@@ -140,7 +140,10 @@ def lstm_gradients(g, y, x, weight, h, c, bias):
         np.multiply(by_memory[t].reshape(-1, 3, n), of_c[:, None], out=of_step[:, : 3 * n].reshape(-1, 3, n))
         np.multiply(of_h, by_output[t], out=of_step[:, 3 * n :])
         of_h, of_c = of_step @ weight, of_c * f[t]
-    return of_x, _of_weight(of_x, before), of_h, of_c, None if bias is None else of_x.sum(axis=(0, 1))
+    of_bias = None
+    if bias is not None:
+        of_bias = of_x.sum(axis=(0, 1))
+    return of_x, _of_weight(of_x, before), of_h, of_c, of_bias
 
 
 @lstm.def_kernel("numpy", gradients=lstm_gradients)
@@ -225,7 +228,10 @@ def gru_gradients(g, y, x, weight, h, bias):
         of_kept[t] = of_x[t]
         of_kept[t, :, 2 * n :] *= r[t]
         of_h = of_h * z[t] + of_kept[t] @ weight
-    return of_x, _of_weight(of_kept, before), of_h, None if bias is None else of_kept.sum(axis=(0, 1))
+    of_bias = None
+    if bias is not None:
+        of_bias = of_kept.sum(axis=(0, 1))
+    return of_x, _of_weight(of_kept, before), of_h, of_bias
 
 
 @gru.def_kernel("numpy", gradients=gru_gradients)

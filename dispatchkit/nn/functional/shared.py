@@ -124,4 +124,6 @@ def real_floats(xp: Any, op: Named, x: Any, parameter: str = "x") -> Any:
     TypeError : for complex numbers, naming operation, argument and dtype
     """
     real_numbers(op, parameter, x)
-    return floating(xp, x if hasattr(x, "dtype") else xp.asarray(x))
+    if not hasattr(x, "dtype"):
+        x = xp.asarray(x)
+    return floating(xp, x)

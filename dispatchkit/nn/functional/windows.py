@@ -82,10 +82,14 @@ class Windows:
         start = index * self.dilation
         return slice(start, start + self.stride * (self.count - 1) + 1, self.stride)
 
+    def each_element(self) -> list[slice]:
+        """Return for each element of a window where that of every window lies on the longer axis."""
+        return [self.element(i) for i in range(self.kernel)]
+
     def elements(self, x: Any, axis: int) -> list[Any]:
         """Return for each element of a window the part of an array that has it, along an axis counted from the end."""
         behind = (slice(None),) * (-1 - axis)
-        return [x[..., self.element(i), *behind] for i in range(self.kernel)]
+        return [x[..., element, *behind] for element in self.each_element()]
 
 
 class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of the windows
@@ -119,7 +123,7 @@ class Grid(tuple[Windows, ...]):  # noqa: SLOT001  # it keeps what follows of th
     @cached_property
     def places(self) -> list[Any]:
         """For each element of a window the index that selects it in every window."""
-        elements = ([along.element(i) for i in range(along.kernel)] for along in self)
+        elements = [along.each_element() for along in self]
         return [(Ellipsis, *index) for index in itertools.product(*elements)]
 
 
@@ -239,7 +243,11 @@ def convolved_by_shifts(x: Any, weight: Any, bias: Any, windows: Grid, groups: i
         product = np.empty(sums.shape, dtype)
         for (channel, index), piece in _pieces(block, windows):
             first = channel == index == 0
-            np.multiply(piece, factors[part, :, channel, index, None], out=sums if first else product)
+            if first:
+                out = sums
+            else:
+                out = product
+            np.multiply(piece, factors[part, :, channel, index, None], out=out)
             if not first:
                 np.add(sums, product, out=sums)
         if bias is not None:

@@ -77,11 +77,12 @@ def to_raw(
     ForeignArgumentError : if it holds something that is no number
     ValueError : if it is no regular array, or cannot be had without a copy or on the device
     """
+    as_it_is = dtype is None and copy is None and device is None
     if isinstance(data, Storage):
         data = data.array
-        if dtype is copy is device is None:
+        if as_it_is:
             return data
-    if type(data) is np.ndarray and dtype is copy is device is None and data.dtype.kind in NUMBERS:
+    if as_it_is and type(data) is np.ndarray and data.dtype.kind in NUMBERS:
         return data
     try:
         return _array_of(name, parameter, data, dtype, copy, device, xp)
@@ -278,7 +279,7 @@ def join_members(operation: Overridable, obj: Any, /, **options: Any) -> Any:
     return array
 
 
-class Conversion(FromSequences):
+class AsArray(FromSequences):
     """`asarray`: a tensor of which nothing is asked that it is not is given back itself."""
 
     @override
@@ -316,7 +317,7 @@ def _is_as_asked(
     return (dtype is None or x.dtype == dtype) and (device is None or str(x.device) == str(device))
 
 
-@creation(record=Conversion, decomposes=False, samples=lambda: [sample(draw(2, 3)), sample(draw(3), copy=True)])
+@creation(record=AsArray, decomposes=False, samples=lambda: [sample(draw(2, 3)), sample(draw(3), copy=True)])
 def asarray(
     xp: Namespace,
     obj: ArrayLike,
@@ -430,11 +431,15 @@ def from_dlpack(xp: Namespace, x: ArrayLike, /, *, device: Any = None, copy: boo
     library = namespace_for_device(device, namespace_of_device(None))
     if library is not numpy_namespace:
         array = library.from_dlpack(x)
-        return raw_array(array if device is copy is None else library.asarray(array, device=device, copy=copy))
+        if device is not None or copy is not None:
+            array = library.asarray(array, device=device, copy=copy)
+        return raw_array(array)
     if device is None and copy is None:
         result = np.from_dlpack(x)
         # NumPy 2.0 makes its own arrays read-only here.
-        return x.view() if type(x) is np.ndarray else result  # type: ignore[return-value]  # raw arrays
+        if type(x) is np.ndarray:
+            result = x.view()
+        return result  # type: ignore[return-value]  # raw arrays
     return np.from_dlpack(x, device=device, copy=copy)  # type: ignore[return-value]
 
 

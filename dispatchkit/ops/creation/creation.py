@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import namespace_of, numpy_dtype
-from dispatchkit.backends.foreign import is_traced
+from dispatchkit.backends.tracing import is_traced
 from dispatchkit.declare.decorators import body_on_numpy, creation
 from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, DType, Namespace, Shape
@@ -39,7 +39,10 @@ def shape_of(name: str, shape: Shape) -> tuple[int, ...]:
     """
     if type(shape) is tuple and {*map(type, shape)} == INT and min(shape) >= 0:
         return shape
-    lengths = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if isinstance(shape, (tuple, list)):
+        lengths = shape
+    else:
+        lengths = (shape,)
     try:
         checked = tuple(map(operator.index, lengths))
     except TypeError:
@@ -270,7 +273,9 @@ def _dtype_between(kind: str, *values: Any) -> DType:
     """
     types = {*map(type, values)}
     if types <= REAL:
-        return default_dtype_of("f" if float in types else kind)
+        if float in types:
+            kind = "f"
+        return default_dtype_of(kind)
     dtypes = [numpy_dtype(dtype_of_scalar(value)) for value in values]
     widest = max(kind, *(dtype.kind for dtype in dtypes if dtype.kind in "fc"), key="ifc".index)
     of_arrays = [
@@ -379,7 +384,9 @@ def linspace(
     values = start + (stop - start) * shares
     if endpoint and num > 1:  # rounded as the others are, the last would not be the end
         values = xp.where(shares == 1, stop, values)
-    return xp.astype(xp.floor(values) if kind in "iu" else values, dtype, copy=False)
+    if kind in "iu":
+        values = xp.floor(values)
+    return xp.astype(values, dtype, copy=False)
 
 
 @creation(samples=lambda: [sample(3), sample(2, 4, k=1), sample(3, 2, k=-1, dtype="int64")])
@@ -411,7 +418,9 @@ def eye(
     tensor([[0., 1., 0.],
             [0., 0., 1.]])
     """
-    rows, columns = shape_of(eye.__name__, (n_rows, n_rows if n_cols is None else n_cols))
+    if n_cols is None:
+        n_cols = n_rows
+    rows, columns = shape_of(eye.__name__, (n_rows, n_cols))
     return xp.eye(rows, columns, k=k, dtype=dtype or default_dtype_of("f"), device=device)
 
 

@@ -120,7 +120,11 @@ def dtype_of_scalar(value: Any) -> DType:
         return bool
     if isinstance(value, builtins.int):
         return int64
-    return default_dtype_of("c" if isinstance(value, builtins.complex) else "f")
+    if isinstance(value, builtins.complex):
+        kind = "c"
+    else:
+        kind = "f"
+    return default_dtype_of(kind)
 
 
 @dataclass(frozen=True)
@@ -251,7 +255,11 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     (True, False)
     """
     known = numpy_dtype(dtype)
-    return any(_is_of_kind(known, wanted) for wanted in (kind if isinstance(kind, tuple) else (kind,)))
+    if isinstance(kind, tuple):
+        kinds = kind
+    else:
+        kinds = (kind,)
+    return any(_is_of_kind(known, wanted) for wanted in kinds)
 
 
 def _is_of_kind(dtype: DType, kind: Any) -> builtins.bool:

@@ -64,7 +64,10 @@ def astype_fields(x: Any, dtype: DType, /, *, copy: bool = True, device: Any = N
 
     def cast(field: Any) -> Any:
         kept = numpy_dtype(field.dtype)
-        converted = astype(field, wanted if kept.kind == present.kind else kept, copy=copy, device=device)
+        target = kept
+        if kept.kind == present.kind:
+            target = wanted
+        converted = astype(field, target, copy=copy, device=device)
         if not isinstance(field, Storage):
             faithful.append(type(converted) is type(field))
         elif not np.can_cast(kept, numpy_dtype(converted.dtype)):
@@ -109,7 +112,9 @@ def zeros_like_fields(x: Any, /, *, dtype: DType = None, device: Any = None, req
     zeros = with_arrays(product, without_sign)  # -0.0 becomes 0.0
     if dtype is None and device is None:
         return zeros
-    return astype(zeros, zeros.dtype if dtype is None else dtype, device=device)
+    if dtype is None:
+        dtype = zeros.dtype
+    return astype(zeros, dtype, device=device)
 
 
 def _finite_copy(x: Any, zero: float) -> Any:
@@ -118,14 +123,12 @@ def _finite_copy(x: Any, zero: float) -> Any:
     inner: list[Any] = []
 
     def outside(field: Any) -> Any:
-        is_tensor = isinstance(field, Storage)
-        if is_tensor:
-            inside = field.detach()
-        else:
-            inside = with_arrays(field, outside)
-        if is_tensor:
+        inside = field
+        if isinstance(field, Storage):
+            inside = inside.detach()
             finite.append(tensor_namespace.isfinite(field))
         else:
+            inside = with_arrays(field, outside)
             inner.append(inside)
         return inside
 

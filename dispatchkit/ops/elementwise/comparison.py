@@ -384,7 +384,12 @@ def _in_range(xp: Namespace, x: Any, min: Any, max: Any) -> tuple[Any, Any]:
     if isinstance(x, (int, float)) or not xp.isdtype(x.dtype, "integral"):
         return min, max
     info = xp.iinfo(x.dtype)
-    return None if type(min) is int and min <= info.min else min, None if type(max) is int and max >= info.max else max
+    least, most = min, max
+    if type(min) is int and min <= info.min:
+        least = None
+    if type(max) is int and max >= info.max:
+        most = None
+    return least, most
 
 
 @clip.def_jvp("x")

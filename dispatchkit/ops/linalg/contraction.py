@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
@@ -82,7 +83,8 @@ def read_subscripts(name: str, text: str, shapes: Shapes) -> Subscripts:
         for number, (part, shape) in enumerate(zip(parts, shapes, strict=True))
     )
     sizes = _sizes(name, terms, shapes)
-    covered = tuple(str(i) for i in reversed(range(sum(label.isdigit() for label in sizes))))
+    count = sum(label.isdigit() for label in sizes)
+    covered = tuple(str(i) for i in reversed(range(count)))
     if arrow:
         output = _given_output(name, output_text, covered, sizes)
     else:
@@ -200,7 +202,7 @@ def _in_letters(name: str, read: Subscripts) -> str:
     if len(read.sizes) > len(LETTERS):
         raise ValueError(f"{name}: a path is sought among up to 52 axes, found {len(read.sizes)}; use optimize=False")
     letters = dict(zip(read.sizes, LETTERS, strict=False))
-    terms = ["".join(letters[label] for label in labels) for labels in (*read.terms, read.output)]
+    terms = ["".join(map(letters.__getitem__, labels)) for labels in (*read.terms, read.output)]
     return ",".join(terms[:-1]) + "->" + terms[-1]
 
 
@@ -354,14 +356,19 @@ def _contract(xp: Namespace, first: Term, second: Term, wanted: set[str], sizes:
         _join_axes(xp, x2, labels2, batch, summed, right, sizes=sizes),
     )
     labels = (*batch, *left, *right)
-    return Term(number, labels, _reshape(xp, y, tuple(sizes[label] for label in labels)))
+    return Term(number, labels, _reshape(xp, y, _lengths(sizes, labels)))
+
+
+def _lengths(sizes: Sizes, labels: Iterable[str]) -> tuple[int, ...]:
+    """Return the lengths of the axes with some labels."""
+    return tuple([sizes[label] for label in labels])
 
 
 def _join_axes(xp: Namespace, x: Any, labels: Labels, batch: list[str], *groups: list[str], sizes: Sizes) -> Any:
     """Return an array with the batch axes, then one axis for each group; without batch, none for an empty group."""
-    order = (*batch, *(label for group in groups for label in group))
+    order = (*batch, *itertools.chain(*groups))
     shape = [sizes[label] for label in batch]
-    shape += [prod(sizes[label] for label in group) for group in groups if group or batch]
+    shape += [prod(_lengths(sizes, group)) for group in groups if group or batch]
     return _reshape(xp, _permute(xp, x, labels, order), tuple(shape))
 
 
@@ -429,7 +436,9 @@ def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:
     """Return whether the labels are those of a product of matrices, or batches of as many, or vectors, as they lie."""
     if not first or not second or len({*first}) < len(first) or len({*second}) < len(second):
         return False
-    batch, rows, columns = first[:-2], first[-2:-1], second[-1:] if len(second) > 1 else ()
+    batch, rows, columns = first[:-2], first[-2:-1], second[-1:]
+    if len(second) == 1:
+        columns = ()
     if second[-2:-1] != first[-1:] and second != first[-1:]:
         return False
     return second[:-2] == batch and output == (*batch, *rows, *columns) and not {*columns} & {*first}
@@ -437,7 +446,7 @@ def _are_of_matrices(first: Labels, second: Labels, output: Labels) -> bool:
 
 def lengths_of(read: Subscripts) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of operands of which no axis is to broadcast."""
-    return tuple(tuple(read.sizes[label] for label in labels) for labels in read.terms)
+    return tuple([_lengths(read.sizes, labels) for labels in read.terms])
 
 
 def einsum_path(subscripts: str, /, *operands: Array, optimize: Optimize = "greedy") -> tuple[list[Any], str]:

@@ -152,7 +152,11 @@ def solve_vjp_x1(xp, g, y, x1):
 @solve.def_jvp("x1")
 def solve_jvp_x1(xp, t, y, x1):
     vectors = y.ndim < x1.ndim
-    return -_solve_batch(xp, x1, (t @ y[..., None])[..., 0] if vectors else t @ y, vectors)
+    if vectors:
+        product = (t @ y[..., None])[..., 0]
+    else:
+        product = t @ y
+    return -_solve_batch(xp, x1, product, vectors)
 
 
 solve.def_transpose("x2")(lambda xp, g, x1, x2: _solve_batch(xp, adjoint(xp, x1), g, x2.ndim == 1))
@@ -458,7 +462,9 @@ def _right_side(A: Any, b: Any) -> Any:
     if not is_tensor or x.dtype.kind not in "fc":
         description = f"{type(x).__name__} of {x.dtype}"
         raise TypeError(f"linalg.cg: b must be a tensor of floating-point numbers, found {description}")
-    shape, sizes = None if _is_function(A) else tuple(A.shape), tuple(x.shape)
+    shape, sizes = None, tuple(x.shape)
+    if not _is_function(A):
+        shape = tuple(A.shape)
     if len(sizes) not in (1, 2) or (shape is not None and shape != sizes[:1] * 2):
         raise ValueError(
             f"linalg.cg: A must have shape (n, n) and b (n,) or (n, k), found {shape or 'a function'} and {sizes}"

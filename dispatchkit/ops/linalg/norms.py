@@ -86,7 +86,11 @@ def vector_norm(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool
     if ord == inf and not count(size.shape, axis):
         return xp.sum(size, axis=axis, keepdims=keepdims)  # of no elements 0
     if ord in (inf, -inf):
-        return (xp.max if ord > 0 else xp.min)(size, axis=axis, keepdims=keepdims)
+        if ord > 0:
+            extreme = xp.max
+        else:
+            extreme = xp.min
+        return extreme(size, axis=axis, keepdims=keepdims)
     if ord == 0:
         return xp.sum(xp.astype(size != 0, size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
@@ -103,7 +107,11 @@ def _slope(xp: Namespace, y: Array, x: Array, axis: Axis, order: float) -> Array
     size = xp.abs(x)
     flat = (size == 0) | (y == 0)
     safe = xp.where(flat, 1.0, size)
-    direction = xp.where(flat, 0.0, x / safe if holds_complex(x) else xp.sign(x))
+    if holds_complex(x):
+        sign = x / safe
+    else:
+        sign = xp.sign(x)
+    direction = xp.where(flat, 0.0, sign)
     if order in (inf, -inf):
         reached = xp.astype(size == y, size.dtype)
         return direction * (reached / xp.sum(reached, axis=axis, keepdims=True))
@@ -265,7 +273,9 @@ def norm(
         along = None
         if x.ndim or axes not in (0, -1):
             along = axes
-        return xp.linalg.vector_norm(x, axis=along, keepdims=keepdims, ord=2 if ord is None else ord)
+        if ord is None:
+            ord = 2
+        return xp.linalg.vector_norm(x, axis=along, keepdims=keepdims, ord=ord)
     if len(axes) != 2:
         raise ValueError(
             f"{norm.__name__}: a norm of order {ord} is along one axis or two, found shape {tuple(x.shape)}, "
@@ -275,7 +285,9 @@ def norm(
     matrices = xp.moveaxis(x, (first, second), (-2, -1))
     if ord in SPECTRAL:
         require_finite(matrices)
-    result = xp.linalg.matrix_norm(matrices, ord="fro" if ord is None else ord)
+    if ord is None:
+        ord = "fro"
+    result = xp.linalg.matrix_norm(matrices, ord=ord)
     if not keepdims:
         return result
     return xp.expand_dims(xp.expand_dims(result, axis=min(first, second)), axis=max(first, second))
@@ -297,7 +309,11 @@ def norm_numpy(x: Any, /, *, ord: Any = None, axis: Any = None, keepdims: bool =
         if ord == 1 and type(axis) is int and x.ndim and x.dtype.kind in "fc":
             return total(np.abs(x), axis=axis, keepdims=keepdims)
         # NumPy takes a float for an axis, too, and no axis of an array without axes.
-        if type(axis) in AXES and (ord not in SPECTRAL or type(axis) is int) and (x.ndim or type(axis) is not int):
+        if type(axis) is int:
+            by_numpy = x.ndim > 0
+        else:
+            by_numpy = type(axis) in AXES and ord not in SPECTRAL
+        if by_numpy:
             return np.linalg.norm(x, ord, axis, keepdims)
     except REFUSED:
         pass
@@ -424,9 +440,11 @@ def svd_jvp(xp, t, y, x):
         scaled = (adjoint(xp, t) @ u) * inverse[..., None, :]
         v_tangent = v_tangent + scaled - v @ (vh @ scaled)
     s_tangent = xp.linalg.diagonal(moved)
+    if holds_complex(x):
+        s_tangent = xp.real(s_tangent)
     return SVDResult(
         _pad_columns(xp, u_tangent, spare_u),
-        xp.real(s_tangent) if holds_complex(x) else s_tangent,
+        s_tangent,
         adjoint(xp, _pad_columns(xp, v_tangent, spare_v)),
     )
 

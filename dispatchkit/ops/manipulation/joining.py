@@ -63,9 +63,15 @@ def concat_transpose(xp, g, arrays, axis):
     parts: list[Any] = []
     start = 0
     for x in arrays:
-        stop = start + (x.size if axis is None else x.shape[place])
+        if axis is None:
+            length = x.size
+        else:
+            length = x.shape[place]
+        stop = start + length
         part = g[along(place, slice(start, stop))]
-        parts.append(xp.reshape(part, x.shape) if axis is None else part)
+        if axis is None:
+            part = xp.reshape(part, x.shape)
+        parts.append(part)
         start = stop
     return parts
 

@@ -168,9 +168,10 @@ def transpose(xp: Namespace, x: Array, /, axes: int | Sequence[int] | None = Non
 
 @transpose.def_kernel("numpy")
 def transpose_numpy(x: Any, /, axes: int | Sequence[int] | None = None, *more: int) -> Any:
-    if more or (axes is not None and not (type(axes) is tuple and len(axes) == x.ndim)):
-        return body_on_numpy(transpose)(x, axes, *more)
-    return x.transpose(axes)
+    is_order = axes is None or (type(axes) is tuple and len(axes) == x.ndim)
+    if is_order and not more:
+        return x.transpose(axes)
+    return body_on_numpy(transpose)(x, axes, *more)
 
 
 @manipulation(samples=lambda: [sample(draw(2, 3, 4), 0, -1), sample(draw(2, 3), 1, 1)])

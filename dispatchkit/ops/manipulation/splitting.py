@@ -238,7 +238,11 @@ def chunk(xp: Namespace, x: Array, chunks: int, /, *, axis: int = 0) -> tuple[Ar
     axis = normal_axis(axis, x.ndim, chunk.__name__)
     n = x.shape[axis]
     step = -(-n // chunks)
-    return _parts(x, [*range(0, n, step), n] if n else [0] * (chunks + 1), axis)
+    if n:
+        bounds = [*range(0, n, step), n]
+    else:
+        bounds = [0] * (chunks + 1)
+    return _parts(x, bounds, axis)
 
 
 @split.def_transpose
@@ -311,7 +315,7 @@ def argwhere(xp: Namespace, x: Array, /) -> Array:
     tensor([[0, 1],
             [1, 0]])
     """
-    rows = xp.stack(xp.nonzero(x if x.ndim else xp.reshape(x, (1,))), axis=-1)
     if x.ndim:
-        return rows
-    return rows[:, :0]
+        return xp.stack(xp.nonzero(x), axis=-1)
+    of_one_axis = xp.reshape(x, (1,))
+    return xp.stack(xp.nonzero(of_one_axis), axis=-1)[:, :0]

@@ -108,7 +108,9 @@ def randint(
     >>> dk.randint(5, 6, (3,)), dk.randint(1, (2, 2)).shape
     (tensor([5, 5, 5]), (2, 2))
     """
-    first, last, shape = (0, low, high) if size is None else (low, high, size)
+    first, last, shape = low, high, size
+    if size is None:
+        first, last, shape = 0, low, high
     if shape is None or not isinstance(last, int):
         raise TypeError(f"{randint.__name__}: wants (high, size) or (low, high, size)")
     return integers(xp, randint.__name__, first, last, shape, dtype, device, generator)

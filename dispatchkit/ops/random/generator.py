@@ -230,14 +230,16 @@ def drawing_from(generator: Generator) -> Block:
 
 def source_of(generator: Generator | None) -> Any:
     """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
-    source = (_current.get().value if generator is None else generator).source
+    if generator is None:
+        generator = _current.get().value
+    source = generator.source
     replay = _replay.get().value
     if replay is None:
         return source
     return _StandIn(source, *replay)
 
 
-class Draw(NamedTuple):
+class RandomDraw(NamedTuple):
     """Random numbers as they were drawn: from a source, by a method of it."""
 
     source: np.random.Generator
@@ -260,12 +262,12 @@ class _StandIn:
     Where none are given, it gives such numbers as are drawn, and leaves the source as it was.
     """
 
-    def __init__(self, source: np.random.Generator, given: Sequence[Any] | None, draws: list[Draw]) -> None:
+    def __init__(self, source: np.random.Generator, given: Sequence[Any] | None, draws: list[RandomDraw]) -> None:
         self.source, self.given, self.draws = source, given, draws
 
     def __getattr__(self, method: str) -> Any:
         def drawn(*args: Any, **kwargs: Any) -> Any:
-            draw = Draw(self.source, method, args, kwargs)
+            draw = RandomDraw(self.source, method, args, kwargs)
             self.draws.append(draw)
             if self.given is None:
                 return draw.like()
@@ -275,11 +277,11 @@ class _StandIn:
 
 
 # What is given for the draws of a function that is traced, and the draws so far.
-_replay: ContextState[Innermost[tuple[Sequence[Any] | None, list[Draw]] | None]] = innermost_state("replay", None)
+_replay: ContextState[Innermost[tuple[Sequence[Any] | None, list[RandomDraw]] | None]] = innermost_state("replay", None)
 
 
 @contextmanager
-def replaying(given: Sequence[Any] | None) -> Iterator[list[Draw]]:
+def replaying(given: Sequence[Any] | None) -> Iterator[list[RandomDraw]]:
     """Have everything random draw nothing inside a `with` block, but take arrays that are given, in order.
 
     Parameters
@@ -290,7 +292,7 @@ def replaying(given: Sequence[Any] | None) -> Iterator[list[Draw]]:
     -------
     list of the draws, which grows with them
     """
-    draws: list[Draw] = []
+    draws: list[RandomDraw] = []
     with Block(_replay, (given, draws)):
         yield draws
 

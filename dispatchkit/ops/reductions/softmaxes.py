@@ -51,10 +51,17 @@ def softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
     return e / xp.sum(e, axis=axis, keepdims=True)
 
 
+def _axes_of(y: Any, axis: Axis) -> Axis:
+    """Return the axes that a softmax goes along, of which a number has none."""
+    if y.ndim:
+        return axis
+    return ()
+
+
 @softmax.def_jvp
 def softmax_jvp(xp, t, y, axis):
     """Return the product with the derivative of softmax, a symmetric matrix."""
-    return y * (t - xp.sum(t * y, axis=axis if y.ndim else (), keepdims=True))
+    return y * (t - xp.sum(t * y, axis=_axes_of(y, axis), keepdims=True))
 
 
 @softmax.def_vjp
@@ -72,7 +79,9 @@ def _numbers_and_axes(xp: Namespace, name: str, x: Any, axis: Axis) -> tuple[Any
     """
     if holds_complex(x):
         raise TypeError(f"{name}: x must be of real numbers, found {x.dtype}")
-    return floating(xp, x), axis if x.ndim else normal_axes(axis, 0, name)
+    if not x.ndim:
+        axis = normal_axes(axis, 0, name)
+    return floating(xp, x), axis
 
 
 @operation(kind=kinds.function, methods=("log_softmax",), samples=SAMPLES, real=True)
@@ -108,9 +117,9 @@ def log_softmax(xp: Namespace, x: Array, /, *, axis: Axis = -1) -> Array:
 
 @log_softmax.def_vjp
 def log_softmax_vjp(xp, g, y, axis):
-    return g - xp.exp(y) * xp.sum(g, axis=axis if y.ndim else (), keepdims=True)
+    return g - xp.exp(y) * xp.sum(g, axis=_axes_of(y, axis), keepdims=True)
 
 
 @log_softmax.def_jvp
 def log_softmax_jvp(xp, t, y, axis):
-    return t - xp.sum(xp.exp(y) * t, axis=axis if y.ndim else (), keepdims=True)
+    return t - xp.sum(xp.exp(y) * t, axis=_axes_of(y, axis), keepdims=True)

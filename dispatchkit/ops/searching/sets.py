@@ -150,7 +150,11 @@ def unique_inverse(xp: Namespace, x: Array, /) -> UniqueInverseResult:
     counted = None
     if xp is numpy_namespace:
         counted = _count_integers(np.asarray(x))
-    return UniqueInverseResult(*(xp.unique_inverse(x) if counted is None else (counted[0], counted[2]())))
+    if counted is None:
+        values_and_inverse = xp.unique_inverse(x)
+    else:
+        values_and_inverse = (counted[0], counted[2]())
+    return UniqueInverseResult(*values_and_inverse)
 
 
 @operation(kind=kinds.set, differentiable=False, samples=UNIQUE_SAMPLES)

@@ -161,7 +161,9 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
     top = xp.max(x, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0)
     y = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=keepdims))
-    return y + (top if keepdims else xp.reshape(top, y.shape))
+    if not keepdims:
+        top = xp.reshape(top, y.shape)
+    return y + top
 
 
 @logsumexp.def_vjp
@@ -348,14 +350,19 @@ def corrcoef(xp: Namespace, x: Array, /, *, rowvar: bool = True) -> Array:
             [-1.,  1.]])
     """
     c = _covariance(xp, corrcoef.__name__, x, rowvar, 1, None, None)
-    return scale_covariances(xp, c, xp.linalg.diagonal(c) if c.ndim else c)
+    variances = c
+    if c.ndim:
+        variances = xp.linalg.diagonal(c)
+    return scale_covariances(xp, c, variances)
 
 
 def scale_covariances(xp: Namespace, c: Any, variances: Any) -> Any:
     """Return covariances divided by both standard deviations, of the variances on their diagonal."""
     if not c.ndim:
         return c / c
-    deviations = xp.sqrt(xp.real(variances) if holds_complex(c) else variances)
+    if holds_complex(c):
+        variances = xp.real(variances)
+    deviations = xp.sqrt(variances)
     y = c / deviations[:, None] / deviations[None, :]
     if holds_complex(y):
         return y

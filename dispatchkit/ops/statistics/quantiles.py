@@ -120,7 +120,11 @@ def quantile(
         raise ValueError(f"{quantile.__name__}: method must be one of {str(METHODS)[1:-1]}, found {method!r}")
     x, shape = _real_lanes(xp, quantile.__name__, x, axis), _reduced_shape(x.shape, axis, keepdims)
     if isinstance(q, (int, float)):
-        q = xp.asarray(q, dtype=x.dtype if is_inexact(x.dtype) and not _many(xp, x, x.dtype) else xp.float64)
+        if is_inexact(x.dtype) and not _many(xp, x, x.dtype):
+            dtype = x.dtype
+        else:
+            dtype = xp.float64
+        q = xp.asarray(q, dtype=dtype)
     if holds_complex(q):
         raise TypeError(f"{quantile.__name__}: q must be real, found {getattr(q, 'dtype', q)}")
     shares: Any = q
@@ -156,7 +160,11 @@ def _sort(xp: Namespace, x: Any) -> tuple[Any, Any]:
         return ordered, None
     # NumPy puts NaN last; the standard leaves the place open.
     sorted_last = type(ordered) is np.ndarray
-    return ordered, xp.isnan(ordered[..., -1:]) if sorted_last else xp.any(xp.isnan(x), axis=-1, keepdims=True)
+    if sorted_last:
+        has_nan = xp.isnan(ordered[..., -1:])
+    else:
+        has_nan = xp.any(xp.isnan(x), axis=-1, keepdims=True)
+    return ordered, has_nan
 
 
 def _without(xp: Namespace, y: Any, ordered: Any, undefined: Any) -> Any:
@@ -177,7 +185,9 @@ def _chosen(xp: Namespace, ordered: Any, places: Any, method: str) -> Any:
         share = xp.full_like(places, 0.5)
     else:
         share = places - low
-    return between(xp, below, above, xp.astype(share, below.dtype) if _many(xp, ordered, below.dtype) else share)
+    if _many(xp, ordered, below.dtype):
+        share = xp.astype(share, below.dtype)
+    return between(xp, below, above, share)
 
 
 def between(xp: Namespace, below: Any, above: Any, share: Any) -> Any:

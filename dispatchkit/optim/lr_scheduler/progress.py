@@ -225,7 +225,10 @@ class CyclicLR(WithMomentum):
         else:
             height = (up + down - place) / down
         if self.scale_fn is not None:
-            height *= self.scale_fn(cycle + 1 if self.scale_mode == "cycle" else step)
+            if self.scale_mode == "cycle":
+                height *= self.scale_fn(cycle + 1)
+            else:
+                height *= self.scale_fn(step)
         elif self.mode != "triangular":
             if self.mode == "triangular2":
                 height *= 0.5**cycle
@@ -299,7 +302,10 @@ class OneCycleLR(WithMomentum):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        steps = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
+        if total_steps is None:
+            steps = (epochs or 0) * (steps_per_epoch or 0)
+        else:
+            steps = total_steps
         if steps < 1:
             raise ValueError(f"OneCycleLR: give total_steps, or epochs and steps_per_epoch, from 1 on; found {steps}")
         if not 0 <= pct_start <= 1:
@@ -309,12 +315,17 @@ class OneCycleLR(WithMomentum):
         self._check_momentum(optimizer, cycle_momentum)
         self.total_steps, self.anneal_strategy = steps, anneal_strategy
         share = float(pct_start * steps)
-        self.ends = [share - 1, 2 * share - 2, steps - 1] if three_phase else [share - 1, steps - 1]
+        if three_phase:
+            self.ends = [share - 1, 2 * share - 2, steps - 1]
+        else:
+            self.ends = [share - 1, steps - 1]
         tops = self._of_groups(optimizer, max_lr=max_lr)
         starts = [(top / div_factor, top) for (top,) in tops]
         self.levels = [(*start, *start[: int(three_phase)], start[0] / final_div_factor) for start in starts]
         ends = self._of_groups(optimizer, max_momentum=max_momentum, base_momentum=base_momentum)
-        self.momentums = [(high, low, high, high) for high, low in ends] if cycle_momentum else []
+        self.momentums = []
+        if cycle_momentum:
+            self.momentums = [(high, low, high, high) for high, low in ends]
         super().__init__(optimizer, last_epoch)
 
     @override
@@ -323,8 +334,12 @@ class OneCycleLR(WithMomentum):
         if step >= self.total_steps:
             raise ValueError(f"OneCycleLR: tried to step {step} times, the total number of steps is {self.total_steps}")
         phase = next((n for n, end in enumerate(self.ends) if step <= end), len(self.ends) - 1)
-        start, end = self.ends[phase - 1] if phase else 0.0, self.ends[phase]
-        share = (step - start) / (end - start) if end > start else 1.0
+        start, end = 0.0, self.ends[phase]
+        if phase:
+            start = self.ends[phase - 1]
+        share = 1.0
+        if end > start:
+            share = (step - start) / (end - start)
         return [self._between(each[phase], each[phase + 1], share) for each in levels]
 
     def _between(self, first: Any, last: Any, share: float) -> Any:
@@ -438,8 +453,13 @@ class ReduceLROnPlateau(LRScheduler):
         sign = -1.0
         if self.mode == "max":
             sign = 1.0
-        change = self.threshold * (abs(self.best) if self.threshold_mode == "rel" else 1.0)
-        return sign * measure > sign * self.best + (change if math.isfinite(self.best) else 0.0)
+        scale = 1.0
+        if self.threshold_mode == "rel":
+            scale = abs(self.best)
+        change = self.threshold * scale
+        if not math.isfinite(self.best):
+            change = 0.0
+        return sign * measure > sign * self.best + change
 
 
 class Several(LRScheduler):

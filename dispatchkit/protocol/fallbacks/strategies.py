@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -232,10 +233,11 @@ def _converting(operation: Overridable, key: Key, target: type, paths: Paths) ->
 
 
 def _path_text(paths: Paths) -> str:
-    ways = [
-        " -> ".join([type_name(path[0].source), *(type_name(edge.target) for edge in path)]) for path in paths.values()
-    ]
-    edges = [edge for path in paths.values() for edge in path]
+    ways = []
+    for path in paths.values():
+        names = [type_name(edge.target) for edge in path]
+        ways.append(" -> ".join([type_name(path[0].source), *names]))
+    edges = list(itertools.chain(*paths.values()))
     loss = ""
     if any(edge.lossy for edge in edges):
         loss = ", with loss"

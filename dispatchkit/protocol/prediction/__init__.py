@@ -15,7 +15,7 @@ Layout(shape, dtype))``.
 
 from dispatchkit.protocol.parameters import Layout
 from dispatchkit.protocol.prediction.follow import predict
-from dispatchkit.protocol.prediction.stand_in import Memory, StandIn, make_stand_in
+from dispatchkit.protocol.prediction.stand_in import PredictionCache, StandIn, make_stand_in
 from dispatchkit.protocol.prediction.tree import Asked, Prediction
 
-__all__ = ["Asked", "Layout", "Memory", "Prediction", "StandIn", "make_stand_in", "predict"]
+__all__ = ["Asked", "Layout", "Prediction", "PredictionCache", "StandIn", "make_stand_in", "predict"]

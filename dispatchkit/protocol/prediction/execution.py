@@ -16,7 +16,7 @@ from dispatchkit.protocol.outcome import ANSWERS, DECLINES, DEPENDS, RAISES, REF
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Layout
 from dispatchkit.protocol.prediction.stand_in import (
-    Call,
+    FollowedCall,
     NotFollowed,
     StandIn,
     class_of,
@@ -107,7 +107,7 @@ class PredictedExecution(Execution):
 
     @override
     def call(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        prediction, result = self.walk.follow(Call(operation, args, kwargs))
+        prediction, result = self.walk.follow(FollowedCall(operation, args, kwargs))
         self.inner.append(prediction)
         if prediction.depends_on_values:
             self.depends.append(prediction.depends_on_values)
@@ -254,7 +254,7 @@ class _BodyCalls(Mode):
 
     @override
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        call = Call(operation, args, kwargs)
+        call = FollowedCall(operation, args, kwargs)
         if not _has_stand_in((args, kwargs)):
             return self.walk.plain(call)
         if self.walk.memory.mistake(call):

@@ -37,10 +37,10 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Layout, flatten
 from dispatchkit.protocol.prediction.execution import Followed, PredictedExecution
 from dispatchkit.protocol.prediction.stand_in import (
-    Call,
+    FollowedCall,
     Mark,
-    Memory,
     NotFollowed,
+    PredictionCache,
     StandIn,
     classes_of,
     make_stand_in,
@@ -122,7 +122,7 @@ def result_classes(result: Any) -> tuple[type, ...]:
     return tuple(dict.fromkeys(cls for each in members for cls in each))
 
 
-def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
+def calls_of_one_type(protocol: Any, call: FollowedCall) -> Iterator[FollowedCall]:
     """Yield a call with stand-ins of one type each.
 
     Raises
@@ -151,7 +151,7 @@ def calls_of_one_type(protocol: Any, call: Call) -> Iterator[Call]:
                 return value
             return make_stand_in(protocol, (cls,), value._layout, value._origin)
 
-        yield Call(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
+        yield FollowedCall(call.operation, map_members(call.args, narrow), map_members(call.kwargs, narrow))
 
 
 def join_predictions(predictions: list[Prediction]) -> Prediction:
@@ -171,7 +171,7 @@ def predict(
     operation: Overridable,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-    memory: Memory | None = None,
+    memory: PredictionCache | None = None,
     until: Step | None = None,
 ) -> Prediction:
     """Return what will come of a call; no function of a user is called.
@@ -183,10 +183,10 @@ def predict(
     memory : what is known of other calls, for many that are made outside of modes
     until : the answer after which nobody is asked any more, by its type and its way; by default all are
     """
-    return copy_context().run(_predict_here, Call(operation, args, dict(kwargs)), memory, until)
+    return copy_context().run(_predict_here, FollowedCall(operation, args, dict(kwargs)), memory, until)
 
 
-def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Prediction:
+def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Step | None) -> Prediction:
     """Follow a call in a context of its own, where neither modes nor observers see it."""
     operation = call.operation
     # A mode sees a call before its arguments are looked at.
@@ -194,7 +194,7 @@ def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Pred
         asked, switched_off = ask_modes(operation)
     else:
         asked, switched_off = [], False
-    memory = memory or Memory()
+    memory = memory or PredictionCache()
     without_modes()
     watch_state.set(None)
     open_to_modes = any(mode.verdict == AT_RUN_TIME for mode in asked)
@@ -216,26 +216,26 @@ def _predict_here(call: Call, memory: Memory | None, until: Step | None) -> Pred
 class _Walk:
     """Follows the calls of one prediction."""
 
-    def __init__(self, protocol: Any, memory: Memory) -> None:
+    def __init__(self, protocol: Any, memory: PredictionCache) -> None:
         self.protocol = protocol
         self.memory = memory
         self.running: set[Mark] = set(RUNNING.get())
         self.looked_up: set[Mark] = set()  # what was asked about, whether it is under way
 
-    def with_stand_ins(self, call: Call) -> Call:
+    def with_stand_ins(self, call: FollowedCall) -> FollowedCall:
         """Return a call with stand-ins in the place of arrays, but for small plain ones."""
         operation, args, kwargs = call
         always = bool(operation.changes)
         replaced = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
-        return Call(operation, *replaced)
+        return FollowedCall(operation, *replaced)
 
-    def plain(self, call: Call) -> Any:
+    def plain(self, call: FollowedCall) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
         if call.operation.is_cheap(call.args, call.kwargs):
             return call.operation.function(*call.args, **call.kwargs)
         return self.results(call, (self.protocol.types.base,), "")
 
-    def follow(self, call: Call, limited: bool = False) -> tuple[Prediction, Any]:
+    def follow(self, call: FollowedCall, limited: bool = False) -> tuple[Prediction, Any]:
         """Follow a call, for each of the types that its stand-ins may be of."""
         token = self.memory.token(call, limited)
         known = self.memory.find(token, self.running)
@@ -256,7 +256,7 @@ class _Walk:
         return prediction, result
 
     def follow_known(
-        self, call: Call, limited: bool = False, asked: Sequence[Asked] = (), until: Step | None = None
+        self, call: FollowedCall, limited: bool = False, asked: Sequence[Asked] = (), until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Follow a call with arguments of known types."""
         operation, key = call.operation, call.key
@@ -269,7 +269,7 @@ class _Walk:
         return Prediction(operation.qualified_name, key, (by.who,), (by,), RULE, by, results=(supposed,)), result
 
     def follow_chain(
-        self, call: Call, chain: Chain, modes: Sequence[Asked], until: Step | None = None
+        self, call: FollowedCall, chain: Chain, modes: Sequence[Asked], until: Step | None = None
     ) -> tuple[Prediction, Any]:
         """Ask the entries of a chain in order, as far as it is known what they do."""
         asked: list[Asked] = list(modes)
@@ -297,7 +297,7 @@ class _Walk:
         return self._predict(call, chain, asked, possible)
 
     def _predict(
-        self, call: Call, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
+        self, call: FollowedCall, chain: Chain, asked: list[Asked], possible: list[tuple[Asked, Any]]
     ) -> tuple[Prediction, Any]:
         """Return the prediction of a call whose entries have been asked."""
         base = self.protocol.types.base
@@ -319,7 +319,7 @@ class _Walk:
             result = join_results(self.protocol, [each for _, each in possible])
         return Prediction(*about, outcome, first, error, depends, result_classes(result)), result
 
-    def _ask(self, call: Call, step: Step) -> tuple[Asked, Any]:
+    def _ask(self, call: FollowedCall, step: Step) -> tuple[Asked, Any]:
         """Return what is known of an answer, and its result."""
         operation, args, kwargs = call
         asked = Asked(step.cls, step.text, ANSWERS, "", step.source, _location(step), rule=step.rule)
@@ -352,7 +352,9 @@ class _Walk:
             return replace(asked, verdict=DECLINES, reason=f"{step.text} declines"), None
         return replace(asked, verdict=OPEN if reason else ANSWERS, reason=reason), result
 
-    def _ask_to_follow(self, call: Call, asked: Asked, step: Step, execute: Callable[..., Any]) -> tuple[Asked, Any]:
+    def _ask_to_follow(
+        self, call: FollowedCall, asked: Asked, step: Step, execute: Callable[..., Any]
+    ) -> tuple[Asked, Any]:
         try:
             followed = PredictedExecution(self).follow(execute, call.args, call.kwargs)
         except NotFollowed as failure:
@@ -369,7 +371,7 @@ class _Walk:
             return asked, None
         return asked, result
 
-    def results(self, call: Call, classes: tuple[type, ...], origin: str) -> Any:
+    def results(self, call: FollowedCall, classes: tuple[type, ...], origin: str) -> Any:
         """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
         layouts = self.memory.layouts(call)
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):

@@ -186,7 +186,7 @@ def class_of(value: Any) -> type:
     return classes[0]
 
 
-class Call(NamedTuple):
+class FollowedCall(NamedTuple):
     """A call that is followed, with stand-ins in the place of arrays."""
 
     operation: Overridable
@@ -206,7 +206,7 @@ NUMBERS = (float, complex)
 ATOMS = (int, bool, str, bytes, type(None), type(Ellipsis))
 
 
-class Memory:
+class PredictionCache:
     """Keeps what is found of calls, for the predictions of one report.
 
     They are of calls outside of modes, made while nothing is registered and the budget of `densify` stays as it is.
@@ -227,9 +227,9 @@ class Memory:
         # Equal sets of many calls, each kept once.
         self._marks: dict[frozenset[Mark], frozenset[Mark]] = {}
 
-    def supposing(self, supposed: Mapping[Overridable, type]) -> Memory:
-        """Return a memory for the same calls with further rules taken to be there."""
-        other = Memory({**self.supposed, **supposed})
+    def supposing(self, supposed: Mapping[Overridable, type]) -> PredictionCache:
+        """Return a cache for the same calls with further rules taken to be there."""
+        other = PredictionCache({**self.supposed, **supposed})
         other._chains, other._layouts, other._bound, other._held = self._chains, self._layouts, self._bound, self._held
         return other
 
@@ -241,7 +241,7 @@ class Memory:
             self._chains[operation, key, limited] = chain
         return chain
 
-    def mistake(self, call: Call) -> str:
+    def mistake(self, call: FollowedCall) -> str:
         """Return what the signature of an operation does not allow in a call, "" where it allows it."""
         form = (call.operation, len(call.args), tuple(call.kwargs))
         if form in self._bound:
@@ -251,7 +251,7 @@ class Memory:
             self._bound.add(form)
         return mistake
 
-    def layouts(self, call: Call) -> Any:
+    def layouts(self, call: FollowedCall) -> Any:
         """Return what an operation gives, with layouts in the place of arrays; one without any at worst."""
 
         def layout(value: Any) -> Any:
@@ -268,7 +268,7 @@ class Memory:
                 self._layouts[token] = Layout()
         return self._layouts[token]
 
-    def token(self, call: Call, limited: bool) -> Hashable:
+    def token(self, call: FollowedCall, limited: bool) -> Hashable:
         """Return what equal calls have in common."""
         return (call.operation, limited, self._token(call.args), self._token(call.kwargs))
 

@@ -543,12 +543,11 @@ def _faults(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> li
 
 
 def _remarks(takes: inspect.Signature, theirs: Sequence[inspect.Parameter]) -> list[str]:
-    spare = [
-        p.name for p in takes.parameters.values() if p.default is not p.empty and p.name not in {t.name for t in theirs}
-    ]
+    names = {their.name for their in theirs}
+    spare = [p.name for p in takes.parameters.values() if p.default is not p.empty and p.name not in names]
     remarks: list[str] = []
     first = next(iter(takes.parameters.values()), None)
-    if first is not None and first.name in OPERATION and first.name not in {their.name for their in theirs}:
+    if first is not None and first.name in OPERATION and first.name not in names:
         remarks.append(f"'{first.name}' receives the first argument; only handlers of kinds receive the operation")
     for their in theirs:
         elsewhere = [name for name in spare if their.name in ELSEWHERE.get(name, ())]

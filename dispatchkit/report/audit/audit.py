@@ -21,7 +21,7 @@ from dispatchkit.report.audit.findings import (
     missing_pairs,
 )
 from dispatchkit.report.audit.page import Audit
-from dispatchkit.report.audit.pairs import Call, Chains, Decision, Pair, calls_of_two, decide, names_of
+from dispatchkit.report.audit.pairs import Chains, Decision, Pair, PairCall, calls_of_two, decide, names_of
 from dispatchkit.report.operations import Named, operations_of
 
 
@@ -114,16 +114,22 @@ def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: Disp
         *missing_pairs(of_pairs, names),
         *asymmetries({key: decision for key, decision in decisions.items() if key[0].alike}, names),
     ]
-    pairs = (Pair(names[a], names[b], tuple(each.row(names) for each in of_both)) for (a, b), of_both in rows.items())
+    pairs = []
+    for (left, right), of_both in rows.items():
+        of_pair = tuple([decision.row(names) for decision in of_both])
+        pairs.append(Pair(names[left], names[right], of_pair))
     worst = {kind: place for place, kind in enumerate(KINDS)}
     ordered = sorted(group_findings(findings), key=lambda finding: worst[finding.kind])
     return Audit(tuple(names.values()), tuple(pairs), tuple(ordered))
 
 
-def _decision(chains: Chains, call: Call, types: tuple[type, type], names: Mapping[type, str]) -> Decision:
+def _decision(chains: Chains, call: PairCall, types: tuple[type, type], names: Mapping[type, str]) -> Decision:
     """Return who answers a call of two types."""
     base = chains.protocol.types.base
-    filler = types[0] if base is None else base
+    if base is None:
+        filler = types[0]
+    else:
+        filler = base
     text = call.text(names[types[0]], names[types[1]], names.get(filler) or type_name(filler))
     return decide(chains, call.operation, types, call.values(*types, filler), text)
 

@@ -64,7 +64,7 @@ def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def _finding(kind: str, decisions: Sequence[Decision], names: Names, text: str, locations: Iterable[str]) -> Finding:
     operations = distinct(decision.operation.qualified_name for decision in decisions)
-    types = distinct(tuple(names[cls] for cls in decision.types) for decision in decisions)
+    types = distinct(tuple(map(names.__getitem__, decision.types)) for decision in decisions)
     return Finding(kind, operations, types, text, distinct(locations))
 
 
@@ -103,7 +103,9 @@ def group_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return findings with those of one shadowed handler, met again through subclasses, as one."""
     groups: dict[object, list[Finding]] = {}
     for finding in findings:
-        key = (finding.kind, finding.locations[:1]) if finding.kind == "shadowed" else finding
+        key: object = finding
+        if finding.kind == "shadowed":
+            key = (finding.kind, finding.locations[:1])
         groups.setdefault(key, []).append(finding)
     return [_join(group) for group in groups.values()]
 
@@ -198,12 +200,24 @@ def _how(one: Decision, names: Names) -> str:
 _WAYS = {RULE: "a rule", KIND: "a rule for the kind", DEFAULT: "as plain tensors are"}
 
 
+def _step_with_loss(decision: Decision) -> Step | None:
+    """Return what answers a call, or may answer it, if it converts with a loss."""
+    if _has_loss(decision.step):
+        return decision.step
+    if decision.verdict != ANSWERS and _has_loss(decision.otherwise):
+        return decision.otherwise
+    return None
+
+
+def _has_loss(step: Step | None) -> bool:
+    return step is not None and any(edge.lossy for edge in step.path)
+
+
 def losses(decisions: Iterable[Decision], names: Names) -> Iterator[Finding]:
     """Yield each path of conversions with a loss that is the answer to some call, with its cost."""
     taken: dict[tuple[Conversion, ...], tuple[Step, list[Decision]]] = {}
     for decision in decisions:
-        steps = (decision.step, None if decision.verdict == ANSWERS else decision.otherwise)
-        step = next((step for step in steps if step is not None and any(edge.lossy for edge in step.path)), None)
+        step = _step_with_loss(decision)
         if step is not None:
             taken.setdefault(step.path, (step, []))[1].append(decision)
     for path, (step, affected) in taken.items():

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.report.audit.findings import KINDS, Finding
@@ -25,6 +26,7 @@ from dispatchkit.report.documents import (
     short_location,
 )
 from dispatchkit.report.outcomes import OUTCOMES
+from dispatchkit.wording import plural
 
 LISTED = 8  # operations or combinations of types that a finding lists
 WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters
@@ -79,7 +81,7 @@ class Audit(Reported):
     def document(self) -> Document:
         """Return pairs, shares and findings."""
         count, several = len(self.pairs[0].rows), f"audit of {len(self.types)} types"
-        note = f"{count} {'call' if count == 1 else 'calls'} of two arrays for each ordered pair"
+        note = f"{count} {plural('call', count)} of two arrays for each ordered pair"
         if len(self.types) < 9:
             heading, names = "audit of", self.types
         else:
@@ -112,7 +114,7 @@ class Audit(Reported):
                 "right": pair.right,
                 "winners": pair.winners,
                 "shares": pair.shares,
-                "calls": [{name: getattr(row, name) for name in PairRow.__slots__} for row in pair.rows],
+                "calls": list(map(_row_data, pair.rows)),
             }
             for pair in self.pairs
         ]
@@ -124,15 +126,22 @@ class Audit(Reported):
         title, *parts = self.document().parts
         if _is_wide(self):
             return [title, *parts]
-        shares = [(first[0].left, *(pair.share for pair in first)) for first in _by_first(self)]
-        return [title, Table(("first \\ second", *self.types), shares), *parts]
+        rows = []
+        for pairs in _by_first(self):
+            shares = [pair.share for pair in pairs]
+            rows.append((pairs[0].left, *shares))
+        return [title, Table(("first \\ second", *self.types), rows), *parts]
 
     def _repr_html_(self) -> str:
         return Document(self._coloured_parts()).html()
 
     def to_html(self) -> str:
         """Return one HTML page that needs nothing else: the document, and the calls of pairs, which open on request."""
-        title = f"Audit of {', '.join(self.types) if len(self.types) < 7 else f'{len(self.types)} types'}"
+        if len(self.types) < 7:
+            types = ", ".join(self.types)
+        else:
+            types = f"{len(self.types)} types"
+        title = f"Audit of {types}"
         document = Document([*self._coloured_parts(), *_calls_of_pairs(self.pairs)])
         return filled_page("dispatchkit.report", {"title": escape(title), "document": document.html()}, None, ())
 
@@ -166,11 +175,19 @@ def _matrix(audit: Audit) -> Iterator[Part]:
         yield Table((corner, *audit.types), [(row[0].left, *map(_cell, row)) for row in rows], code_heads=code_heads)
         return
     heads = [str(number) for number in code_heads]
-    lines = [(row[0].left, *(LETTERS[pair.share] for pair in row)) for row in rows]
-    letters = {LETTERS[share]: share for share in SHARES if any(pair.share == share for pair in audit.pairs)}
+    lines = []
+    for row in rows:
+        marks = [LETTERS[pair.share] for pair in row]
+        lines.append((row[0].left, *marks))
+    shares = {pair.share for pair in audit.pairs}
+    letters = {LETTERS[share]: share for share in SHARES if share in shares}
     yield Table((corner, *heads), lines, code_heads=code_heads, outcomes=letters)
     yield Names([f"{letter}={share}" for letter, share in letters.items()], "How most calls are answered:")
     yield Names([f"{number}={name}" for number, name in zip(heads, audit.types, strict=True)])
+
+
+def _row_data(row: PairRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in PairRow.__slots__}
 
 
 def _by_first(audit: Audit) -> list[tuple[Pair, ...]]:

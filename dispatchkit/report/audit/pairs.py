@@ -20,7 +20,7 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DECLINES, IF_DECLINED, RAISES, REFUSED
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import ArrayParameter, Form, Key, Parameters
-from dispatchkit.protocol.prediction import Layout, Memory, make_stand_in, predict
+from dispatchkit.protocol.prediction import Layout, PredictionCache, make_stand_in, predict
 from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.survey import dry_calls
 from dispatchkit.report.outcomes import LOSSY, OUTCOMES, SHOWN
@@ -149,7 +149,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class PairCall:
     """A way to call an operation with two arrays.
 
     Attributes
@@ -209,14 +209,19 @@ def key_of(parameters: Parameters, given: Mapping[str, Any]) -> Key:
     """Return the key of a call that gives arrays of some types, a tuple of types where it gives several."""
     entries: list[Any] = []
     for p in parameters.arrays:
-        entry = given.get(p.name, () if p.form is Form.STAR else type(p.default))
-        if p.form in (*SEVERAL, Form.INDEX) or isinstance(entry, tuple):
-            entry = tuple(dict.fromkeys(entry if isinstance(entry, tuple) else (entry,)))
+        default: Any = type(p.default)
+        if p.form is Form.STAR:
+            default = ()
+        entry = given.get(p.name, default)
+        if isinstance(entry, tuple):
+            entry = tuple(dict.fromkeys(entry))
+        elif p.form in (*SEVERAL, Form.INDEX):
+            entry = (entry,)
         entries.append(entry)
     return tuple(entries)
 
 
-def calls_of_two(operation: Overridable) -> list[Call]:
+def calls_of_two(operation: Overridable) -> list[PairCall]:
     """Return the ways to call an operation with two arrays: every two of its array parameters, in their order.
 
     A parameter that takes several arrays takes both. Indices are no arrays here; of a function made overridable without
@@ -224,7 +229,7 @@ def calls_of_two(operation: Overridable) -> list[Call]:
     """
     parameters = operation.parameters
     named = parameters.signature.parameters
-    calls = [Call(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
+    calls = [PairCall(operation, p, p) for p in parameters.arrays if p.form in SEVERAL]
     places: list[ArrayParameter] = []
     for p in parameters.arrays:
         formal = named[p.name]
@@ -233,7 +238,7 @@ def calls_of_two(operation: Overridable) -> list[Call]:
             continue
         if required or formal.kind is not formal.POSITIONAL_ONLY or formal.name == _first_without_name(parameters):
             places.append(p)
-    return [*calls, *(Call(operation, first, second) for first, second in combinations(places, 2))]
+    return [*calls, *(PairCall(operation, first, second) for first, second in combinations(places, 2))]
 
 
 def _first_without_name(parameters: Parameters) -> str:
@@ -247,7 +252,7 @@ class Chains:
 
     def __init__(self, protocol: DispatchProtocol) -> None:
         self.protocol = protocol
-        self.memory = Memory()
+        self.memory = PredictionCache()
         self._reasons: dict[Step, str] = {}
 
     def __call__(self, operation: Overridable, key: Key) -> Chain:
@@ -271,9 +276,15 @@ class Chains:
 
     def _reason(self, operation: Overridable, key: Key, step: Step) -> str:
         samples = [sample for call in dry_calls(operation) if not any(call.form) for sample in call.samples]
-        calls = filter(None, (_stand_ins(operation, sample, key) for sample in samples))
+        calls: Iterator[tuple[tuple[Any, ...], dict[str, Any]]] = filter(
+            None, (_stand_ins(operation, sample, key) for sample in samples)
+        )
         first, reason = next(calls, None), ""
-        for call in _matrices(operation, key) if first is None else itertools.chain((first,), calls):
+        if first is None:
+            calls = iter(_matrices(operation, key))
+        else:
+            calls = itertools.chain((first,), calls)
+        for call in calls:
             asked = predict(operation, *call, self.memory, until=step).asked
             body = next((entry for entry in asked if (entry.outcome, entry.cls) == (step.source, step.cls)), None)
             if body is None or body.verdict != DECLINES:
@@ -321,22 +332,24 @@ class Decision:
         """By what it is answered."""
         if self.step is None:
             return SHOWN[REFUSED].share
-        return SHOWN[LOSSY if any(edge.lossy for edge in self.step.path) else self.step.source].share
+        source = self.step.source
+        if any(edge.lossy for edge in self.step.path):
+            source = LOSSY
+        return SHOWN[source].share
 
     def row(self, names: Mapping[type, str]) -> PairRow:
         """Return what the report says of the call."""
-        step, rule = self.step, None if self.step is None else self.step.rule
-        wins = self.outcome in (ANSWERS, AT_RUN_TIME)
-        return PairRow(
-            self.operation.qualified_name,
-            self.call,
-            self.outcome,
-            _step_name(step, names) if step is not None and wins else "",
-            self.share,
-            self.reason if step is None else step.text,
-            "" if rule is None else rule.location,
-            "" if self.otherwise is None else f"{_step_name(self.otherwise, names)}: {self.otherwise.text}",
-        )
+        winner, answer, location, otherwise = "", self.reason, "", ""
+        if self.step is not None:
+            answer = self.step.text
+            if self.outcome in (ANSWERS, AT_RUN_TIME):
+                winner = _step_name(self.step, names)
+            if self.step.rule is not None:
+                location = self.step.rule.location
+        if self.otherwise is not None:
+            otherwise = f"{_step_name(self.otherwise, names)}: {self.otherwise.text}"
+        function = self.operation.qualified_name
+        return PairRow(function, self.call, self.outcome, winner, self.share, answer, location, otherwise)
 
 
 def _step_name(step: Step, names: Mapping[type, str]) -> str:
@@ -372,7 +385,11 @@ def decide(
         turn, last = next(_answers(chains, operation, turn.then, args, kwargs, declined), (None, RAISES))
         if last == RAISES:
             step, verdict, otherwise = None, "", None
-            reason = "; ".join([*turns, *(declined if turn is None else [turn.text])])
+            if turn is None:
+                turns += declined
+            else:
+                turns.append(turn.text)
+            reason = "; ".join(turns)
             break
     return Decision(operation, types, chains(operation, key), step, verdict, otherwise, call, reason)
 

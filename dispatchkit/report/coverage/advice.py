@@ -21,7 +21,7 @@ from dispatchkit.report.coverage.survey import Survey, dry_calls
 from dispatchkit.report.documents import format_time, short_location, wrapped_names
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.testing.calls import Arguments
-from dispatchkit.wording import format_bytes
+from dispatchkit.wording import format_bytes, plural
 
 # What a rule can be written for.
 Target: TypeAlias = "Overridable | Kind"
@@ -108,7 +108,10 @@ class Advice:
 
     def __str__(self) -> str:
         recorded = any(suggestion.lines for suggestion in self.suggestions)
-        lines = [f"advice for {self.type}" + (f", of which {self.events} calls became dense:" if recorded else ":")]
+        share = ""
+        if recorded:
+            share = f", of which {self.events} calls became dense"
+        lines = [f"advice for {self.type}{share}:"]
         for number, suggestion in enumerate(self.suggestions, 1):
             now = ""
             if suggestion.bucket:
@@ -135,7 +138,7 @@ class Advice:
 def _saving(suggestion: Suggestion) -> str:
     if not suggestion.lines:
         return ""
-    calls = f"{suggestion.calls} call{'' if suggestion.calls == 1 else 's'}"
+    calls = f"{suggestion.calls} {plural('call', suggestion.calls)}"
     time = format_time(suggestion.nanoseconds)
     return f": {calls}, {format_bytes(suggestion.nbytes)} and {time} that are spent dense now"
 
@@ -240,7 +243,9 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
         stub = f"@dk.implements(dk.{target!r})\ndef {helper}:\n    ..."
     else:
         called = any(event.operation is target and event.arguments is not None for event in gained)
-        name, bucket = _name(target), Dense.outcome.name if called else needs.survey.row(target).bucket
+        name, bucket = _name(target), Dense.outcome.name
+        if not called:
+            bucket = needs.survey.row(target).bucket
         calls = [call for event in gained for call in needs.calls(target, event)] or needs.calls(target, Event(target))
         cures = dict.fromkeys(filter(None, map(_cure, calls)))
         uncured = dict.fromkeys(call.key for call in calls if not _cure(call))
@@ -351,7 +356,9 @@ class _Needs:
         lacking: set[Overridable] = set()
         reached = [operation]
         for needed in reached:  # which grows
-            body = () if needed in written else self.body(needed)
+            if needed in written:
+                continue
+            body = self.body(needed)
             if body is None:
                 lacking.add(needed)
             else:

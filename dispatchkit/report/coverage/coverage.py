@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypedDict, Unpack, overload
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import misfit, type_name
-from dispatchkit.protocol.prediction import Memory
+from dispatchkit.protocol.prediction import PredictionCache
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
@@ -21,7 +21,7 @@ from dispatchkit.report.operations import Named
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
-from dispatchkit.wording import section
+from dispatchkit.wording import plural, section
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,24 +248,38 @@ def coverage(
     >>> sum(report.totals.values()) == len(report.rows)
     True
     """
-    types: list[Any] = list(cls) if isinstance(cls, (list, tuple)) else [cls]
+    types = _types_in(cls)
     for candidate in types:
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
             raise misfit("coverage", candidate, protocol.types)
-    memory = Memory()
+    memory = PredictionCache()
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
     if samples is None:
         operations = list(protocol.operations.values())
         with measuring():
             reports = [Coverage(type_name(s.cls), tuple(map(s.row, operations)), survey=s) for s in surveys]
     else:
-        for survey in surveys:
-            if isinstance(samples, survey.cls):
-                advice = f"write a list, [{survey.cls.__name__}(...)]"
-                raise TypeError(f"coverage: samples is one instance of {type_name(survey.cls)}; {advice}")
-        instances = [samples] if is_strategy(samples) else list(samples)
-        reports = _measure(protocol, surveys, instances, list(companions))
-    return CoverageSet(tuple(reports)) if isinstance(cls, (list, tuple)) else reports[0]
+        reports = _measure(protocol, surveys, _listed_samples(samples, types), list(companions))
+    if isinstance(cls, (list, tuple)):
+        return CoverageSet(tuple(reports))
+    return reports[0]
+
+
+def _types_in(cls: Any) -> list[Any]:
+    if isinstance(cls, (list, tuple)):
+        return list(cls)
+    return [cls]
+
+
+def _listed_samples(samples: Any, types: Sequence[type]) -> list[Any]:
+    """Return samples as a list, after a check; a strategy that draws them is one."""
+    for cls in types:
+        if isinstance(samples, cls):
+            advice = f"write a list, [{cls.__name__}(...)]"
+            raise TypeError(f"coverage: samples is one instance of {type_name(cls)}; {advice}")
+    if is_strategy(samples):
+        return [samples]
+    return list(samples)
 
 
 def _measure(
@@ -283,9 +297,13 @@ def _measure(
             of_type = [subject for subject in subjects if subject.cls is survey.cls]
             others = [subject for subject in subjects if subject.cls is not survey.cls] + further
             rows = [measured_row(survey, operation, of_type, others) for operation in operations]
-            texts = (tuple(subject.text for subject in group) for group in (of_type, others))
+            texts = _texts_of(of_type), _texts_of(others)
             reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))
     return reports
+
+
+def _texts_of(samples: Iterable[TypeSample]) -> tuple[str, ...]:
+    return tuple([sample.text for sample in samples])
 
 
 def _check_samples(types: list[type], subjects: list[TypeSample]) -> None:
@@ -328,7 +346,7 @@ class Comparison:
 
 
 def _functions(count: int) -> str:
-    return f"{count} function{'' if count == 1 else 's'}"
+    return f"{count} {plural('function', count)}"
 
 
 def read_baseline(text: str) -> dict[str, dict[str, Any]]:
@@ -365,14 +383,15 @@ def compare(reports: Iterable[Report], baseline: Mapping[str, dict[str, Any]]) -
         was, is_now = "samples" in earlier, "samples" in data
         if was is not is_now:
             words = {True: "was measured", False: "was not measured"}
+            if was:
+                advice = "give --samples"
+            else:
+                advice = "leave --samples out, or make the baseline with it"
             raise ValueError(
                 f"the baseline of {report.type} {words[was]}, the report {words[is_now]}: they cannot be compared; "
-                f"{'give --samples' if was else 'leave --samples out, or make the baseline with it'}"
+                f"{advice}"
             )
-        before, now = (
-            {f"{row['namespace']}.{row['function']}".partition(".")[2]: row for row in rows["functions"]}
-            for rows in (earlier, data)
-        )
+        before, now = _rows_by_name(earlier), _rows_by_name(data)
         worse = [
             (name, text) for name in now if name in before for text in _worse(before[name], now[name], report.type)
         ]
@@ -382,6 +401,11 @@ def compare(reports: Iterable[Report], baseline: Mapping[str, dict[str, Any]]) -
     return comparisons
 
 
+def _rows_by_name(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rows of a saved report by the names of their functions, without the package's."""
+    return {f"{row['namespace']}.{row['function']}".partition(".")[2]: row for row in data["functions"]}
+
+
 def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Iterator[str]:
     """Yield what got worse of a function: by its bucket, else by single calls, by results and by rules."""
     if rank(now["bucket"]) > rank(before["bucket"]):
@@ -389,7 +413,7 @@ def _worse(before: Mapping[str, Any], now: Mapping[str, Any], cls: str) -> Itera
     elif _sinks(before.get("outcomes", {}), now.get("outcomes", {})):
         yield f"{counts_text(before['outcomes'])} -> {counts_text(now['outcomes'])}"
     results = before.get("results", {}), now.get("results", {})
-    kept = [sum(count for name, count in counts.items() if cls in name) for counts in results]
+    kept = [_count_with(counts, cls) for counts in results]
     if all(results) and kept[1] * sum(results[0].values()) < kept[0] * sum(results[1].values()):
         yield f"results {counts_text(results[0])} -> {counts_text(results[1])}"
     rules: Sequence[Any] = now.get("rules", ())
@@ -409,8 +433,15 @@ def _sinks(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
     wholes = sum(before.values()), sum(now.values())
     if not all(wholes):
         return False
-    shares = [
-        [sum(n for bucket, n in outcomes.items() if rank(bucket) <= place) for outcomes in (before, now)]
-        for place in map(rank, {*before, *now})
-    ]
-    return any(then * wholes[1] > today * wholes[0] for then, today in shares)
+    places = map(rank, {*before, *now})
+    return any(_count_up_to(before, place) * wholes[1] > _count_up_to(now, place) * wholes[0] for place in places)
+
+
+def _count_up_to(outcomes: Mapping[str, int], place: Any) -> int:
+    """Return how many calls end in the buckets up to a place in their order."""
+    return sum(count for bucket, count in outcomes.items() if rank(bucket) <= place)
+
+
+def _count_with(counts: Mapping[str, int], text: str) -> int:
+    """Return how many calls are counted under names that have a text in them."""
+    return sum(count for name, count in counts.items() if text in name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -79,12 +79,20 @@ def measured_row(
     if not outcomes:
         return MeasuredRow(*place, "never reached", rules=entries)
     deciding = _deciding(outcomes)
-    rule = None if deciding.step is None else deciding.step.rule
+    rule = None
+    if deciding.step is not None:
+        rule = deciding.step.rule
     bad = next((outcome for outcome in (deciding, *outcomes) if outcome.problem), None)
+    location = ""
+    if rule is not None:
+        location = rule.location
+    problem = ""
+    if bad is not None:
+        problem = f"{bad.call.text.removeprefix(f'{operation.namespace}.')}: {bad.problem}"
     return MeasuredRow(
         *place,
         deciding.bucket,
-        location="" if rule is None else rule.location,
+        location=location,
         note=_note(deciding),
         calls=len(outcomes),
         outcomes=dict(Counter(sorted((outcome.bucket for outcome in outcomes), key=rank))),
@@ -93,7 +101,7 @@ def measured_row(
         results=dict(Counter(_result_name(outcome.call_result.result) for outcome in outcomes if outcome.step)),
         takes_keywords=_takes_keywords(survey.cls, operation, outcomes),
         densified=sum(outcome.densified for outcome in outcomes),
-        problem="" if bad is None else f"{bad.call.text.removeprefix(f'{operation.namespace}.')}: {bad.problem}",
+        problem=problem,
     )
 
 
@@ -154,7 +162,10 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
             problem = error.headline()
         else:
             problem = first_line(error)
-        return _Counted(outcome, "refused" if refused else "raises", problem=problem, entered=tuple(rules))
+        bucket = "raises"
+        if refused:
+            bucket = "refused"
+        return _Counted(outcome, bucket, problem=problem, entered=tuple(rules))
     (step,) = answered
     declined = [other for other in entered if other is not step]
     fault = _declined_promise(declined, outcome) or _fault(protocol, outcome, step)
@@ -177,7 +188,11 @@ def _result_name(result: Any) -> str:
 
 def _plain_result(protocol: DispatchProtocol, cls: type, result: Any) -> tuple[str, str] | None:
     """Return bucket and description where a result is plain; None where it keeps a structure."""
-    for part in result if isinstance(result, (tuple, list)) else [result]:
+    if isinstance(result, (tuple, list)):
+        parts = result
+    else:
+        parts = [result]
+    for part in parts:
         if type(part) is protocol.types.base or not protocol.types.participates(type(part)):
             return "plain result", f"a {type_name(type(part))}, though {type_name(cls)} is closed under it"
     return None
@@ -194,7 +209,10 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
         wrong = compare_call(outcome, dense, values=comparable)
         if wrong is not None:
             return BUCKET_OF[wrong.aspect], wrong.brief
-        for name, value, plain in outcome.arrays_after() if comparable else ():
+        changed: Iterable[tuple[str, Any, Any]] = ()
+        if comparable:
+            changed = outcome.arrays_after()
+        for name, value, plain in changed:
             wrong = None
             if protocol.types.participates(type(value)):
                 wrong = difference(dense(value), dense(plain))
@@ -244,7 +262,9 @@ def _declined_promise(declined: Sequence[Step], outcome: CallResult) -> tuple[st
 
 def _broken_promise(step: Step, result: Any) -> str:
     """Return how a result differs from what the rule's annotation promises."""
-    promised = () if step.rule is None else promise_of(step.rule.handler).classes
+    if step.rule is None:
+        return ""
+    promised = promise_of(step.rule.handler).classes
     if not promised or isinstance(result, promised):
         return ""
     return f"a {type_name(type(result))} where {' or '.join(map(type_name, promised))} is promised"

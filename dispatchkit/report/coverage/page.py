@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from itertools import chain
 from typing import Any
 
 from dispatchkit.report.coverage.columns import lines_on_page, words_in_table
@@ -119,9 +120,13 @@ def all_buckets(reports: Sequence[Report]) -> dict[str, str]:
 
 def side_by_side(reports: Sequence[Report]) -> Iterator[list[Row | None]]:
     """Yield for each function its rows in all reports, None where a report does not have it."""
-    by_name = [{row.qualified_name: row for row in report.rows} for report in reports]
-    for name in dict.fromkeys(name for rows in by_name for name in rows):
+    by_name = [_rows_by_name(report) for report in reports]
+    for name in dict.fromkeys(chain(*by_name)):
         yield [rows.get(name) for rows in by_name]
+
+
+def _rows_by_name(report: Report) -> dict[str, Row]:
+    return {row.qualified_name: row for row in report.rows}
 
 
 def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
@@ -146,10 +151,15 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
     named = numbers
     if letters:
         named = ()
-    certain, possible = ([per_cent(report.structured_range[end]) for report in reports] for end in (0, 1))
-    totals = [("keep the structure", *possible, "of the calls" if certain == possible else "of the calls at most")]
-    if certain != possible:
-        totals.insert(0, ("keep the structure", *certain, "of the calls at least"))
+    certain = [per_cent(report.structured_range[0]) for report in reports]
+    possible = [per_cent(report.structured_range[1]) for report in reports]
+    if certain == possible:
+        totals = [("keep the structure", *certain, "of the calls")]
+    else:
+        totals = [
+            ("keep the structure", *certain, "of the calls at least"),
+            ("keep the structure", *possible, "of the calls at most"),
+        ]
     totals.append(("answered", *(per_cent(report.percent) for report in reports), "of the calls"))
     for bucket, text in all_buckets(reports).items():
         counts = [report.totals.get(bucket, 0) for report in reports]
@@ -166,14 +176,14 @@ def matrix(reports: Sequence[Report], *, letters: bool) -> Document:
         if letters and first.bucket == "no array argument":
             continue
         cells = [_cell_text(row, letters) for row in rows]
-        kind = () if letters else (first.kind,)
-        functions.append((first.short_name, *kind, *cells))
-    kinds = []
-    if not letters:
-        kinds = ["kind"]
-    shown = Table(
-        ("function", *kinds, *heads), functions, right=numbers if letters else (), code_heads=[n + 1 for n in named]
-    )
+        if letters:
+            functions.append((first.short_name, *cells))
+        else:
+            functions.append((first.short_name, first.kind, *cells))
+    if letters:
+        shown = Table(("function", *heads), functions, right=numbers)
+    else:
+        shown = Table(("function", "kind", *heads), functions, code_heads=[n + 1 for n in numbers])
     parts.append(shown)
     return Document(parts)
 
@@ -208,15 +218,22 @@ def page(reports: Sequence[Report]) -> str:
     """Return the page of several reports, a column for each; what comes from names or messages is escaped."""
     table = list(side_by_side(reports))
     names = [report.type for report in reports]
-    title = f"Coverage of {', '.join(names) if len(names) < 7 else f'{len(names)} types'}"
+    if len(names) < 7:
+        title = f"Coverage of {', '.join(names)}"
+    else:
+        title = f"Coverage of {len(names)} types"
+    # So many columns fit on a screen that the table need not scroll in itself; and so many only as letters.
+    few = ""
+    if len(reports) <= 6:
+        few = " few"
+    kinds = sorted({_first(rows).kind for rows in table})
     cells: list[dict[str, Any]] = []
     parts = {
         "title": escape(title),
         "cards": "\n".join(map(_card, reports)),
-        "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in sorted({_first(rows).kind for rows in table})),
+        "kinds": "".join(f"<option>{escape(kind)}</option>" for kind in kinds),
         "chips": "\n".join(_chips(reports)),
-        # So many columns fit on a screen that the table need not scroll in itself; and so many only as letters.
-        "few": " few" if len(reports) <= 6 else "",
+        "few": few,
         "size": _size_of_table(len(reports)),
         "count": str(len(table)),
         "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),

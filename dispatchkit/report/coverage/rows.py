@@ -135,8 +135,13 @@ def typical(calls: Iterable[tuple[Hashable, bool, str]]) -> str:
     forms: dict[Hashable, list[str]] = {}
     for form, _, bucket in [call for call in listed if call[1]] or listed:
         forms.setdefault(form, []).append(bucket)
-    most = [max((form.count(bucket), rank(bucket), bucket) for bucket in form)[2] for form in forms.values()]
-    return min(most, key=rank)
+    return min(map(_most_frequent, forms.values()), key=rank)
+
+
+def _most_frequent(buckets: list[str]) -> str:
+    """Return the bucket of most of some calls, of as many the worse."""
+    counts = Counter(buckets)
+    return max(counts, key=lambda bucket: (counts[bucket], rank(bucket)))
 
 
 def counted_outcomes(rows: Iterable[Row]) -> Counter[str]:

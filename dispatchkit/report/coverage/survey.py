@@ -17,7 +17,7 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DEPENDS, PASSED_OVER, RULE
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
-from dispatchkit.protocol.prediction import Asked, Layout, Memory, Prediction, make_stand_in, predict
+from dispatchkit.protocol.prediction import Asked, Layout, Prediction, PredictionCache, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
@@ -45,7 +45,7 @@ class DryCall:
     keywords: tuple[str, ...]
     samples: list[Arguments] = field(default_factory=list)
 
-    def predictions(self, cls: type, memory: Memory) -> Iterator[Prediction]:
+    def predictions(self, cls: type, memory: PredictionCache) -> Iterator[Prediction]:
         """Yield what comes of each of the samples with arrays of a type in its places."""
 
         def fill(name: str, value: Any) -> Any:
@@ -118,7 +118,9 @@ def _with_roles(operation: Overridable, sample: Sample) -> Iterator[tuple[tuple[
     places = [p for p, value in values if isinstance(value, np.ndarray) and p.form is not Form.INDEX]
     if not places:
         return
-    scalars = ("float", "int") if all(p.form in (Form.ONE, Form.LOOSE) for p in places) else ()
+    scalars: tuple[str, ...] = ()
+    if all(p.form in (Form.ONE, Form.LOOSE) for p in places):
+        scalars = ("float", "int")
     for form in placements(len(places), "", ("Tensor", *scalars)):
         roles = chain(form, repeat("Tensor"))
         call = Call(operation, sample, tuple(map(_operand, roles, arrays)))
@@ -178,10 +180,15 @@ class Verdict:
 
 def outcome_of(answer: Step | Asked, cls: type) -> Shown:
     """Return how an answer comes about for a type: a rule that names a superclass alone is inherited."""
-    outcome = answer.source if isinstance(answer, Step) else answer.outcome
+    if isinstance(answer, Asked):
+        outcome = answer.outcome
+    else:
+        outcome = answer.source
     assert outcome is not None
     inherited = outcome is RULE and (answer.rule is None or cls not in answer.rule.types)
-    return SHOWN[INHERITED if inherited else outcome]
+    if inherited:
+        outcome = INHERITED
+    return SHOWN[outcome]
 
 
 def family(operation: Overridable) -> str:
@@ -206,7 +213,7 @@ class Survey:
         protocol: DispatchProtocol,
         cls: type,
         closed: Named = (),
-        memory: Memory | None = None,
+        memory: PredictionCache | None = None,
         refuses: Iterable[type[Exception]] = (),
     ) -> None:
         self.refuses = (*protocol.types.refuses(cls), *refuses)
@@ -214,7 +221,7 @@ class Survey:
         self.cls = cls
         self.closed = declared_operations(protocol, cls, "closed", closed)
         if memory is None:
-            self.memory = Memory()
+            self.memory = PredictionCache()
         else:
             self.memory = memory
         self.verdicts: dict[DryCall, Verdict] = {}
@@ -247,7 +254,9 @@ class Survey:
             notes += [deciding.note]
         by = deciding.prediction.by
         buckets = Counter(verdict.bucket for _, verdict in sorted(calls, key=lambda entry: rank(entry[1].bucket)))
-        location, certain = "" if by is None else by.location, sum(verdict.is_certain for _, verdict in calls)
+        location, certain = "", sum(verdict.is_certain for _, verdict in calls)
+        if by is not None:
+            location = by.location
         return Row(*place, bucket, location, ", ".join(notes), len(calls), dict(buckets), entries, certain)
 
     def sort(self, call: DryCall) -> Verdict:

@@ -97,12 +97,11 @@ def picture_of(roots: Sequence[tuple[str, Storage]], names: Mapping[Vertex, str]
     for name, tensor in roots:
         end = vertex_of(tensor)
         if end is None:
+            source, label = len(boxes), ""
             boxes.append(Box("constant", "tensor", (_layout_text(tensor.array),)))
-        if end is None:
-            source = len(boxes) - 1
         else:
-            source = numbers[_main(end)]
-        arrows.append(Arrow(source, len(boxes), "" if end is None else _label(end)))
+            source, label = numbers[_main(end)], _label(end)
+        arrows.append(Arrow(source, len(boxes), label))
         boxes.append(Box("output", name))
     total = sum(type(vertex) is not Output for vertex in reachable(starts))
     note = ""
@@ -291,7 +290,7 @@ class Drawing:
         return self.dot
 
     def __repr__(self) -> str:
-        counts = {sort: sum(box.sort == sort for box in self.picture.boxes) for sort in ("operation", "leaf")}
+        counts = Counter(box.sort for box in self.picture.boxes)
         return f"<Drawing: {counts['operation']} operations, {counts['leaf']} leaves>"
 
 
@@ -311,16 +310,19 @@ def _svg_of(picture: Picture) -> str:
     layout = arrange(sizes, [(arrow.source, arrow.target) for arrow in picture.arrows])
     note = html.escape(picture.note)
     width = max(layout.width, ASPECT * LINE * len(note)) + 2 * MARGIN
-    height = layout.height + 2 * MARGIN + (LINE + 12 if note else 0)
+    below = 0
+    if note:
+        below = LINE + 12
+    height = layout.height + 2 * MARGIN + below
     outputs = [box.title for box in picture.boxes if box.sort == "output"]
     parts = [
-        f'<g transform="translate({(width - layout.width) / 2:.1f} {MARGIN:.1f})">',
+        f'<g transform="translate({(width - layout.width) / 2:z.1f} {MARGIN:z.1f})">',
         *map(_svg_arrow, picture.arrows, layout.routes),
         *map(_svg_box, picture.boxes, sizes, layout.centres),
         "</g>",
     ]
     if note:
-        parts.append(f'<text x="{width / 2:.1f}" y="{height - MARGIN + 4:.1f}">{note}</text>')
+        parts.append(f'<text x="{width / 2:z.1f}" y="{height - MARGIN + 4:z.1f}">{note}</text>')
     title = f"graph of {', '.join(outputs)}"
     size = f'width="{width:.0f}" height="{height:.0f}"'
     view = f'viewBox="0 0 {width:.0f} {height:.0f}"'
@@ -335,34 +337,36 @@ def _svg_of(picture: Picture) -> str:
 
 def _svg_box(box: Box, size: Place, centre: Place) -> str:
     (width, height), (x, y) = size, centre
-    radius = 7 if box.sort in ("operation", "constant") else height / 2
+    radius = height / 2
+    if box.sort in ("operation", "constant"):
+        radius = 7
     top = y - height / 2
     if box.lines:
         baseline = top + 20
     else:
         baseline = y + TITLE * 0.35
-    texts = [f'<text class="title" x="{x:.1f}" y="{baseline:.1f}">{html.escape(box.title)}</text>']
+    texts = [f'<text class="title" x="{x:z.1f}" y="{baseline:z.1f}">{html.escape(box.title)}</text>']
     for line in box.lines:
         baseline += LINE + 5
-        texts.append(f'<text x="{x:.1f}" y="{baseline:.1f}">{html.escape(line)}</text>')
+        texts.append(f'<text x="{x:z.1f}" y="{baseline:z.1f}">{html.escape(line)}</text>')
     return (
-        f'<g class="{box.sort}"><rect x="{x - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
-        f'height="{height:.1f}" rx="{radius:.1f}"/>{"".join(texts)}</g>'
+        f'<g class="{box.sort}"><rect x="{x - width / 2:z.1f}" y="{top:z.1f}" width="{width:z.1f}" '
+        f'height="{height:z.1f}" rx="{radius:z.1f}"/>{"".join(texts)}</g>'
     )
 
 
 def _svg_arrow(arrow: Arrow, route: Sequence[Place]) -> str:
     """Return an arrow: straight within layers, bent between them, with its label at the first bend."""
-    path = "M{:.1f} {:.1f}".format(*route[0])
+    path = f"M{route[0][0]:z.1f} {route[0][1]:z.1f}"
     for (ax, ay), (bx, by) in zip(route[1:-1:2], route[2::2], strict=True):
         middle = (ay + by) / 2
-        path += f"L{ax:.1f} {ay:.1f}C{ax:.1f} {middle:.1f} {bx:.1f} {middle:.1f} {bx:.1f} {by:.1f}"
-    tip = route[-1]
+        path += f"L{ax:z.1f} {ay:z.1f}C{ax:z.1f} {middle:z.1f} {bx:z.1f} {middle:z.1f} {bx:z.1f} {by:z.1f}"
+    tip_x, tip_y = route[-1]
     (ax, ay), (bx, by) = route[1:3]
-    head = "M{:.1f} {:.1f}l-4 -8l4 1.5l4 -1.5z".format(*tip)
-    text = f'<path class="arrow" d="{path}L{tip[0]:.1f} {tip[1] - 6:.1f}"/><path class="head" d="{head}"/>'
+    head = f"M{tip_x:z.1f} {tip_y:z.1f}l-4 -8l4 1.5l4 -1.5z"
+    text = f'<path class="arrow" d="{path}L{tip_x:z.1f} {tip_y - 6:z.1f}"/><path class="head" d="{head}"/>'
     if arrow.label:
-        place = f'x="{(ax + bx) / 2 + 5:.1f}" y="{(ay + by) / 2 + 4:.1f}"'
+        place = f'x="{(ax + bx) / 2 + 5:z.1f}" y="{(ay + by) / 2 + 4:z.1f}"'
         text += f'<text class="label" {place}>{html.escape(arrow.label)}</text>'
     return text
 
@@ -371,5 +375,8 @@ def _size(box: Box) -> tuple[float, float]:
     """Return width and height of a box that its text fits into."""
     characters = max([TITLE * len(box.title), *(LINE * len(line) for line in box.lines)]) * ASPECT
     pill = box.sort in ("leaf", "output")
-    width = max(characters + (34 if pill else 24), 44.0)
-    return width, 30.0 if not box.lines else 30.0 + (LINE + 5) * len(box.lines)
+    margin = 24
+    if pill:
+        margin = 34
+    width = max(characters + margin, 44.0)
+    return width, 30.0 + (LINE + 5) * len(box.lines)

@@ -21,7 +21,7 @@ Place = tuple[float, float]
 
 
 @dataclass
-class Layout:
+class DrawingLayout:
     """Coordinates of a drawing.
 
     Attributes
@@ -37,7 +37,7 @@ class Layout:
     height: float
 
 
-def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
+def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> DrawingLayout:
     """Return coordinates for boxes and arrows.
 
     Parameters
@@ -63,7 +63,7 @@ def arrange(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int
         _, *inner, _ = [(xs[v], y) for v in chain for y in spans[v]]
         routes.append([(xs[chain[0]], first), *inner, (xs[chain[-1]], last)])
     width = max((x + width / 2 for x, (width, _) in zip(xs, boxes, strict=True)), default=0.0)
-    return Layout(centres[: len(sizes)], routes, width, max(bottom, 0.0))
+    return DrawingLayout(centres[: len(sizes)], routes, width, max(bottom, 0.0))
 
 
 def _layers(count: int, edges: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
@@ -101,7 +101,10 @@ def _across(layers: list[list[int]], chains: Sequence[Sequence[int]], widths: Se
     xs = [0.0] * len(widths)
     for sweep in range(ROUNDS):
         down = sweep % 2 == 0
-        for layer in layers if down else reversed(layers):
+        order = layers
+        if not down:
+            order = layers[::-1]
+        for layer in order:
             pulls = {}
             for v in layer:
                 if sweep >= SWEEPS:

@@ -88,7 +88,7 @@ def began_of(call: CallEvent) -> Began:
         try:
             for value in values:
                 cls = type(value)
-                if cls is Tensor is base and type(array := value.array) is ndarray:
+                if cls is Tensor and cls is base and type(array := value.array) is ndarray:
                     layouts.append((array.shape, array.dtype))
                 elif cls in NUMBERS:
                     layouts.append(NO_LAYOUT)
@@ -191,7 +191,11 @@ def _arrays(operation: Overridable, call: CallEvent) -> Sequence[Any]:
             else:
                 values += value
             continue
-        for member in value if p.holds_several(value) else (value,):
+        if p.holds_several(value):
+            members = value
+        else:
+            members = (value,)
+        for member in members:
             cls = type(member)
             if cls not in NO_ARRAYS and (types.participates(cls) or types.wrapped_always(cls)):
                 values.append(member)

@@ -83,7 +83,11 @@ class Trace(Observer):
     @property
     def duration(self) -> int:
         """Nanoseconds from entering the block to leaving it, or to now."""
-        return (perf_counter_ns() if self._blocks else self._left) - self._origin
+        if self._blocks:
+            end = perf_counter_ns()
+        else:
+            end = self._left
+        return end - self._origin
 
     @property
     def calls(self) -> list[TracedCall]:
@@ -133,8 +137,8 @@ class Trace(Observer):
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
         for vertex in vertices:
-            if isinstance(vertex, Node) and not is_wrapped_by(_Recorded, vertex):
-                vertex.operation = _Recorded(vertex.operation)
+            if isinstance(vertex, Node) and not is_wrapped_by(_ObservedOperation, vertex):
+                vertex.operation = _ObservedOperation(vertex.operation)
 
     def summary(self, by: Literal["function", "line"] = "function", sort: Order = "self") -> Summary:
         """Return a table of the calls, by function or by the line of the program that led to them.
@@ -204,7 +208,7 @@ class Trace(Observer):
         return f"<Trace: {len(self._kept[: self.max_calls])} calls{more}>"
 
 
-class _Recorded(NodeWrapper):
+class _ObservedOperation(NodeWrapper):
     """The operation of a node whose rules records see."""
 
     __slots__ = ()

@@ -26,7 +26,7 @@ from dispatchkit.report.documents import (
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
 from dispatchkit.testing.calls import measuring
-from dispatchkit.wording import format_bytes
+from dispatchkit.wording import format_bytes, plural
 
 # More rows than anybody reads.
 MOST = 200
@@ -120,7 +120,9 @@ def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
 
 def _parts(call: TracedCall) -> Iterator[str]:
     """Yield in words how a call was answered, what became dense, and what it raised."""
-    how, what = call.how or "under way", "" if call.how == "plain" else call.what
+    how, what = call.how or "under way", call.what
+    if how == "plain":
+        what = ""
     if what.startswith(how):
         yield what
     elif what:
@@ -128,7 +130,10 @@ def _parts(call: TracedCall) -> Iterator[str]:
     else:
         yield how
     if call.self_densified:
-        yield f"{format_bytes(call.self_densified)} became dense" + (f" ({call.reason})" if call.reason else "")
+        reason = ""
+        if call.reason:
+            reason = f" ({call.reason})"
+        yield f"{format_bytes(call.self_densified)} became dense" + reason
     if call.error:
         yield f"raised {call.error}"
 
@@ -224,8 +229,16 @@ def summarise(calls: Sequence[TracedCall], by: Literal["function", "line"], sort
         row.self_time += call.self_time
         row.densified += call.self_densified
         row.errors += bool(call.error)
-        row.types[f"({', '.join(call.types)})" if by == "function" else call.name] += 1
-        row.hows[f"{call.how}: {call.who}" if call.who else call.how or "under way"] += 1
+        if by == "function":
+            kind = f"({', '.join(call.types)})"
+        else:
+            kind = call.name
+        row.types[kind] += 1
+        if call.who:
+            how = f"{call.how}: {call.who}"
+        else:
+            how = call.how or "under way"
+        row.hows[how] += 1
         if all(name(around) != row_name for around in _outer_calls(calls, call)):
             row.total += call.duration
     everything = sum(row.self_time for row in rows.values())
@@ -298,7 +311,7 @@ class Summary(Reported):
         count = sum(row.calls for row in self.rows)
         took = format_time(sum(row.self_time for row in self.rows))
         dense = sum(row.densified for row in self.rows)
-        said = f"{count} call{'' if count == 1 else 's'}, {took}"
+        said = f"{count} {plural('call', count)}, {took}"
         if dense:
             said += f", {format_bytes(dense)} densified"
         if self.dropped:
@@ -312,7 +325,10 @@ def _commonest(counts: Counter[str]) -> str:
     if len(common) == 1 and len(counts) == 1:
         return common[0][0]
     rest = len(counts) - len(common)
-    return ", ".join(f"{text} ×{count}" for text, count in common) + (f", {rest} more" if rest else "")
+    others = ""
+    if rest:
+        others = f", {rest} more"
+    return ", ".join(f"{text} ×{count}" for text, count in common) + others
 
 
 def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
@@ -323,8 +339,8 @@ def headline(calls: Sequence[TracedCall], causes: Sequence[Cause]) -> str:
         dense = f"{densified:,} became dense ({format_bytes(nbytes)})"
     reasons = ""
     if causes:
-        reasons = f", for {len(causes)} reason{'' if len(causes) == 1 else 's'}"
-    return f"{len(calls):,} call{'' if len(calls) == 1 else 's'}, {dense}{reasons}"
+        reasons = f", for {len(causes)} {plural('reason', len(causes))}"
+    return f"{len(calls):,} {plural('call', len(calls))}, {dense}{reasons}"
 
 
 def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], dropped: int) -> str:

@@ -139,7 +139,8 @@ class NamedTensor(Wrapper):
         vectors = {name: place for name, place in places.items() if not isinstance(place, (int, slice))}
         for name, place in vectors.items():
             part = part[(slice(None),) * part.names.index(name) + (place,)]
-        return part[tuple(slice(None) if name in vectors else places.get(name, slice(None)) for name in self.names)]
+        others = {name: place for name, place in places.items() if name not in vectors}
+        return part[tuple(others.get(name, slice(None)) for name in self.names)]
 
     def rename(self, **names: str) -> NamedTensor:
         """Return the array with other names for some of its axes.

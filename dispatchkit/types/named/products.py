@@ -23,10 +23,13 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
     if not x1.names or not x2.names:
         return decline("a number has no axis to contract")
     over = x1.names[-1]
-    if over != x2.names[-1 if len(x2.names) == 1 else -2]:
+    contracted, column = x2.names[-1], x2.names[:0]
+    if len(x2.names) > 1:
+        contracted, column = x2.names[-2], x2.names[-1:]
+    if over != contracted:
         return decline(f"{over!r}, the last axis of the first, is not contracted in {x2.names}; use vecdot(axis=name)")
-    row, column = x1.names[-2:-1], x2.names[-1:] if len(x2.names) > 1 else ()
-    batch = united_sizes(ops.matmul, [{name: x.sizes[name] for name in x.names[:-2]} for x in (x1, x2)])
+    row = x1.names[-2:-1]
+    batch = united_sizes(ops.matmul, [_batch_sizes(x1), _batch_sizes(x2)])
     names = (*batch, *row, *column)
     if len(set(names)) < len(names):
         shared = next(name for name in names if names.count(name) > 1)
@@ -43,6 +46,11 @@ def matmul_named(x1: NamedTensor, x2: NamedTensor, /) -> Any:
     else:
         right = x2.aligned((*batch, over, *column))
     return with_names(ops.matmul(left, right), names)
+
+
+def _batch_sizes(x: NamedTensor) -> dict[str, int]:
+    """Return the lengths of all axes but the last two."""
+    return {name: x.sizes[name] for name in x.names[:-2]}
 
 
 # How many axes the operands of PyTorch's products have.

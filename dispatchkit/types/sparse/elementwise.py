@@ -78,7 +78,9 @@ def with_tensor(op: Any, x: SparseTensor, other: Any, *, swapped: bool = False) 
     """Return a function of the stored elements and of what a number or a tensor has in their places."""
     if isinstance(other, Tensor):
         other = at_pattern(other, x.pattern)
-    return SparseTensor(op(other, x.values) if swapped else op(x.values, other), x.pattern)
+    if swapped:
+        return SparseTensor(op(other, x.values), x.pattern)
+    return SparseTensor(op(x.values, other), x.pattern)
 
 
 # Products and quotients.

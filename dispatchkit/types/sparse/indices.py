@@ -87,7 +87,10 @@ def _as_indices(part: Any) -> Any:
         return decline("a sparse matrix is an index as a mask of the same shape alone")
     if isinstance(part, Tensor):
         part = part.detach().numpy()
-    index = np.asarray(part, None if np.size(part) else int)
+    dtype = None
+    if not np.size(part):
+        dtype = int
+    index = np.asarray(part, dtype)
     if index.dtype.kind not in "iub":
         raise IndexError(f"getitem: an index must be of integers or booleans, found {index.dtype}")
     if index.dtype == np.bool_ and not index.ndim:
@@ -138,7 +141,10 @@ def _chosen(numbers: np.ndarray, chosen: range) -> tuple[np.ndarray, np.ndarray]
 def _line_as_matrix(x: SparseTensor, row: Any, column: Any, parts: list[Any]) -> SparseTensor:
     """Return one row or column, beside which the index has a new axis, as a matrix of one row or column."""
     of_row = isinstance(row, np.ndarray)
-    number = int(row if of_row else column)
+    if of_row:
+        number = int(row)
+    else:
+        number = int(column)
     alone = slice(number, number + 1)
     if of_row:
         part = _part(x, alone, column)
@@ -170,7 +176,9 @@ def _part(x: SparseTensor, row: slice, column: slice) -> SparseTensor:
 def _built(x: SparseTensor, places: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseTensor:
     """Return a matrix in the format of another with some of its elements in new places."""
     pattern, order = assembled(rows, columns, shape, x.format)
-    return SparseTensor(x.values[places if order is None else places[order]], pattern)
+    if order is not None:
+        places = places[order]
+    return SparseTensor(x.values[places], pattern)
 
 
 def _by_vectors(x: SparseTensor, row: Any, column: Any) -> Any:
@@ -232,7 +240,11 @@ def moveaxis_sparse(x: SparseTensor, source: Any, destination: Any, /) -> Any:
 def triangle_sparse(op: Any, x: SparseTensor, /, *, k: int = 0) -> SparseTensor:
     """Keep the stored elements on one side of a diagonal."""
     offsets = x.pattern.columns.astype(np.int64) - x.pattern.rows
-    places = np.flatnonzero(offsets <= k if op is ops.tril else offsets >= k)
+    if op is ops.tril:
+        kept = offsets <= k
+    else:
+        kept = offsets >= k
+    places = np.flatnonzero(kept)
     return _built(x, places, x.pattern.rows[places], x.pattern.columns[places], x.shape)
 
 
@@ -317,7 +329,9 @@ def concat_sparse(arrays: Sequence[Any], /, *, axis: Any = 0) -> Any:
 def _in_format(values: Any, rows: Any, columns: Any, shape: tuple[int, int], format: str) -> SparseTensor:
     """Return the matrix of elements of which none is there twice, in a format."""
     pattern, order = assembled(rows, columns, shape, format)
-    return SparseTensor(values if order is None else values[order], pattern)
+    if order is not None:
+        values = values[order]
+    return SparseTensor(values, pattern)
 
 
 @implements(ops.repeat)

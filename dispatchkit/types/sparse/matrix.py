@@ -158,7 +158,9 @@ class SparseTensor(ArrayMethods):
         except ImportError as error:
             raise ImportError("SparseTensor.to_scipy needs SciPy: pip install scipy") from error
         first, second = self.pattern.first, self.pattern.second
-        indices = ((first, second),) if self.format == "coo" else (second, first)
+        indices: Any = (second, first)
+        if self.format == "coo":
+            indices = ((first, second),)
         return getattr(sparse, f"{self.format}_array")((self.values.numpy(), *indices), shape=self.shape)
 
     @classmethod
@@ -224,7 +226,10 @@ def product_with_vectors(values: Any, x: Any, pattern: SparsePattern) -> Any:
     if pattern.format == "coo":
         values, pattern = pattern.by_rows(values)
     y = np.zeros((pattern.shape[0], *x.shape[1:]), x.dtype)
-    times = getattr(tools, f"{pattern.format}_matvec{'s' if x.ndim > 1 else ''}")
+    name = f"{pattern.format}_matvec"
+    if x.ndim > 1:
+        name = f"{pattern.format}_matvecs"
+    times = getattr(tools, name)
     times(*pattern.shape, *x.shape[1:], pattern.first, pattern.second, values, x.ravel(), y.reshape(-1))
     return y
 
@@ -240,7 +245,10 @@ class SparseProduct(autograd.Function):
         if plain and (y := product_with_vectors(values.array, x.array, pattern)) is not None:
             return ops.asarray(y)
         parts = x[pattern.columns]
-        parts = parts * (values if x.ndim == 1 else values[:, None])
+        if x.ndim == 1:
+            parts = parts * values
+        else:
+            parts = parts * values[:, None]
         zeros = ops.zeros((pattern.shape[0], *x.shape[1:]), dtype=parts.dtype, device=parts.device)
         return ops.index_put(zeros, pattern.rows, parts, accumulate=True)
 
@@ -296,9 +304,10 @@ def matmul_sparse_tensor(x1: SparseTensor, x2: Tensor, /) -> Any:
 @implements(ops.matmul)
 def matmul_tensor_sparse(x1: Tensor, x2: SparseTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    y = matmul_sparse_tensor(matrix_transpose_sparse(x2), x1 if x1.ndim == 1 else ops.matrix_transpose(x1))
+    transposed = matrix_transpose_sparse(x2)
     if x1.ndim == 1:
-        return y
+        return matmul_sparse_tensor(transposed, x1)
+    y = matmul_sparse_tensor(transposed, ops.matrix_transpose(x1))
     return ops.matrix_transpose(y)
 
 

@@ -118,7 +118,10 @@ def extreme_sparse(op: Any, x: SparseTensor, /, *, axis: Any = None, keepdims: b
     if not axes or 0 in x.shape:
         return decline(NO_AXIS if not axes else "there are no elements")
     if len(axes) == 2:
-        total = op(_with_element(x, 0) if x.nnz < math.prod(x.shape) else x.values)
+        elements = x.values
+        if x.nnz < math.prod(x.shape):
+            elements = _with_element(x, 0)
+        total = op(elements)
     else:
         total = _along_lines(op, x, axes, 0)
     return _with_kept(total, x, axes, keepdims)
@@ -137,7 +140,9 @@ def prod_sparse(x: SparseTensor, /, *, axis: Any = None, keepdims: bool = False,
 
     if len(axes) == 2:
         total = product(x.values)
-        return _with_kept(total if x.nnz == math.prod(x.shape) else total * 0, x, axes, keepdims)
+        if x.nnz != math.prod(x.shape):
+            total = total * 0
+        return _with_kept(total, x, axes, keepdims)
     return _with_kept(_along_lines(product, x, axes, 1), x, axes, keepdims)
 
 
@@ -203,7 +208,10 @@ def argextreme_sparse(op: Any, x: SparseTensor, /, *, axis: Any = None, keepdims
     else:
         lines = x.pattern
     # The smallest of the largest is the largest of the smallest of what has the other sign; the least integer has none.
-    first = _first_extremes(values, lines, np.maximum if op is ops.argmax else np.minimum)
+    extreme: Any = np.minimum
+    if op is ops.argmax:
+        extreme = np.maximum
+    first = _first_extremes(values, lines, extreme)
     if len(axes) == 1:
         result = ops.asarray(first).to(like=x.values)
     else:
@@ -259,7 +267,9 @@ def matrix_norm_sparse(x: SparseTensor, /, *, keepdims: bool = False, ord: Any =
     if ord not in (1, -1, math.inf, -math.inf) or 0 in x.shape:
         return decline("it needs singular values")
     sums = floating(ops.sum(ops.abs(x), axis=0 if abs(ord) == 1 else 1))
-    return _with_kept(ops.max(sums) if ord > 0 else ops.min(sums), x, {0, 1}, keepdims)
+    if ord > 0:
+        return _with_kept(ops.max(sums), x, {0, 1}, keepdims)
+    return _with_kept(ops.min(sums), x, {0, 1}, keepdims)
 
 
 @implements(linalg.norm)

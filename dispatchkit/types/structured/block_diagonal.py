@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -149,12 +149,16 @@ def of_blocks_and_diagonal(function: Any, x1: Any, x2: Any, /) -> Any:
     """Return a function of a block diagonal and a diagonal matrix, which is split into parts of the blocks' sizes."""
     if x1.shape[-1] != x2.shape[-1]:
         return decline("the sizes differ")
-    slices = (x1 if isinstance(x1, BlockDiagonalTensor) else x2).slices
-    left, right = (
-        [DiagonalTensor(x.values[..., place]) for place in slices] if isinstance(x, DiagonalTensor) else x.blocks
-        for x in (x1, x2)
-    )
-    return BlockDiagonalTensor([function(*pair) for pair in zip(left, right, strict=True)])
+    if isinstance(x1, BlockDiagonalTensor):
+        pairs = zip(x1.blocks, _diagonal_blocks(x2, x1.slices), strict=True)
+    else:
+        pairs = zip(_diagonal_blocks(x1, x2.slices), x2.blocks, strict=True)
+    return BlockDiagonalTensor([function(*pair) for pair in pairs])
+
+
+def _diagonal_blocks(x: DiagonalTensor, slices: Iterable[slice]) -> tuple[Any, ...]:
+    """Return the blocks of a diagonal matrix that lie at some slices of its axes."""
+    return tuple([DiagonalTensor(x.values[..., place]) for place in slices])
 
 
 @implements(ops.matmul)

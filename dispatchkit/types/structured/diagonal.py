@@ -356,7 +356,9 @@ def _reduce(
         shape = tuple(1 if i in axes else x.n for i in (0, 1))
     else:
         shape = tuple(x.n for i in (0, 1) if i not in axes)
-    return full_tensor(shape, total if len(axes) == 2 else line)
+    if len(axes) == 2:
+        return full_tensor(shape, total)
+    return full_tensor(shape, line)
 
 
 @implements(ops.matrix_transpose)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -67,7 +68,9 @@ class KroneckerTensor(StructuredTensor):
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes: (..., Π M_i, Π N_i)."""
         batch = np.broadcast_shapes(*(f.shape[:-2] for f in self.factors))
-        return (*batch, *(math.prod(f.shape[i] for f in self.factors) for i in (-2, -1)))
+        rows = math.prod(f.shape[-2] for f in self.factors)
+        columns = math.prod(f.shape[-1] for f in self.factors)
+        return (*batch, rows, columns)
 
     @property
     def dtype(self) -> Any:
@@ -206,7 +209,8 @@ def _alike(x1: KroneckerTensor, x2: KroneckerTensor, inner: bool = False) -> boo
 @implements_each((ops.abs, ops.conj, ops.matrix_transpose), KroneckerTensor)
 def each_factor(function: Callable[..., Any], *products: KroneckerTensor) -> KroneckerTensor:
     """Return the product of what a function gives for each factor."""
-    return KroneckerTensor(*(function(*f) for f in zip(*(x.factors for x in products), strict=True)))
+    factors = zip(*[x.factors for x in products], strict=True)
+    return KroneckerTensor(*itertools.starmap(function, factors))
 
 
 # Arithmetic.
@@ -330,7 +334,11 @@ def eigh_kronecker(x: KroneckerTensor, /) -> Any:
 
 @implements(linalg.svd)
 def svd_kronecker(x: KroneckerTensor, /, *, full_matrices: bool = True) -> Any:
-    if not is_finite(x) or 0 in x.shape[-2:] or not (_square(x) if full_matrices else _one_sided(x)):
+    if full_matrices:
+        has_products = _square(x)
+    else:
+        has_products = _one_sided(x)
+    if not has_products or not is_finite(x) or 0 in x.shape[-2:]:
         return decline("some factor is not finite, or some singular vectors are no products of those of the factors")
     left, values, right = zip(*(linalg.svd(plain(f), full_matrices=False) for f in x.factors), strict=True)
     ordered, moved = in_order(products_of(list(values)), x.dtype, descending=True)

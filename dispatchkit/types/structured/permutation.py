@@ -121,7 +121,10 @@ def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
 def _take(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
     if permutation.ndim == 1:
         return ops.take(x, permutation, axis=axis)
-    index = ops.expand_dims(permutation, axis=-1 if axis == -2 else -2)
+    beside = -2
+    if axis == -2:
+        beside = -1
+    index = ops.expand_dims(permutation, axis=beside)
     batch = np.broadcast_shapes(x.shape[:-2], index.shape[:-2])
     x = ops.broadcast_to(x, (*batch, *x.shape[-2:]))
     return ops.take_along_axis(x, ops.broadcast_to(index, x.shape), axis=axis)
@@ -164,7 +167,11 @@ def matmul_permutations(x1: PermutationTensor, x2: PermutationTensor, /) -> Perm
 @implements(ops.matmul)
 def matmul_permutation_diagonal(x1: PermutationTensor, x2: DiagonalTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    return DiagonalTensor(x1 @ x2.values if x2.values.ndim == 1 else (x1 @ x2.values[..., None])[..., 0]) @ x1
+    if x2.values.ndim == 1:
+        permuted = x1 @ x2.values
+    else:
+        permuted = (x1 @ x2.values[..., None])[..., 0]
+    return DiagonalTensor(permuted) @ x1
 
 
 @implements(ops.matmul)

@@ -65,7 +65,10 @@ def add_diagonal(matrix: Any, diagonal: Any) -> Any:
     """
     n = matrix.shape[-1]
     numbers = isinstance(diagonal, (int, float, complex))
-    values = ops.asarray(diagonal, dtype=np.result_type(matrix.dtype, diagonal) if numbers else None)
+    dtype = None
+    if numbers:
+        dtype = np.result_type(matrix.dtype, diagonal)
+    values = ops.asarray(diagonal, dtype=dtype)
     if matrix.shape[-2] != n or (values.ndim and values.shape[-1] not in (1, n)):
         raise ValueError(
             f"add_diagonal: it takes a square matrix and a diagonal of its length, found shapes {tuple(matrix.shape)} "

@@ -54,7 +54,10 @@ def with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
     """Return a function of columns or rows; a vector has an axis more while it is computed."""
     if x.ndim > 1:
         return function(x)
-    result = function(x[:, None] if axis == -1 else x[None, :])
+    if axis == -1:
+        result = function(x[:, None])
+    else:
+        result = function(x[None, :])
     if result is NotImplemented:
         return result
     return ops.squeeze(result, axis=axis)

@@ -118,7 +118,7 @@ class ShiftedKroneckerTensor(StructuredTensor):
         if not holds(values != 0, traced=True):
             return decline("some eigenvalue is 0")
         factors = [ops.astype(plain(f), np.result_type(f.dtype, columns.dtype)) for f in self.product.factors]
-        return _Solution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
+        return _ShiftedSolution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
 
     def __repr__(self) -> str:
         return f"ShiftedKroneckerTensor({self.product!r}, shift={self.shift!r})"
@@ -135,7 +135,7 @@ def _eigen(x: ShiftedKroneckerTensor) -> tuple[KroneckerTensor, Tensor]:
     return KroneckerTensor(*(f.eigenvectors for f in results)), values
 
 
-class _Solution(autograd.Function):
+class _ShiftedSolution(autograd.Function):
     """``solve(A, b)``, whose derivatives are solutions again: ``dx = solve(A, db - dA @ x)``."""
 
     generate_vmap_rule = True
@@ -156,7 +156,7 @@ class _Solution(autograd.Function):
         y, shift, values, *matrices = ctx.saved_tensors
         vectors, factors = _halves(matrices)
         adjoints = [ops.conj(ops.matrix_transpose(f)) for f in factors]
-        right = _Solution.apply(g, ops.conj(shift), ops.conj(values), *vectors, *adjoints)
+        right = _ShiftedSolution.apply(g, ops.conj(shift), ops.conj(values), *vectors, *adjoints)
         _, pull = func.vjp(lambda *fields: _times(fields, y), shift, *factors)
         shift_g, *factors_g = (-gradient for gradient in pull(right))
         return right, shift_g, None, *[None] * len(vectors), *factors_g
@@ -174,7 +174,7 @@ class _Solution(autograd.Function):
             right = -change
         else:
             right = columns_t - change
-        return _Solution.apply(right, shift, values, *vectors, *factors)
+        return _ShiftedSolution.apply(right, shift, values, *vectors, *factors)
 
 
 def _halves(matrices: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:

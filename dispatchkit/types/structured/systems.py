@@ -15,7 +15,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.types.structured.base import SINGULAR, wants_derivative
 
 
-class Form(Protocol):
+class MatrixForm(Protocol):
     """How tensors, the parts of a matrix, hold its elements; the axes in front of those of one matrix are a batch.
 
     A form takes as many parts as it has: ``**_`` has type checkers accept any number.
@@ -28,7 +28,7 @@ class Form(Protocol):
     def solve(self, columns: np.ndarray, *parts: Any, **_: Any) -> Any:
         """Return the solution for one matrix, of NumPy arrays."""
 
-    def adjoint(self, *parts: Any, **_: Any) -> tuple[Form, Sequence[Any]]:
+    def adjoint(self, *parts: Any, **_: Any) -> tuple[MatrixForm, Sequence[Any]]:
         """Return the form and the parts of the conjugate transpose."""
 
     def times(self, columns: Any, *parts: Any, **_: Any) -> Any:
@@ -38,7 +38,7 @@ class Form(Protocol):
         """Return for each part the sums of the elements of ``left @ right.mT`` where the matrix has its elements."""
 
 
-class DeterminedForm(Form, Protocol):
+class DeterminedForm(MatrixForm, Protocol):
     """The form of matrices whose determinants are computed, too."""
 
     def log_determinant(self, *parts: Any, **_: Any) -> tuple[Any, Any]:
@@ -68,7 +68,7 @@ def scipy_module(name: str, operation: str) -> Any:
         ) from error
 
 
-def solution(form: Form, columns: Tensor, *parts: Tensor) -> Any:
+def solution(form: MatrixForm, columns: Tensor, *parts: Tensor) -> Any:
     """Return the solutions of systems.
 
     Parameters
@@ -101,17 +101,20 @@ def log_determinant(form: DeterminedForm, *parts: Tensor) -> Any:
 
 def _batch_first(info: Any, in_dims: Any, tensors: Sequence[Tensor]) -> list[Tensor]:
     """Return tensors with the axis over which a function is mapped in front."""
-    return [
-        ops.broadcast_to(x, (info.batch_size, *x.shape)) if axis is None else ops.moveaxis(x, axis, 0)
-        for x, axis in zip(tensors, in_dims, strict=True)
-    ]
+    fronted = []
+    for x, axis in zip(tensors, in_dims, strict=True):
+        if axis is None:
+            fronted.append(ops.broadcast_to(x, (info.batch_size, *x.shape)))
+        else:
+            fronted.append(ops.moveaxis(x, axis, 0))
+    return fronted
 
 
 class _Solution(autograd.Function):
     """``solve(A, b)``: with ``w = solve(A^H, g)`` the cotangents are ``-w @ y^H``, as far as A holds it, and ``w``."""
 
     @staticmethod
-    def forward(form: Form, columns: Tensor, *parts: Tensor) -> Tensor:
+    def forward(form: MatrixForm, columns: Tensor, *parts: Tensor) -> Tensor:
         right, *arrays = (np.asarray(x.detach()) for x in (columns, *parts))
         result = np.empty(right.shape, np.result_type(right, *arrays))
         for index in np.ndindex(right.shape[:-2]):
@@ -146,7 +149,7 @@ class _Solution(autograd.Function):
         return _Solution.apply(ctx.form, right, *parts)
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, form: Form, *tensors: Tensor) -> Any:
+    def vmap(info: Any, in_dims: Any, form: MatrixForm, *tensors: Tensor) -> Any:
         return _Solution.apply(form, *_batch_first(info, in_dims[1:], tensors)), 0
 
 

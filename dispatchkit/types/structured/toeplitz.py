@@ -317,7 +317,10 @@ class ToeplitzTensor(StructuredTensor):
 
     def map_batch(self, function: Callable[[Any], Any]) -> ToeplitzTensor:
         """Return the structure with a function of the axes of the batch applied, such as an index."""
-        return ToeplitzTensor(function(self.column), None if self.row is None else function(self.row))
+        row = None
+        if self.row is not None:
+            row = function(self.row)
+        return ToeplitzTensor(function(self.column), row)
 
     def places(self) -> None:
         """Return where the matrix has elements of its own, booleans of its shape; None for everywhere."""

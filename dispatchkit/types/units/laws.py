@@ -1,6 +1,6 @@
 """The laws of units: what each operation asks of the units of its arguments, and which one its result has.
 
-A law is a function of a `Call`. It gives the units that arguments are converted to first, by the names of their
+A law is a function of a `QuantityCall`. It gives the units that arguments are converted to first, by the names of their
 parameters (`KEPT` is as they are, a factor is multiplied with; what is not named must be a plain number), and the unit
 of the result: None for plain arrays, a list for results of several units, a unit and what the numbers are divided by.
 """
@@ -22,7 +22,7 @@ from dispatchkit.types.units.unit import ONE, WHOLE, Unit
 KEPT = object()
 
 
-class Call(NamedTuple):
+class QuantityCall(NamedTuple):
     """A call of an operation on quantities.
 
     Attributes
@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 Plan = tuple[Mapping[str, Any], Any]
-Law = Callable[[Call], Plan]
+Law = Callable[[QuantityCall], Plan]
 # Laws of arguments in one unit.
 IN_ONE_UNIT: set[Law] = set()
 
@@ -66,7 +66,7 @@ def same(*names: str, gives: Callable[[Unit], Any] = lambda unit: unit, points: 
     """
 
     @in_one_unit
-    def law(call: Call) -> Plan:
+    def law(call: QuantityCall) -> Plan:
         unit = next((units[0] for name in names if (units := call.units.get(name))), ONE)
         if unit.origin and not points:
             raise UnitError(
@@ -88,7 +88,7 @@ def in_parts(gives: Callable[[Unit], Any]) -> Law:
     without_parts = same("x1", "x2", gives=gives)
 
     @in_one_unit
-    def law(call: Call) -> Plan:
+    def law(call: QuantityCall) -> Plan:
         targets, unit = without_parts(call)
         factors = _parts(*call.units["x1"], *call.units["x2"])
         if factors is None or factors == (1, 1):
@@ -99,7 +99,7 @@ def in_parts(gives: Callable[[Unit], Any]) -> Law:
 
 
 @in_one_unit
-def comparison(call: Call) -> Plan:
+def comparison(call: QuantityCall) -> Plan:
     """Take two arrays in the coarser unit, of which the other is a whole part, or counted in parts of both.
 
     A quotient by a whole number is the floating-point number that its decimal fraction is written for, so that 0.57 m
@@ -127,7 +127,7 @@ def _parts(left: Unit, right: Unit) -> tuple[int, int] | None:
 def power(**exponents: float) -> Law:
     """Return the law of arguments of any units, of which the result's is a product of powers."""
 
-    def law(call: Call) -> Plan:
+    def law(call: QuantityCall) -> Plan:
         unit = ONE
         for name, exponent in exponents.items():
             for factor in call.units.get(name, ()):
@@ -137,7 +137,7 @@ def power(**exponents: float) -> Law:
     return law
 
 
-def number(call: Call) -> Plan:
+def number(call: QuantityCall) -> Plan:
     """Take plain numbers and angles alone, and give a plain number."""
     return {}, None
 
@@ -150,7 +150,7 @@ def angle(source: Unit, target: Unit) -> Law:
     source, target : units of the numbers of the argument and of the result
     """
 
-    def law(call: Call) -> Plan:
+    def law(call: QuantityCall) -> Plan:
         (unit,) = call.units["x"]
         if unit.dimension or not unit.is_angle:
             raise UnitError(
@@ -162,14 +162,14 @@ def angle(source: Unit, target: Unit) -> Law:
     return law
 
 
-def each(call: Call) -> Plan:
+def each(call: QuantityCall) -> Plan:
     """Keep the units of several arrays, of which there are as many results."""
     units = call.units["arrays"]
     return {"arrays": KEPT}, list(units)
 
 
 @in_one_unit
-def addition(call: Call) -> Plan:
+def addition(call: QuantityCall) -> Plan:
     """Take vectors in one unit; a point and a vector give a point."""
     (left,), (right,) = call.units["x1"], call.units["x2"]
     if left.origin and right.origin:
@@ -184,7 +184,7 @@ def addition(call: Call) -> Plan:
 
 
 @in_one_unit
-def subtraction(call: Call) -> Plan:
+def subtraction(call: QuantityCall) -> Plan:
     """Take vectors in one unit; two points give a vector, a point and a vector give a point."""
     (left,), (right,) = call.units["x1"], call.units["x2"]
     if right.origin and not left.origin:
@@ -194,7 +194,7 @@ def subtraction(call: Call) -> Plan:
     return {"x1": left, "x2": left}, left.delta
 
 
-def exponentiation(call: Call) -> Plan:
+def exponentiation(call: QuantityCall) -> Plan:
     """Raise a unit to a power that is one number, and plain numbers to any plain power."""
     (unit,) = call.units["x1"]
     if unit == ONE:
@@ -205,7 +205,7 @@ def exponentiation(call: Call) -> Plan:
     return {"x1": KEPT}, _vector(call, unit) ** Fraction(float(exponent)).limit_denominator(1000)
 
 
-def product_of_all(call: Call) -> Plan:
+def product_of_all(call: QuantityCall) -> Plan:
     """Give the unit to as many factors as one product has."""
     (unit,) = call.units["x"]
     shape, axis = call.args[0].shape, call.argument("axis")
@@ -218,24 +218,26 @@ def product_of_all(call: Call) -> Plan:
     return {"x": KEPT}, _vector(call, unit) ** math.prod(lengths)
 
 
-def determinant(call: Call) -> Plan:
+def determinant(call: QuantityCall) -> Plan:
     """Give the unit to the number of rows."""
     return {"x": KEPT}, _vector(call, call.units["x"][0]) ** call.args[0].shape[-1]
 
 
-def matrix_power(call: Call) -> Plan:
+def matrix_power(call: QuantityCall) -> Plan:
     """Give the unit to the same power."""
     return {"x": KEPT}, _vector(call, call.units["x"][0]) ** call.argument("n")
 
 
-def average(call: Call) -> Plan:
+def average(call: QuantityCall) -> Plan:
     """Take values in one unit, weights in any; with `returned` give the sum of the weights, too."""
     unit = call.units["x"][0]
     sums = [unit, call.units.get("weights", [ONE])[0]]
-    return {"x": unit, "weights": KEPT}, sums if call.argument("returned") else unit
+    if call.argument("returned"):
+        return {"x": unit, "weights": KEPT}, sums
+    return {"x": unit, "weights": KEPT}, unit
 
 
-def norm(call: Call) -> Plan:
+def norm(call: QuantityCall) -> Plan:
     """Give the unit of the elements; none for their number, which is the norm of order 0."""
     plan = same("x")(call)
     if call.argument("ord") == 0:
@@ -243,25 +245,25 @@ def norm(call: Call) -> Plan:
     return plan
 
 
-def affine(call: Call) -> Plan:
+def affine(call: QuantityCall) -> Plan:
     """Give the unit of a product, in which the summand is to be."""
     unit = _vector(call, call.units["x"][0]) * _vector(call, call.units["weight"][0])
     return {"x": KEPT, "weight": KEPT, "bias": unit}, unit
 
 
-def interpolation(call: Call) -> Plan:
+def interpolation(call: QuantityCall) -> Plan:
     """Take places in one unit, of which a period is a difference, and values in another."""
     place, value = call.units["points"][0], call.units["values"][0]
     return {"x": place, "points": place, "values": value, "left": value, "right": value, "period": place.delta}, value
 
 
-def filling(call: Call) -> Plan:
+def filling(call: QuantityCall) -> Plan:
     """Give the unit of the value that fills the array."""
     unit = call.units["fill_value"][0]
     return {"x": KEPT, "fill_value": unit}, unit
 
 
-def stepping(call: Call) -> Plan:
+def stepping(call: QuantityCall) -> Plan:
     """Take ends in one unit, and steps in that of their differences."""
     unit = call.units["start"][0]
     if unit != ONE and "step" not in call.units:
@@ -269,7 +271,7 @@ def stepping(call: Call) -> Plan:
     return {"start": unit, "stop": unit, "step": unit.delta}, unit
 
 
-def padding(call: Call) -> Plan:
+def padding(call: QuantityCall) -> Plan:
     """Give the unit of the elements, in which what is put around them by value is to be."""
     (unit,) = call.units["x"]
     if unit.origin and call.argument("mode", "constant") == "constant" and call.argument("constant_values") is None:
@@ -277,7 +279,7 @@ def padding(call: Call) -> Plan:
     return {"x": unit, "constant_values": unit}, unit
 
 
-def _vector(call: Call, unit: Unit) -> Unit:
+def _vector(call: QuantityCall, unit: Unit) -> Unit:
     if unit.origin:
         raise UnitError(f"{call.op.__name__}: points on a scale, in '{unit}', have no products; convert to 'K'")
     return unit
@@ -295,7 +297,7 @@ def _delta(unit: Unit) -> Unit:
     return unit.delta
 
 
-def viewing(call: Call) -> Plan:
+def viewing(call: QuantityCall) -> Plan:
     """Keep the unit in another shape, and of complex numbers that are read as pairs of real ones; bytes have none."""
     (unit,) = call.units["x"]
     asked, dtype = dtype_meant(call.argument("shape")), call.args[0].dtype

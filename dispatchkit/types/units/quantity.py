@@ -21,7 +21,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
-from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Call, Law, law_of
+from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
@@ -150,7 +150,9 @@ class QuantityTensor(Wrapper):
         array : the numbers
         output, argument : quantities, None for plain numbers
         """
-        unit = ONE if output is None else output.unit.delta
+        unit = ONE
+        if output is not None:
+            unit = output.unit.delta
         if argument is not None:
             unit /= argument.unit.delta
         if argument is None and unit == ONE:
@@ -306,7 +308,7 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return the result of a call whose law is known, and remember what was done where the units alone decide it."""
-    targets, unit = law(Call(op, units, args, kwargs))
+    targets, unit = law(QuantityCall(op, units, args, kwargs))
     assigning = op.__name__ in ASSIGNING
     steps: list[Any] = []
 
@@ -318,7 +320,10 @@ def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[An
             kept = value is None or target is KEPT
             # What is to be a plain number, such as a share, is one.
             unit_here = _unit_of(value, ONE if target is ONE else adopted)
-            steps.append(None if kept else _conversion(op.__name__, unit_here, target))
+            step = None
+            if not kept:
+                step = _conversion(op.__name__, unit_here, target)
+            steps.append(step)
         if assigning and name == "value" and isinstance(value, QuantityTensor) and hasattr(args[0], "dtype"):
             return _assignable(op.__name__, value, target, args[0].dtype, steps[-1])
         return _by_step(value, steps[-1])
@@ -550,7 +555,7 @@ class _Note:
 
 def _watch(data: Any) -> None:
     """Have the unit of the loss noted when a leaf gets a gradient; no tensor of a transformation accumulates one."""
-    if not isinstance(data, Tensor) or data.is_tracer or not (data.requires_grad and data.is_leaf):
+    if not isinstance(data, Tensor) or data.is_tracer:
         return
-    if id(data) not in _notes:
+    if data.requires_grad and data.is_leaf and id(data) not in _notes:
         _notes[id(data)] = _Note(data)

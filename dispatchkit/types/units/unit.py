@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -388,6 +389,10 @@ def _parse(text: str) -> Unit:
     return value
 
 
+# Of products and quotients in the text of a unit.
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {ast.Mult: operator.mul, ast.Div: operator.truediv}
+
+
 def _evaluate(node: ast.AST) -> Unit | Fraction:
     """Return the unit or number that a part of an expression stands for."""
     if isinstance(node, ast.Name):
@@ -404,16 +409,19 @@ def _evaluate(node: ast.AST) -> Unit | Fraction:
         left = _evaluate(node.left)
         if isinstance(node.op, ast.Pow):
             exponent = _number(node.right)
-            return left**exponent if isinstance(left, Unit) else Fraction(left**exponent)
+            if isinstance(left, Unit):
+                return left**exponent
+            return Fraction(left**exponent)
         right = _evaluate(node.right)
-        if isinstance(node.op, (ast.Mult, ast.Div)):
+        combine = OPERATORS.get(type(node.op))
+        if combine is not None:
             if isinstance(left, Fraction) and isinstance(right, Fraction):
-                return left * right if isinstance(node.op, ast.Mult) else left / right
+                return combine(left, right)
             first, second = (
                 _unit_of_parts({}) if isinstance(part, Fraction) and part == 1 else part for part in (left, right)
             )
             if isinstance(first, Unit) and isinstance(second, Unit):
-                return first * second if isinstance(node.op, ast.Mult) else first / second
+                return combine(first, second)
     raise ValueError("neither a unit nor a number")
 
 

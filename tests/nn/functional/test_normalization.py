@@ -12,9 +12,8 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.nn import functional as F  # noqa: N812  # as everybody calls it
-from dispatchkit.nn.functional import normalization
-from dispatchkit.nn.functional import normalization as normalization_numpy
-from dispatchkit.nn.functional.normalization import Rows
+from dispatchkit.nn.functional import normalization, rows
+from dispatchkit.nn.functional.rows import Rows
 from tests.nn.functional.support import agree_with_torch, drawn, gradients, torch_functional
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -216,7 +215,7 @@ AS_ROWS: dict[str, tuple[tuple[int, ...], tuple[int, ...], Any]] = {
 def test_rows_are_standardized_in_blocks_as_the_formula_says(
     dtype: str, name: str, moved: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(normalization_numpy, "FEWEST", 1)
+    monkeypatch.setattr(rows, "FEWEST", 1)
     shape, of_parameters, axis = AS_ROWS[name]
     arrays = [(drawn(*shape) + moved).astype(dtype), *[drawn(*of_parameters, seed=i).astype(dtype) for i in (1, 2)]]
     results = []
@@ -230,7 +229,7 @@ def test_rows_are_standardized_in_blocks_as_the_formula_says(
         scale = max(1.0, float(np.abs(other).max()))
         npt.assert_allclose(one, other, rtol=0, atol=scale * (1e-5 if dtype == "float32" else 1e-13))
     monkeypatch.undo()
-    monkeypatch.setattr(normalization_numpy, "FEWEST", 1)
+    monkeypatch.setattr(rows, "FEWEST", 1)
     monkeypatch.delattr(Rows, "standardized")
     with pytest.raises(AttributeError, match="standardized"):
         F.standardize(*map(dk.asarray, arrays), axis=axis)

@@ -1,0 +1,1 @@
+"""The numerical tests by each way that a machine can compute in: BLAS kernels, SIMD features, busy processors."""
