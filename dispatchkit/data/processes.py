@@ -156,12 +156,24 @@ class WorkerProcess:
             return END
         return batch
 
+    def _exit_code(self, until: float) -> int | None:
+        """Return the exit code, None where the process has not ended at a certain time.
+
+        `join` with a time does not return where a process lives on that has closed its files, and another thread that
+        waits may have got the code, and be about to note it.
+        """
+        while self.process.exitcode is None and time.monotonic() < until:
+            time.sleep(0.005)
+        code: int | None = self.process.exitcode
+        return code
+
     def _ending(self) -> str:
         """Return how the process ended."""
-        self.process.join(GRACE)
-        code = self.process.exitcode
+        code = self._exit_code(time.monotonic() + GRACE)
+        if code is None:
+            return "closed its connection"
         text = f"ended with exit code {code}"
-        if code is not None and code < 0:
+        if code < 0:
             text += f" ({signal.Signals(-code).name})"
         if code == 1 and not self.has_answered:
             text += (
@@ -177,17 +189,16 @@ class WorkerProcess:
             return
         try:
             self.connection.send_bytes(NO_MORE)
-        except OSError:  # it has ended
-            pass
+        except OSError:  # it has ended, or closed its connection
+            self.process.terminate()
         finally:
             self.busy.release()
 
     def wait(self, until: float) -> None:
         """Wait for the end of the process, and kill it at a certain time."""
-        self.process.join(max(0.0, until - time.monotonic()))
-        if self.process.is_alive():
+        if self._exit_code(until) is None:
             self.process.kill()
-            self.process.join(GRACE)
+            self._exit_code(time.monotonic() + GRACE)
 
 
 class Parcel:

@@ -76,6 +76,9 @@ class Failing(Noisy):
             raise KeyError("spoilt")
         if self.kind == "exits":
             os._exit(7)
+        if self.kind == "closes its files":
+            os.closerange(3, 1000)
+            time.sleep(2 * PATIENCE)
         if self.kind == "is killed":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.kind == "raises what cannot be sent":
@@ -209,6 +212,7 @@ def test_what_raises_in_a_process_is_raised_here_with_its_traceback() -> None:
     [
         ("exits", r"^DataLoader of Failing: worker process \d ended with exit code 7$"),
         ("is killed", r"^DataLoader of Failing: worker process \d ended with exit code -9 \(SIGKILL\)$"),
+        ("closes its files", r"^DataLoader of Failing: worker process \d closed its connection$"),
     ],
 )
 def test_a_process_that_dies_is_named_with_its_exit_code(kind: str, message: str) -> None:
