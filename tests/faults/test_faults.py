@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_a_rule_that_is_half_registered_is_found(monkeypatch: pytest.MonkeyPatch
     def add(self: Handlers, rule: Rule) -> object:
         owned = self._types.records.make(rule.types[0]).owned
         owned[rule] = None
-        self._rules[rule.target][rule.signature] = rule
+        self._rules.setdefault(rule.target, weakref.WeakValueDictionary())[rule.signature] = rule
         return lambda: None
 
     monkeypatch.setattr(Handlers, "add", add)

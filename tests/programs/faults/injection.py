@@ -35,8 +35,14 @@ PARTS = (
         "protocol/types",
         "declare/inplace.py",
     ),
-    *(f"protocol/{name}.py" for name in ("blocks", "callers", "chain", "densify", "engine", "handlers", "instance")),
-    *(f"protocol/{name}.py" for name in ("modes", "observers", "operations", "overridable", "resolution")),
+    *(
+        f"protocol/{name}.py"
+        for name in ("blocks", "callers", "chain", "densify", "engine", "instance", "journal", "rules")
+    ),
+    *(
+        f"protocol/{name}.py"
+        for name in ("modes", "observers", "operations", "overridable", "ranking", "resolution", "steps", "surface")
+    ),
     *("declare/random_state.py", "tensor/gradients.py", "nn/state.py"),
 )
 CALLING = (ast.Call, ast.BinOp, ast.Compare, ast.JoinedStr, ast.ListComp, ast.Yield, ast.YieldFrom, ast.Await)
