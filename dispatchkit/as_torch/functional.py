@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchkit.autograd import enable_grad, grad, set_grad_enabled
+from dispatchkit.autograd import enable_grad, grad
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.errors import AutogradError
+from dispatchkit.graph.recording import grad_block
 from dispatchkit.tensor import Tensor
 from dispatchkit.wording import class_name
 
@@ -58,7 +59,7 @@ def _pulled(name, ys, xs, vectors, strict, create_graph, shape=(), **options):
     if strict and any(g is None or (create_graph and not g.requires_grad) for g in gradients):
         raise AutogradError(f"{name}: the outputs do not depend on each input, which strict=True asks for")
     filled = []
-    with set_grad_enabled(create_graph):
+    with grad_block(create_graph):
         for g, x in zip(gradients, xs, strict=True):
             form = (*shape, *x.shape)
             if g is None:

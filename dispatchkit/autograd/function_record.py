@@ -444,16 +444,17 @@ class FunctionRecord(Overridable):
         if not ctx._is_recorded:
             return ctx, self._forward(ctx, args)
         inputs = [tensor for tensors in parts for tensor in tensors]
-        if self.is_observed:
+        if not self.is_observed:
+            result = self._forward(ctx, args)
+            besides = kept_besides(ctx, inputs, result)
+        else:
             with observing(dependents := Dependents(inputs)):
                 result = self._forward(ctx, args)
-            for place, tensor in kept_besides(ctx, inputs, result):
+            besides = kept_besides(ctx, inputs, result)
+            for place, tensor in besides:
                 self.kept[place] = tensor in dependents or self.kept.get(place, False)
-        else:
-            result = self._forward(ctx, args)
-        places = [place for place, _ in kept_besides(ctx, inputs, result)]
-        self.is_observed = any(place not in self.kept for place in places)
-        ctx._intermediates = [place for place in places if self.kept.get(place, False)]
+        self.is_observed = any(place not in self.kept for place, _ in besides)
+        ctx._intermediates = [place for place, _ in besides if self.kept.get(place, False)]
         return ctx, result
 
     def _forward(self, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:

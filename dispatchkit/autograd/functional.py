@@ -9,7 +9,7 @@ from dispatchkit.autograd.through import pull_through
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.node import GradientEdge
-from dispatchkit.graph.recording import set_grad_enabled
+from dispatchkit.graph.recording import grad_block
 from dispatchkit.protocol.frames import hides_frames
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import as_list, place_of, run_backward
@@ -163,7 +163,7 @@ def _through(
         if batched:
             ct = Batched(ct, level)
         cts.append(ct)
-    with set_grad_enabled(create_graph):
+    with grad_block(create_graph):
         grads = pull_through("grad", outputs, cts, inputs, bool(retain_graph or create_graph or batched))
         if batched:
             return [None if g is None else in_front(g, level, len(gradients[0])) for g in grads]

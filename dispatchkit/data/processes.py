@@ -11,7 +11,6 @@ import signal
 import threading
 import time
 import traceback
-from contextlib import AbstractContextManager
 from importlib import import_module
 from multiprocessing.connection import wait
 from multiprocessing.context import BaseContext
@@ -20,7 +19,7 @@ from typing import Any
 
 from dispatchkit.data.sources import END, GRACE, PREFIX, Source, Task
 from dispatchkit.errors import DataLoaderError
-from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
+from dispatchkit.graph.recording import grad_block, is_grad_enabled
 from dispatchkit.marks import override
 from dispatchkit.ops.creation.dtypes import get_default_dtype, set_default_dtype
 from dispatchkit.protocol.blocks import reset_states
@@ -321,7 +320,7 @@ def serve(connection: Any, parcel: Parcel, number: int, dtype: Any) -> None:
         try:
             task, records = pickle.loads(message)  # noqa: S301  # of the process that started this one
             source = parcel.unpack()
-            with _recording(records):
+            with grad_block(records):
                 if not begun:
                     begun = True
                     source.begin(number)
@@ -331,12 +330,6 @@ def serve(connection: Any, parcel: Parcel, number: int, dtype: Any) -> None:
         else:
             answer = _answer(parcel.name, batch)
         connection.send_bytes(answer)
-
-
-def _recording(records: bool) -> AbstractContextManager[Any]:
-    if records:
-        return enable_grad()
-    return no_grad()
 
 
 def _answer(name: str, batch: Any) -> Any:

@@ -26,7 +26,7 @@ from dispatchkit.func.containers import (
     zip_containers,
 )
 from dispatchkit.graph.node import Leaf
-from dispatchkit.graph.recording import enable_grad, is_grad_enabled, no_grad
+from dispatchkit.graph.recording import enable_grad, grad_block, is_grad_enabled
 from dispatchkit.graph.storage import Storage, Vertex, memory_of, vertex_of
 from dispatchkit.graph.sweep import differentiated, reachable
 from dispatchkit.tensor.tensor import twin
@@ -150,9 +150,7 @@ class Recording:
             f"{self.name}: cotangents",
         )
         alive = self._alive or (is_grad_enabled() and any(ct.requires_grad for ct in cts))
-        # Not `set_grad_enabled`, which sets it before the block begins: an interrupt there would leave it so.
-        recording = enable_grad() if alive else no_grad()
-        with recording:
+        with grad_block(alive):
             # What the rules record leads through the graph they pull through.
             gradients = iter(pull_through(self.name, self._outputs, cts, self._inputs, retain or alive))
             return with_variables(lambda x: filled(next(gradients), x), self._primals)  # type: ignore[no-any-return]  # a tuple, as it was

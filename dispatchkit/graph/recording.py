@@ -131,3 +131,13 @@ def enable_grad(func: Any = None) -> Any:
     if func is None:
         return block
     return block(func)
+
+
+def grad_block(records: bool) -> Block:
+    """Return a block in which a graph is recorded, or is not.
+
+    Unlike `set_grad_enabled` it changes nothing before the block begins, so that no interrupt can leave it changed.
+    """
+    if records:
+        return enable_grad()
+    return no_grad()

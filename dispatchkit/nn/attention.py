@@ -124,9 +124,7 @@ class MultiheadAttention(Module):
         single = len(query.shape) == 2
         if single:
             query, key, value = (xp.expand_dims(x, axis=0) for x in (query, key, value))
-            if key_padding_mask is None:
-                key_padding_mask = None
-            else:
+            if key_padding_mask is not None:
                 key_padding_mask = xp.expand_dims(key_padding_mask, axis=0)
         elif not self.batch_first:
             query, key, value = (xp.moveaxis(x, 0, 1) for x in (query, key, value))

@@ -544,11 +544,9 @@ class Members(Generic[M]):
         prefix, recurse, remove_duplicate : as for `named_parameters`
         """
         seen: set[int] = set()
-        places: Any = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        modules: Any = [(prefix, self)]
         if recurse:
-            modules = places
-        else:
-            modules = [(prefix, self)]
+            modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules:
             attributes = module.__dict__
             for name in attributes[table]:
@@ -558,9 +556,10 @@ class Members(Generic[M]):
                     key = f"{path}.{name}"
                 if value is None:
                     continue
-                named = tensors(key, value)
                 if isinstance(value, Storage):
                     named = [(key, value)]
+                else:
+                    named = tensors(key, value)
                 for full, tensor in named:
                     if not (remove_duplicate and id(tensor) in seen):
                         seen.add(id(tensor))

@@ -41,7 +41,7 @@ class Chain:
     makers : what makes the step of each fallback, in order
     """
 
-    __slots__ = ("declared", "fallbacks", "makers", "operation", "order", "types")
+    __slots__ = ("_answers", "declared", "fallbacks", "makers", "operation", "order", "types")
 
     def __init__(
         self, operation: Overridable, types: tuple[type, ...], order: list[type], declared: Iterable[Step] = ()
@@ -50,6 +50,7 @@ class Chain:
         self.declared = list(declared)
         self.fallbacks: list[Step] = []
         self.makers: list[StepMaker] = []
+        self._answers: list[Step] | None = None  # once they are asked for: each call that is declined asks
 
     def __iter__(self) -> Iterator[Step]:
         """Yield all steps in order; those of fallbacks are made as far as somebody asks for them."""
@@ -70,8 +71,10 @@ class Chain:
 
     @property
     def steps(self) -> list[Step]:
-        """The answers, in order."""
-        return [step for step in self if step.answers]
+        """The answers, in order, all of them made."""
+        if self._answers is None:
+            self._answers = [step for step in self if step.answers]
+        return self._answers
 
     @property
     def handlers(self) -> list[Step]:
@@ -89,7 +92,9 @@ class Chain:
         return any(step.source is FOREIGN for step in self.declared)
 
     def head(self) -> Callable[..., Any]:
-        """Return the first answer; it declines where there is none."""
+        """Return the first answer; it declines where there is none. No later one is made for it."""
+        if self._answers:
+            return self._answers[0].call
         for step in self:
             if step.answers:
                 return step.call

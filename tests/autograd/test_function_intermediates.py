@@ -120,23 +120,6 @@ def test_what_does_not_depend_on_inputs_is_a_constant() -> None:
     assert dk.autograd.gradgradcheck(Masked.apply, (x,))
 
 
-class ExpByOutput(dk.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        y = dk.exp(x)
-        ctx.save_for_backward(y)
-        return y
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        (y,) = ctx.saved_tensors
-        return g * y
-
-
-def test_outputs_and_inputs_are_differentiated_as_before() -> None:
-    assert dk.autograd.gradgradcheck(ExpByOutput.apply, (dk.tensor([0.5, 1.0], requires_grad=True),))
-
-
 def test_a_later_call_that_keeps_something_is_looked_at_from_the_next_one_on() -> None:
     class Sometimes(dk.autograd.Function):
         @staticmethod

@@ -19,7 +19,7 @@ import dispatchkit as dk
 from dispatchkit.data import DataLoader, Dataset, IterableDataset, RandomSampler, TensorDataset
 from dispatchkit.data.sources import PREFIX, Items, prefetched
 from dispatchkit.errors import DataLoaderError
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, interrupt
 
 workers = pytest.mark.parametrize("workers", [0, 1, 3])
 ANY: Any = DataLoader
@@ -388,12 +388,7 @@ def test_an_interrupt_does_not_wait_for_the_workers(first: int) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "both sleep\n"
         try:
-            # One that comes just before a wait begins does not end it.
-            for _ in range(int(PATIENCE)):
-                process.send_signal(signal.SIGINT)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(1.0)
-                    break
+            interrupt(process, lambda: process.send_signal(signal.SIGINT))
             found = process.stdout.read()
         finally:
             process.kill()

@@ -19,7 +19,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.data import DataLoader, Dataset, IterableDataset
 from dispatchkit.errors import DataLoaderError
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, interrupt
 
 # Python warns of forks beside threads, also of those of other libraries.
 pytestmark = [
@@ -415,12 +415,7 @@ def test_an_interrupt_ends_the_processes(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "sleeps\n"
         try:
-            # One that comes just before a wait begins does not end it.
-            for _ in range(int(PATIENCE)):
-                os.killpg(process.pid, signal.SIGINT)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(1.0)
-                    break
+            interrupt(process, lambda: os.killpg(process.pid, signal.SIGINT))
             output = process.stdout.read()
         finally:
             process.kill()

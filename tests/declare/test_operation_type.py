@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, assert_type
 import pytest
 
 import dispatchkit as dk
+from dispatchkit.declare.decorators import OPTIONS, Options
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -82,3 +83,7 @@ def test_code_that_is_run_without_the_name_of_a_module_declares_operations_of_th
     operation.def_partial(rule)
     assert dk.tensor_protocol.operation(operation).qualified_name.startswith("__main__.")
     assert dk.func.grad(operation)(dk.tensor(1.0)).item() == 5.0
+
+
+def test_type_checkers_know_the_options_that_there_are() -> None:
+    assert {"kind", *Options.__annotations__} == set(OPTIONS)

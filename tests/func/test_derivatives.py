@@ -126,5 +126,6 @@ def test_a_differentiable_operation_is_compared(name: str) -> None:
     )
 
 
-def test_an_interrupt_in_a_transformation_leaves_recording_on() -> None:
-    assert not faults("a gradient", KeyboardInterrupt, range(1, lines_of("a gradient") + 1, 3))
+@pytest.mark.parametrize("name", ["a gradient", "a batch of gradients", "a Jacobian"])
+def test_an_interrupt_in_a_transformation_leaves_recording_on(name: str) -> None:
+    assert not faults(name, KeyboardInterrupt, range(1, lines_of(name) + 1, 3))

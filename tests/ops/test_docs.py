@@ -125,7 +125,7 @@ def test_an_elementwise_result_has_the_stated_dtype(entry: DeclaredOperation, sa
     assert y.dtype == stated[entry.facts.gives or "same"]
 
 
-# Differentiable ones refuse them in `tests/test_complex_gradients.py`.
+# Differentiable ones refuse them in `tests/ops/test_complex_gradients.py`.
 REAL = [name for name, entry in OPERATIONS.items() if entry.facts.real and not entry.differentiable]
 
 

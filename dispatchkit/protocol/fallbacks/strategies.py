@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, TypeAlias
 
 from dispatchkit.errors import RegistrationError
@@ -70,10 +70,9 @@ class Dense(FallbackStrategy):
             return execution.call(operation, args, kwargs)
 
         names = ", ".join(map(type_name, makers))
-        then = None
-        if types.base is not None:
-            then = replace_types(key, makers, types.base)
-        return self.executed_step(cls, execute, f"dense: to_dense() of {names}", then=then)
+        return self.executed_step(
+            cls, execute, f"dense: to_dense() of {names}", then=_plain_key(operation, key, makers)
+        )
 
 
 class Rewrap(FallbackStrategy):
@@ -103,10 +102,16 @@ class Rewrap(FallbackStrategy):
             args, kwargs = operation.parameters.replace(args, kwargs, first_field)
             return rebuild(execution.call(operation, args, kwargs))
 
-        then = None
-        if types.base is not None:
-            then = replace_types(key, {cls}, types.base)
+        then = _plain_key(operation, key, {cls})
         return self.executed_step(cls, execute, f"rewrap: on field '{names[0]}'", then=then)
+
+
+def _plain_key(operation: Overridable, key: Key, classes: Container[type]) -> Key | None:
+    """Return the key of a call with plain arrays in the place of some types; None in a protocol that knows none."""
+    base = operation.types.base
+    if base is None:
+        return None
+    return replace_types(key, classes, base)
 
 
 class Decompose(FallbackStrategy):

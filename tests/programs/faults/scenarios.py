@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import dispatchkit as dk
+from dispatchkit.as_torch.autograd import functional
 from dispatchkit.autograd.graph import disable_saved_tensors_hooks, saved_tensors_hooks
 from dispatchkit.protocol.densify import separate_ledger, without_bounds, without_warnings
 from dispatchkit.protocol.instance import tensor_protocol
@@ -486,6 +487,10 @@ SCENARIOS: dict[str, Callable[[], Scene]] = {
     "a backward pass that is recorded": backward(create_graph=True),
     "a gradient": transformed(lambda x, w: dk.func.grad(lambda x: curved(x * w))(x)),
     "a gradient of a gradient": transformed(lambda x, w: dk.func.grad(lambda x: dk.func.grad(curved)(x * w).sum())(x)),
+    "a batch of gradients": transformed(
+        lambda x, w: dk.autograd.grad(dk.sin(w) * x, w, dk.ones((3, 2)), is_grads_batched=True)
+    ),
+    "a Jacobian": transformed(lambda x, w: functional.jacobian(lambda w: dk.sin(w) * x, w.detach())),
     "a tangent": transformed(lambda x, w: dk.func.jvp(lambda x: curved(x * w), (x,), (x,))),
     "a batch": transformed(lambda x, w: dk.func.vmap(lambda x: dk.sin(x) * w)(x)),
     "a batch of random numbers": transformed(
