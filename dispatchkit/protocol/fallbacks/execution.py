@@ -81,19 +81,24 @@ class Execution:
         return getattr(value, wrapped_field(operation, value))
 
     def rebuilding(
-        self, operation: Overridable, sources: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        operation: Overridable,
+        sources: Sequence[Any],
+        inner: type,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Callable[[Any], Any]:
         """Return what puts the result of a call on their fields into copies of wrappers.
 
         Parameters
         ----------
         operation, args, kwargs : of the call
+        inner : type of the array in the first of them
         sources : the wrappers among the arguments, of one type; the other fields are those of the first, unless the
             type declares laws for them
         """
         types, source = operation.types, sources[0]
-        first = wrapped_field(operation, source)
-        inner = type(getattr(source, first))
+        first = types.fields_of(source)[0]
         others = _other_fields(operation, first, sources, args, kwargs)
 
         def rebuild(result: Any) -> Any:

@@ -91,14 +91,15 @@ class Rewrap(FallbackStrategy):
             return "cannot be rewrapped: it has no fields"
 
         def execute(execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            def first_field(name: str, value: Any) -> Any:
-                if execution.type_of(value) is cls:
-                    return execution.field(operation, value)
-                return value
-
             values = operation.parameters.values(args, kwargs)
             sources = [value for _, value in values if execution.type_of(value) is cls]
-            rebuild = execution.rebuilding(operation, sources, args, kwargs)
+            fields = {id(source): execution.field(operation, source) for source in sources}
+
+            def first_field(name: str, value: Any) -> Any:
+                return fields.get(id(value), value)
+
+            inner = execution.type_of(first_field("", sources[0]))
+            rebuild = execution.rebuilding(operation, sources, inner, args, kwargs)
             args, kwargs = operation.parameters.replace(args, kwargs, first_field)
             return rebuild(execution.call(operation, args, kwargs))
 

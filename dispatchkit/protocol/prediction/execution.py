@@ -150,10 +150,14 @@ class PredictedExecution(Execution):
 
     @override
     def rebuilding(
-        self, operation: Overridable, sources: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        operation: Overridable,
+        sources: Sequence[Any],
+        inner: type,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
     ) -> Callable[[Any], Any]:
         source = sources[0]
-        inner = self.type_of(self.field(operation, source))
         return lambda result: map_members(result, lambda array: self._wrapped_in(source, array, inner))
 
     def _wrapped_in(self, value: Any, result: Any, inner: type) -> Any:
