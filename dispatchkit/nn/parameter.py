@@ -556,6 +556,7 @@ class Members(Generic[M]):
                     key = f"{path}.{name}"
                 if value is None:
                     continue
+                named: Iterable[tuple[str, Any]]
                 if isinstance(value, Storage):
                     named = [(key, value)]
                 else:
