@@ -215,9 +215,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
-            incoming = ((vertex.index, g),)
-            if not create_graph:
-                ownership[2].add(_memory_key(g))
+            incoming = _to_node(vertex, g, ownership[2])
         else:
             if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
                 raise AutogradError(FREED.format(name=vertex.name))
@@ -327,6 +325,13 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         grads[vertex] = g
     else:
         grads[vertex] = before + g
+
+
+def _to_node(output: Output, g: Any, known: set[int]) -> tuple[tuple[int, Any]]:
+    """Return the gradient of one of several outputs as its node takes it; its memory is one that others may hold."""
+    if not isinstance(g, Storage):
+        known.add(_memory_key(g))
+    return ((output.index, g),)
 
 
 # The vertices whose hooks the pass runs that calls a hook.

@@ -207,9 +207,11 @@ FAN_IN: dict[str, Callable[[list[dk.Tensor]], dk.Tensor]] = {
     "squares": lambda leaves: dk.concat([x * x for x in leaves]),
     "a sum": lambda leaves: functools.reduce(dk.add, leaves),
     "views": lambda leaves: dk.stack([x.reshape((2, 1)) for x in leaves]),
-    "parts": lambda leaves: dk.concat([x * part for x, part in zip(leaves, dk.ones((200, 2)).unstack(), strict=True)]),
+    "parts": lambda leaves: dk.concat(
+        [x * part for x, part in zip(leaves, dk.unstack(dk.ones((200, 2))), strict=True)]
+    ),
     "parts of a leaf": lambda leaves: dk.concat(
-        [x * part for x, part in zip(leaves, dk.ones((200, 2), requires_grad=True).unstack(), strict=True)]
+        [x * part for x, part in zip(leaves, dk.unstack(dk.ones((200, 2), requires_grad=True)), strict=True)]
     ),
 }
 
