@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (lambda: Unit("blub"), r"^unknown unit 'blub'"),
     "number as unit": (lambda: Unit("3"), r"'3' is a number; a unit is a product"),
     "sum as unit": (lambda: Unit("m+s"), r"'m\+s' is no unit; write a product of powers"),
-    "no text": (lambda: Unit(3), r"a unit is written as text, such as 'm/s', or is one of Pint; found 3"),
+    "no text": (lambda: Unit(3), r"a unit is written as text, such as 'm/s', or is one of Pint or astropy; found 3"),
     "decibels": (lambda: QuantityTensor(1.0, "dBm") + QuantityTensor(1.0, "dBm"), "'dBm' is logarithmic"),
 }
 
