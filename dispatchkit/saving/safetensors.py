@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
+from dispatchkit.progress import ProgressBar
 from dispatchkit.saving.npz import check_limit, parse_json
 
 STRUCTURE = "dispatchkit"
@@ -53,7 +54,7 @@ def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
 
 
 def read(
-    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
+    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, bar: ProgressBar, *, mmap: bool
 ) -> tuple[Any, dict[str, Any]]:
     """Return structure and arrays of a file, as `npz.read` does; `limit` is for the bytes of the whole file."""
     package = _package("load")
@@ -74,11 +75,12 @@ def read(
     start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
     header = parse_json(label, memory[8:start].tobytes(), limit)
     metadata = header.pop("__metadata__", {})
-    arrays = {
-        name: _array(label, name, entry, memory[start:], mmap)
-        for name, entry in header.items()
-        if names is None or name in names
-    }
+    bar.total = len(memory) - start
+    arrays = {}
+    for name, entry in header.items():
+        if names is None or name in names:
+            arrays[name] = _array(label, name, entry, memory[start:], mmap)
+            bar.advance(arrays[name].nbytes, name)
     for name in _complex_names(label, metadata, limit):
         if names is None or name in names:
             arrays[name] = _join_pairs(label, name, arrays.get(name))
