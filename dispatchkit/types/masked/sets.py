@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit import ops
-from dispatchkit.ops.searching.sets import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from dispatchkit.types.masked.array import MaskedTensor, parts, with_value
 from dispatchkit.types.rules import implements, implements_each
 
@@ -30,11 +29,12 @@ def isin_masked(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
 
 
 @implements(ops.unique_all)
-def unique_all_masked(x: MaskedTensor, /) -> UniqueAllResult:
+def unique_all_masked(x: MaskedTensor, /) -> Any:
     """Return the distinct elements in order, and one missing element for all that are missing, last."""
     data, valid = (ops.reshape(part, (-1,)) for part in (x.data, x.valid))
     (there,), (missing,) = ops.nonzero(valid), ops.nonzero(~valid)
-    values, indices, inverse, counts = ops.unique_all(data[there])
+    result = ops.unique_all(data[there])
+    values, indices, inverse, counts = result
     places = ops.full(tuple(data.shape), len(values), dtype=inverse.dtype)
     places = ops.index_put(places, (there,), inverse)
     filled = MaskedTensor(values)
@@ -43,7 +43,8 @@ def unique_all_masked(x: MaskedTensor, /) -> UniqueAllResult:
         filled = ops.concat([filled, MaskedTensor(data[missing[:1]], False)])
         indices = ops.concat([indices, missing[:1]])
         counts = ops.concat([counts, ops.asarray([len(missing)], dtype=counts.dtype)])
-    return UniqueAllResult(filled, indices, ops.reshape(places, tuple(x.shape)), counts)
+    places = ops.reshape(places, tuple(x.shape))
+    return result._replace(values=filled, indices=indices, inverse_indices=places, counts=counts)
 
 
 @implements(ops.unique_values)
@@ -52,12 +53,13 @@ def unique_values_masked(x: MaskedTensor, /) -> Any:
 
 
 @implements(ops.unique_counts)
-def unique_counts_masked(x: MaskedTensor, /) -> UniqueCountsResult:
+def unique_counts_masked(x: MaskedTensor, /) -> Any:
     found = unique_all_masked(x)
-    return UniqueCountsResult(found.values, found.counts)
+    return ops.unique_counts(found.values.data)._replace(values=found.values, counts=found.counts)
 
 
 @implements(ops.unique_inverse)
-def unique_inverse_masked(x: MaskedTensor, /) -> UniqueInverseResult:
+def unique_inverse_masked(x: MaskedTensor, /) -> Any:
     found = unique_all_masked(x)
-    return UniqueInverseResult(found.values, found.inverse_indices)
+    result = ops.unique_inverse(found.values.data)
+    return result._replace(values=found.values, inverse_indices=found.inverse_indices)

@@ -49,10 +49,10 @@ def parts_of_astropy(unit: Any) -> list[AstropyPart]:
     parts = []
     for base, power in zip(unit.bases, unit.powers, strict=True):
         names = tuple(SPELLED.get(name, name) for name in base.names)
-        size, bases = None, ()
-        if not SCALES.intersection(names):
-            size, bases = _in_si(base)
-        parts.append(AstropyPart(names, _exact(power), size, bases))
+        if SCALES.intersection(names):
+            parts.append(AstropyPart(names, _exact(power), None, ()))
+        else:
+            parts.append(AstropyPart(names, _exact(power), *_in_si(base)))
     return parts
 
 
