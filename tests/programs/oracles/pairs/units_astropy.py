@@ -38,6 +38,10 @@ class UnitsAstropy(Pair):
         """Return a unit, mostly of the dimension of the operands that are drawn already."""
         return drawn_unit(draw, [operand.extra for operand in before.values() if operand.lifted])
 
+    def wanted(self, line: str, operands: Mapping[str, Operand]) -> bool:
+        """Leave out what holds no numbers yet."""
+        return line != "np.empty(x)"
+
     def make_ours(self, operand: Operand) -> Any:
         """Return a quantity of ours."""
         return QuantityTensor(operand.data.copy(), operand.extra)
