@@ -469,16 +469,13 @@ def load(
     if wanted is not None and wanted.kind != "f":
         raise ValueError(f"load: dtype must be floating-point, found {wanted}")
     file = _file(path)
-    form = None
-    if not isinstance(file, Path):
-        form = _format_of(file)
-    chosen = _format("load", file, form)
-    label = file
-    if not isinstance(file, Path):
-        label = getattr(file, "name", type(file).__name__)
-    size = 0
+    label, size = file, 0
     if isinstance(file, Path):
+        chosen = _format("load", file, None)
         size = file.stat().st_size
+    else:
+        chosen = _format("load", file, _format_of(file))
+        label = getattr(file, "name", type(file).__name__)
     asked = None
     if names is not None:
         asked = frozenset(names)

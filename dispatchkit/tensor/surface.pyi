@@ -801,7 +801,7 @@ class ArrayMethods:
         >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
         tensor([3.1416, 1.5708])
         >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
-        QuantityTensor(tensor(3.1416), 'rad')
+        QuantityTensor(3.1416, 'rad')
         """
     def rad2deg(self, /) -> Any:
         """Convert angles from radians to degrees.
@@ -810,7 +810,7 @@ class ArrayMethods:
         >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
         tensor([ 57.2958, 114.5916])
         >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
-        QuantityTensor(tensor(180.), 'deg')
+        QuantityTensor(180., 'deg')
         """
     def __getitem__(self, key: Index, /) -> Any: ...
     def __setitem__(self, key: Index, value: Any, /) -> None: ...
@@ -2658,7 +2658,7 @@ class TensorMethods(ArrayMethods):
         >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
         tensor([3.1416, 1.5708])
         >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
-        QuantityTensor(tensor(3.1416), 'rad')
+        QuantityTensor(3.1416, 'rad')
         """
     def rad2deg(self, /) -> Self:
         """Convert angles from radians to degrees.
@@ -2667,7 +2667,7 @@ class TensorMethods(ArrayMethods):
         >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
         tensor([ 57.2958, 114.5916])
         >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
-        QuantityTensor(tensor(180.), 'deg')
+        QuantityTensor(180., 'deg')
         """
     def __getitem__(self, key: Index, /) -> Self: ...
     def __setitem__(self, key: Index, value: Any, /) -> None: ...
