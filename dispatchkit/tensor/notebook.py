@@ -9,7 +9,7 @@ import numpy as np
 
 from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor.printing import Written, fields_of, formatted, parse_format, written
+from dispatchkit.tensor.printing import Written, fields_of, formatted, parse_format, shape_of, written
 from dispatchkit.wording import escape
 
 ROWS, COLUMNS = 20, 12  # of a table that is not cut
@@ -21,13 +21,13 @@ BELOW = 'style="opacity:0.7;font-size:90%"'
 
 def repr_of(x: Any) -> str:
     """Return an array as its class with its elements, and what its type adds."""
-    with fields_of(x.shape):
+    with fields_of(x):
         return written(x).constructor(type(x).__name__)
 
 
 def str_of(x: Any) -> str:
     """Return the elements of an array, and what follows them."""
-    with fields_of(x.shape):
+    with fields_of(x):
         return written(x).text()
 
 
@@ -41,7 +41,7 @@ def format_of(x: Any, spec: str) -> str:
     if not spec:
         return str(x)
     form = parse_format(spec, type(x))
-    with fields_of(x.shape):
+    with fields_of(x):
         shown = written(x)
         if shown.elements is not None or hasattr(type(x), "__written__"):
             return shown.text(form)
@@ -51,9 +51,11 @@ def format_of(x: Any, spec: str) -> str:
 
 def html_of(x: Any) -> str:
     """Return an array for a notebook: a table of its elements, or a picture and a text of its structure."""
-    shape = tuple(x.shape)
+    shape = shape_of(x)
+    if shape is None:
+        return f"<pre>{escape(repr(x))}</pre>"
     large = any(length > limit for length, limit in zip(shape[::-1], (COLUMNS, ROWS), strict=False))
-    with fields_of(shape):
+    with fields_of(x):
         shown = written(x)
         if shown.elements is not None and not shape:
             drawn = f"<span>{escape(shown.body())} {' '.join(_units(shown))}</span>"

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, without_graph
+from dispatchkit.protocol.densify import known_layout
 
 FIRST = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80}
 _options = SimpleNamespace(**FIRST)
@@ -83,11 +84,20 @@ def option(name: str) -> int:
     return value
 
 
+def shape_of(x: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array; None where only its dense form would tell, or it is not whole yet."""
+    try:
+        shape = known_layout(x)[0]
+    except Exception:  # noqa: BLE001  # as a debugger sees it inside of a constructor, where a property raises anything
+        return None
+    return None if shape is None else tuple(shape)
+
+
 @contextmanager
-def fields_of(shape: Sequence[int]) -> Iterator[None]:
-    """Have fields print few elements where the array of this shape that they belong to is summarised."""
+def fields_of(x: Any) -> Iterator[None]:
+    """Have the fields of an array that is too large to be shown as a whole print few elements."""
     few = _threshold.get()
-    if math.prod(shape) > option("threshold"):
+    if math.prod(shape_of(x) or ()) > option("threshold"):
         few = min(few, FEW)
     token = _threshold.set(few)
     try:
@@ -101,7 +111,7 @@ def summarised(method: Callable[[Any], str]) -> Callable[[Any], str]:
 
     @wraps(method)
     def shown(self: Any) -> str:
-        with fields_of(self.shape):
+        with fields_of(self):
             return method(self)
 
     return shown
@@ -420,7 +430,7 @@ def written(x: Any) -> Written:
     """Return how an array is written: by what its type says, else as a whole."""
     method = getattr(type(x), "__written__", None)
     if method is None:
-        return Written(tuple(x.shape), whole=lambda form: _whole(x, form), source=x)
+        return Written(shape_of(x) or (), whole=lambda form: _whole(x, form), source=x)
     result: Written = method(x)
     return result
 

@@ -133,6 +133,7 @@ def test_lists_keep_what_a_number_would_lose() -> None:
 class Blocks:
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
+        self.shape, self.dtype = (sum(len(part) for part in parts),), parts[0].dtype
 
     def to_dense(self) -> Any:
         return dk.concat(self.parts)
