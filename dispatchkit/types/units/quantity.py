@@ -23,6 +23,7 @@ from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
+from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
@@ -51,8 +52,9 @@ class QuantityTensor(Wrapper):
     Parameters
     ----------
     data : array, or what `asarray` makes one of; inside an array type, such as `NamedTensor`, that is outside of units,
-        the quantity is put inside of it
-    unit : text such as ``"m/s"``, a `Unit`, or a unit of Pint; a plain number by default
+        the quantity is put inside of it. A quantity of Pint or astropy has its unit already
+    unit : text such as ``"m/s"``, a `Unit`, or a unit of Pint or astropy; by default that of `data` if it is a
+        quantity, else a plain number
 
     Raises
     ------
@@ -86,11 +88,21 @@ class QuantityTensor(Wrapper):
 
     unit: Unit
 
-    def __init__(self, data: Any, unit: Any = "") -> None:
-        self.data = as_array(data)
-        if isinstance(self.data, QuantityTensor):
-            self.data = _without_unit(self.data, Unit(unit))
-        self.unit = Unit(unit)
+    def __init__(self, data: Any, unit: Any = None) -> None:
+        if has_quantities(data):
+            data = ops.stack([QuantityTensor(member) for member in data])
+        data, known = split_quantity(data)
+        data = as_array(data)
+        if known is not None:
+            data = times_unit(data, Unit(known))
+        if isinstance(data, QuantityTensor):
+            if unit is None:
+                data, unit = data.data, data.unit
+            else:
+                data = _without_unit(data, Unit(unit))
+        elif unit is None:
+            unit = ONE
+        self.data, self.unit = data, Unit(unit)
 
     @property
     def magnitude(self) -> Any:
@@ -261,7 +273,7 @@ def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
 def _is_unit(value: Any) -> bool:
     if isinstance(value, str):
         return value.partition(":")[0] not in DEVICES
-    return isinstance(value, Unit) or type(value).__module__.partition(".")[0] == "pint"
+    return isinstance(value, Unit) or is_of("pint", value) or is_of("astropy", value)
 
 
 SIMPLE = frozenset((QuantityTensor, Tensor, int, float))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from importlib import resources
 from typing import Any, ClassVar, NamedTuple, overload
 
 from dispatchkit.errors import UnitError
+from dispatchkit.types.units.of_astropy import AstropyPart, is_of, parts_of_astropy
 from dispatchkit.types.units.of_pint import unit_of_pint
 from dispatchkit.types.units.size import UnitSize, size_of
 
@@ -90,7 +92,9 @@ class Unit:
             return _parse(text)
         if type(text).__module__.partition(".")[0] == "pint":
             return _parse(f"{getattr(text, 'units', text):D}")
-        raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
+        if hasattr(text, "bases") and is_of("astropy", text):
+            return _unit_of_astropy(text)
+        raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint or astropy; found {text!r}")
 
     @cached_property
     def _base(self) -> tuple[UnitSize, Exponents]:
@@ -349,6 +353,33 @@ def _conversion(unit: Unit, target: Unit) -> Rescaling:
     if before.denominator < after.denominator:
         return Rescaling(factor, divisor, before=float(before))
     return Rescaling(factor, divisor, after=float(after))
+
+
+def _unit_of_astropy(unit: Any) -> Unit:
+    """Return a unit of astropy, whose parts have the same size here under one of their names.
+
+    Raises
+    ------
+    UnitError : if one is not known here by any name
+    """
+    result = ONE
+    for part in parts_of_astropy(unit):
+        result = result * _known_by_name(part) ** part.power
+    return result
+
+
+def _known_by_name(part: AstropyPart) -> Unit:
+    """Return the unit that is the same here by one of the names of one of astropy."""
+    for name in part.names:
+        try:
+            unit = _parse(name)
+        except UnitError:
+            continue
+        if part.size is None:
+            return unit
+        if unit.dimension == part.bases and math.isclose(float(unit._base[0].value()), part.size, rel_tol=1e-6):
+            return unit
+    raise UnitError(f"unknown unit '{part.names[0]}', which is one of astropy")
 
 
 def _is_difference(unit: Unit) -> bool:

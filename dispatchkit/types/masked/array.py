@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce, wraps
+from importlib import import_module
 from types import NotImplementedType
 from typing import Any
 
@@ -129,6 +130,27 @@ class MaskedTensor(Wrapper):
     def without_nan(self) -> MaskedTensor:
         """Return the array with what is NaN missing, too."""
         return MaskedTensor(self.data, self.valid & ~ops.isnan(_numbers(self.data)))
+
+    def to_pandas(self) -> Any:
+        """Return an array of pandas that says what is missing, of one axis: a copy, of ``Int64``, ``boolean`` or such.
+
+        Raises
+        ------
+        ValueError : if there are several axes, or none
+        TypeError : for what pandas has no such array of: complex numbers and half precision
+        """
+        if self.ndim != 1:
+            raise ValueError(f"to_pandas: an array of pandas has one axis, and this one {self.ndim}")
+        arrays = import_module("pandas.arrays")
+        makers = {"b": arrays.BooleanArray, "i": arrays.IntegerArray, "u": arrays.IntegerArray}
+        if self.dtype in (np.float32, np.float64):
+            makers["f"] = arrays.FloatingArray
+        if self.dtype.kind not in makers:
+            raise TypeError(
+                f"to_pandas: pandas has no array of {self.dtype} with missing elements; write x.astype(dtype)"
+            )
+        masked = self.to_masked_array()
+        return makers[self.dtype.kind](np.asarray(masked.data), np.ma.getmaskarray(masked))
 
     def item(self) -> Any:
         """Return the one element as a Python number.
@@ -523,6 +545,9 @@ def quantile_masked(
     along = axis
     if axis is None:
         along = 0
+    if not flat.shape[along]:  # the median of nothing
+        nothing = ops.sum(flat, axis=along, keepdims=True)
+        flat = MaskedTensor(ops.astype(nothing.data, (flat.data / 1).dtype), nothing.valid)
     line = sort_masked(flat, axis=along)
     place = ops.maximum(_count(flat, along, True) - 1, 0) * q
     low, high = ops.floor(place), ops.ceil(place)
