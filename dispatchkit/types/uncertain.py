@@ -18,6 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments
 from dispatchkit.types.rules import is_plain
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, make_numbers
@@ -218,9 +219,9 @@ class UncertainTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> x = dk.types.UncertainTensor([1.0, 2.0], 0.1)
     >>> x * x
-    UncertainTensor(tensor([1., 4.]), std=tensor([0.2000, 0.4000]))
+    UncertainTensor([1.00 ± 0.20, 4.00 ± 0.40])
     >>> x - x
-    UncertainTensor(tensor([0., 0.]), std=tensor([0., 0.]))
+    UncertainTensor([0 ± 0, 0 ± 0])
     >>> dk.sum(x).std
     tensor(0.1414)
     """
@@ -329,8 +330,20 @@ class UncertainTensor(Wrapper):
         """Raise, as `to_dense` does."""
         self.to_dense()
 
-    def __repr__(self) -> str:
-        return f"UncertainTensor({self.data!r}, std={self.std!r})"
+    def _written(self, inner: Written) -> Written:
+        numbers, factor = inner.numbers, written(self.factor).numbers
+        if numbers is None or factor is None:
+            return inner.around(notes=(f"std={self.std!r}",), after=(f"std={self.std!r}",))
+
+        def elements(places: Places, form: Format, kept: Texts) -> Texts:
+            values = numbers(places)
+            std = np.linalg.norm(factor((np.arange(len(self.factor)), *places)).astype(float), axis=0)
+            texts = np.full(values.shape, "", object)
+            pairs = zip(values[kept].tolist(), std[kept].tolist(), strict=True)
+            texts[kept] = [uncertain_text(value, spread, form) for value, spread in pairs]
+            return texts
+
+        return inner.around(elements=elements, aligned=False, numbers=None)
 
 
 def _plain(value: Any) -> Any:

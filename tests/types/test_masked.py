@@ -200,7 +200,7 @@ def test_copies_and_printing() -> None:
     for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone(), MaskedTensor(x)):
         assert shown(made) == [1.0, None, 4.0]
     assert shown(MaskedTensor(x, [True, True, False])) == [1.0, None, None]
-    assert repr(x[:1]) == "MaskedTensor(tensor([1.]), valid=tensor([ True]))"
+    assert repr(x[:1]) == "MaskedTensor([1.])"
 
 
 WHOLE = {

@@ -206,7 +206,7 @@ def test_standard_deviations_can_be_differentiated() -> None:
 
 
 def test_printing() -> None:
-    assert repr(x) == "UncertainTensor(tensor([1., 2.]), std=tensor([0.1000, 0.2000]))"
+    assert repr(x) == "UncertainTensor([1.00 ± 0.10, 2.00 ± 0.20])"
 
 
 @pytest.mark.parametrize("join", [dk.concat, dk.stack])

@@ -19,6 +19,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
@@ -76,13 +77,13 @@ class QuantityTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> way, time = dk.types.QuantityTensor([3.0, 5.0], "km"), dk.types.QuantityTensor(2.0, "h")
     >>> way / time, (way / time).to("m/s")
-    (QuantityTensor(tensor([1.5000, 2.5000]), 'km/h'), QuantityTensor(tensor([0.4167, 0.6944]), 'm/s'))
+    (QuantityTensor([1.5000, 2.5000], 'km/h'), QuantityTensor([0.4167, 0.6944], 'm/s'))
     >>> way + time
     Traceback (most recent call last):
         ...
     dispatchkit.errors.UnitError: add: 'h' and 'km' measure different things
     >>> dk.func.grad(lambda t: (way / t).sum())(time)
-    QuantityTensor(tensor(-2.), 'km/h**2')
+    QuantityTensor(-2., 'km/h**2')
     """
 
     unit: Unit
@@ -232,14 +233,8 @@ class QuantityTensor(Wrapper):
             )
         return operator.index(self.data)
 
-    def __repr__(self) -> str:
-        return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
-
-    def __format__(self, spec: str) -> str:
-        """Return the number, or the elements, in a format, and the unit."""
-        if spec:
-            return f"{format(self.data, spec)} {self.unit}".rstrip()
-        return str(self)
+    def _written(self, inner: Written) -> Written:
+        return inner.around(notes=(repr(str(self.unit)),), after=(self.unit,))
 
 
 def times_unit(value: Any, unit: Unit) -> Any:

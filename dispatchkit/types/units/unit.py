@@ -74,7 +74,7 @@ class Unit:
     >>> Unit("km/h"), Unit("m") * Unit("s") ** -1 == Unit("m/s")
     (Unit('km/h'), True)
     >>> 3 * Unit("m"), [1.0, 2.0] / Unit("s")
-    (QuantityTensor(tensor(3), 'm'), QuantityTensor(tensor([1., 2.]), '1/s'))
+    (QuantityTensor(3, 'm'), QuantityTensor([1., 2.], '1/s'))
     """
 
     __slots__ = ("__dict__", "parts")
@@ -205,6 +205,29 @@ class Unit:
     def __repr__(self) -> str:
         return f"Unit({str(self)!r})"
 
+    def __format__(self, spec: str) -> str:
+        """Return the unit as Pint writes it: ``P`` m/s², ``L`` LaTeX, ``C`` m/s**2, ``H`` HTML, ``D`` m / s ** 2.
+
+        Parameters
+        ----------
+        spec : one of these letters, with or without ``~``: names are as they were given. Without one as `str`
+
+        Raises
+        ------
+        ValueError : for another
+        """
+        if not spec:
+            return str(self)
+        style = STYLES.get(spec.replace("~", "") or "D")
+        if style is None:
+            raise ValueError(f"invalid format {spec!r} for a Unit: write ~P, ~L, ~C, ~H or ~D")
+        above = [style.power(name, power) for name, power in self.parts if power > 0]
+        below = [style.power(name, -power) for name, power in self.parts if power < 0]
+        if spec.strip("~") == "L" and below:
+            return f"\\frac{{{style.times.join(above) or 1}}}{{{style.times.join(below)}}}"
+        text = style.times.join(above) or ("1" if below else "")
+        return style.by.join([text, *below])
+
     def ratio(self, other: Unit) -> Fraction | None:
         """Return how many of another unit this one is, None where that is no rational number, or more is to be done.
 
@@ -230,6 +253,59 @@ class Unit:
         UnitError : if the dimensions differ, or one is an angle in a rate and the other is not
         """
         return _conversion(self, target)
+
+
+SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⋅")
+# As Pint writes in short what has no letter.
+SYMBOLS = {
+    "degC": "°C",
+    "delta_degC": "Δ°C",
+    "degF": "°F",
+    "delta_degF": "Δ°F",
+    "degree_Celsius": "°C",
+    "degree_Fahrenheit": "°F",
+    "percent": "%",
+}
+
+
+class UnitStyle(NamedTuple):
+    """How units are written.
+
+    Attributes
+    ----------
+    times, by : between factors, and before each divisor
+    raised : takes the name and the exponent, "" for 1
+    name : how a name is written
+    """
+
+    times: str
+    by: str
+    raised: str
+    name: str = "{}"
+    small: bool = False
+
+    def power(self, name: str, power: Fraction) -> str:
+        """Return a power of a unit."""
+        shown = self.name.format(SYMBOLS.get(name, name))
+        if "mathrm" in self.name:
+            shown = shown.replace("%", "\\%")
+        exponent = str(power)
+        if power.denominator in (2, 4, 5, 8, 10):
+            exponent = f"{float(power):g}"
+        if self.small:
+            exponent = exponent.translate(SUPERSCRIPTS).replace("/", "ᐟ")
+        if power == 1:
+            return shown
+        return self.raised.format(shown, exponent)
+
+
+STYLES = {
+    "D": UnitStyle(" * ", " / ", "{} ** {}"),
+    "C": UnitStyle("*", "/", "{}**{}"),
+    "P": UnitStyle("·", "/", "{}{}", small=True),
+    "H": UnitStyle(" ", "/", "{}<sup>{}</sup>"),
+    "L": UnitStyle(" \\cdot ", "", "{}^{{{}}}", "\\mathrm{{{}}}"),
+}
 
 
 class Rescaling(NamedTuple):
