@@ -77,7 +77,8 @@ def _caption(x: Any, shown: Written, shape: tuple[int, ...]) -> str:
 
 
 def _units(shown: Written) -> list[str]:
-    return [unit for unit in [format(part, "H") for part in shown.after if not isinstance(part, str)] if unit]
+    units = [format(part, "H") for part in shown.after if not isinstance(part, str)]
+    return list(filter(None, units))
 
 
 def _details(title: str, text: str) -> str:
