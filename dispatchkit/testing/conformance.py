@@ -77,6 +77,9 @@ CHECKS = {
     check.name: check
     for check in (
         _on_type("dense", objects.dense_form),
+        _on_type("copy", objects.shallow_copies),
+        _on_type("deepcopy", objects.deep_copies),
+        _on_type("pickle", objects.pickles),
         _on_values("raises", "No handler raises where plain tensors give an answer."),
         _on_values("container", "Several results come in a tuple of the same kind, named ones with their names."),
         _on_values("keywords", "A keyword that a handler takes changes its result as the operation's does."),
@@ -101,15 +104,18 @@ CHECKS = {
         _on_calls("asyncio", concurrency.in_tasks),
         _on_calls("threads", concurrency.in_threads),
         _on_type("attributes", objects.attributes),
-        _on_type("alias", objects.shared_memory),
+        replace(_on_type("alias", objects.shared_memory), of_operation=partial(_examination_failures, "alias")),
         _on_type("assignment", objects.assignment),
-        _on_type("copy", objects.shallow_copies),
-        _on_type("deepcopy", objects.deep_copies),
-        _on_type("pickle", objects.pickles),
-        Check("programs", _about(programs), of_type=programs),
         _on_type("repr", objects.printing),
+        Check("programs", _about(programs), of_type=programs),
     )
 }
+
+
+# These change the fields of copies: where copies are wrong, nothing that they find is a fault of its own.
+WITH_COPIES = frozenset(
+    {"repeat", "gradient", "second", "forward", "vmap", "inplace", "asyncio", "threads", "alias", "programs"}
+)
 
 
 def check_type(
@@ -209,7 +215,10 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
+        subject.copies = not any(_results(CHECKS["copy"], subject))
         for name in chosen:
+            if name in WITH_COPIES and not subject.copies:
+                continue
             for result in _results(CHECKS[name], subject):
                 tried[name] += 1
                 if result is not None and not _is_skipped(result, left_out):

@@ -19,6 +19,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
 from dispatchkit.testing.instances import Samples, anew, drawn, is_strategy
 from dispatchkit.testing.lines import Lines, own_places
+from dispatchkit.testing.relations import unrelated_part
 from dispatchkit.tree import with_members
 
 # Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.
@@ -55,11 +56,13 @@ class Subject:
     ----------
     operations : the overridable functions with array arguments
     memory : what checks have found out, by check and operation, for those that build on them
-    looked_into : by instance and rules the operation that stands for the calls of all
+    looked_into : by instance, rules and lines the operations that stand for the calls of all
+    copies : whether copies of instances are right, with which most checks work
     by_fallback : operations that stand for all those that no rule answers
     lines : those of the type's own code, and which of them calls have entered
     operands : its samples as arguments of calls, by number and by what is changed of them
     pending : the rules of the type that no call has entered so far, None before the first call
+    rewraps : whether results have the fields of their arguments because the fallback is `rewrap`
     name : of the type
     """
 
@@ -83,6 +86,7 @@ class Subject:
         self.name = type_name(cls)
         self.cls = cls
         self._to_dense = to_dense or self._declared_dense()
+        self._ready: dict[int, list[Any]] = {}
         self._samples: Any
         if is_strategy(samples):
             self._samples = drawn(samples, self._to_dense)
@@ -108,8 +112,10 @@ class Subject:
             self.metadata = self._metadata_names()
         else:
             self.metadata = tuple(metadata)
-        self.memory: dict[str, dict[Overridable, Any]] = {}
-        self.looked_into: dict[Any, Overridable] = {}
+        self.rewraps = metadata is None and fallback.rewrap in tensor_protocol.types.fallback(cls)
+        self.memory: dict[str, dict[Any, Any]] = {}
+        self.looked_into: dict[Any, list[Overridable]] = {}
+        self.copies = True
         self.by_fallback: set[Overridable] = set()
         self.pending: set[Any] | None = None
         self.operands: dict[Any, Any] = {}
@@ -156,9 +162,14 @@ class Subject:
 
     def sample(self, index: int) -> Any:
         """Return one of the samples, made anew."""
-        if callable(self._samples):
-            return self.samples()[index]
-        return anew(self._samples[index])
+        if not callable(self._samples):
+            return anew(self._samples[index])
+        # One call of the function makes them all, and each of them is handed out once.
+        ready = self._ready.setdefault(index, [])
+        if not ready:
+            for place, made in enumerate(self.samples()):
+                self._ready.setdefault(place, []).append(made)
+        return ready.pop()
 
     def dense(self, value: Any) -> Any:
         """Return an argument or result with plain tensors in the place of instances, in lists and tuples too."""
@@ -192,10 +203,8 @@ class Subject:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
         return elements_of(self.dense(value))
 
-    def expected_metadata(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
-        """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""
-        if not self.laws:
-            return self.metadata_of(next(value for value in values if isinstance(value, self.cls)))
+    def by_given_laws(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
+        """Return the metadata that results of a call are to have by the laws that were given for the type."""
         expected = {}
         for name, law in self.laws.items():
             metadata = law(operation.function, [getattr(value, name, None) for value in values])
@@ -323,12 +332,19 @@ class ConformanceError(AssertionError):
 
 
 def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, str] | None:
-    """Compare a value with the right one, both dense: in what they differ and both as text, as `difference` says."""
+    """Compare a value with the right one, by the relation of the type: in what they differ and both as text.
+
+    Instances among what is found are compared by a relation that is a function, the dense forms of all else for
+    equality, within the tolerance of the type.
+    """
     try:
         dense = subject.dense(found)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
         return dense_form_failure(subject, found, expected, error)
-    differs = difference(dense, subject.dense(expected))
+    right, by_function = subject.dense(expected), subject.relation.holds is not None
+    differs = difference(dense, right, values=not by_function, tolerance=subject.relation.tolerance)
+    if differs is None and by_function:
+        differs = unrelated_part(tensor_protocol.types, found, right, [subject.samples()[0]])
     if differs is None:
         return None
     return differs.failure
@@ -367,6 +383,9 @@ def alike(found: list[Reading], expected: list[Reading]) -> tuple[str, str] | No
             return f"a {type_name(reading.cls)}", f"a {type_name(other.cls)}"
         if not same(reading.array, other.array):
             return value_text(reading.array), value_text(other.array)
+        dtypes = [getattr(array, "dtype", None) for array in (reading.array, other.array)]
+        if dtypes[0] != dtypes[1]:
+            return f"dtype {dtypes[0]}", f"dtype {dtypes[1]}"
         if not all(same(reading.carried[name], other.carried[name]) for name in other.carried):
             return repr(reading.carried), repr(other.carried)
     return None

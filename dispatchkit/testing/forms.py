@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,8 +33,9 @@ from dispatchkit.testing.differences import (
 )
 from dispatchkit.testing.examination import CallResult, Snapshot, examination, fails, wrong_derivatives_of, wrong_result
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
+from dispatchkit.testing.instances import anew
 
-TURNS = range(1, 7)  # each with other elements of the instances
+TURNS = range(1, 4)  # each with other elements of the instances
 TRIES = 16  # with which a call in three stands where an instance stood, with 100 a call in two
 
 
@@ -75,7 +75,7 @@ def _where_others_stood(subject: Subject, call: TypeCall, places: set[int]) -> t
         if not places_now or not places or not places.isdisjoint(places_now):
             break
         held.append(args)  # so that the next ones stand elsewhere
-        args = tuple(copy.copy(value) if isinstance(value, subject.cls) else value for value in args)
+        args = tuple(anew(value) if isinstance(value, subject.cls) else value for value in args)
     places |= places_now
     return args, kwargs
 
@@ -236,14 +236,14 @@ def _dense_gradient(subject: Subject, x: Any) -> str | None:
 def second(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Second derivatives with respect to the fields are those of the dense computation."""
     if not fails(subject, operation, gradient):
-        for call in _differentiable_calls(subject, operation):
+        for call in _differentiable_calls(subject, operation, 1):
             yield _compare("second", subject, call, _second_derivatives, "is backward differentiable itself?")
 
 
 def forward(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Tangents along the fields (`dk.func.jvp`) are those of the dense computation."""
     if not fails(subject, operation, gradient):
-        for call in _differentiable_calls(subject, operation):
+        for call in _differentiable_calls(subject, operation, 1):
             yield _compare("forward", subject, call, _tangents, ADVICE)
 
 
@@ -255,10 +255,13 @@ def under_vmap(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         yield _compare("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
 
 
-def _differentiable_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
+def _differentiable_calls(subject: Subject, operation: Overridable, most: int | None = None) -> list[TypeCall]:
+    """Return calls whose derivatives are compared, of those that are looked into all, or so many of each sort."""
     if not isinstance(operation, DeclaredOperation) or not operation.differentiable or not is_determined(operation):
         return []
-    return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
+    if subject.depth is None or most is None:
+        most = subject.depth
+    return [call for call in examination(subject, operation).some(most) if call.sample.differentiable]
 
 
 def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transformed, advice: str) -> Failure | None:

@@ -19,7 +19,6 @@ from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
-from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import Mode
@@ -34,21 +33,20 @@ from dispatchkit.testing.differences import (
     difference,
     error_text,
     is_determined,
-    member_difference,
     members,
-    result_difference,
     same,
     value_text,
     with_plain_tensors,
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.instances import anew, count_up
+from dispatchkit.testing.memory import SETITEM, arrays_in, is_typed, shared_memory
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
+from dispatchkit.testing.relations import member_difference, result_difference
 
 T = TypeVar("T")
 types = tensor_protocol.types
 _dense_of = partial(with_plain_tensors, tensor_protocol)
-SETITEM = tensor_protocol.operation(xp.setitem)
 # What is said instead of an answer; NumPy's linear algebra has no half precision, which structures do not need.
 REFUSALS = (NoImplementationError, DensifyError, Warning)
 # What LAPACK gives for infinities and NaN is by its way of factoring.
@@ -57,6 +55,8 @@ FACTORING = frozenset(
     | {"inv", "solve", "det", "slogdet", "matrix_power"}
 )
 SPARE = np.random.Generator(np.random.PCG64(0))  # of what is called beside the program
+# What says nothing of the arguments, such as that a number has no method of arrays.
+ACCIDENTS = (AttributeError, NotImplementedError)
 NO_DENSE_ANSWER = "unsupported in linalg"
 
 
@@ -168,11 +168,6 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
         return call.check(dense)
 
 
-def is_typed(value: Any) -> bool:
-    """Return whether a value is an instance of an array type, which plain tensors and numbers are not."""
-    return type(value) is not types.base and types.participates(type(value))
-
-
 def _incomparable(value: Any) -> str | None:
     """Return why calls with an argument cannot be made on dense forms, None if they can."""
     if is_typed(value) and types.to_dense(type(value)) is None and not isinstance(value, Tensor):
@@ -218,7 +213,7 @@ class ProgramCall:
 
     def elements(self) -> list[Any]:
         """Return copies of the arrays in its arguments."""
-        return [array.copy() for array, _ in _memory(self.arrays())]
+        return [array.copy() for array, _ in arrays_in(self.arrays())]
 
     def on_dense(self) -> tuple[ProgramCall | None, str]:
         """Return the call on dense forms of its arguments, or None and why it cannot be made on these."""
@@ -341,7 +336,8 @@ def _aspect_difference(aspect: str, found: str, expected: str) -> Difference:
 
 def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) -> Difference | None:
     """Return that a type answers a call that plain tensors refuse; one that computes lazily may do so later."""
-    if error is not None or NO_DENSE_ANSWER in str(refusal):
+    accident = isinstance(refusal, ACCIDENTS) or NO_DENSE_ANSWER in str(refusal)
+    if error is not None or accident:
         return None
     answer, unreadable = _outcome(lambda: _dense_of(result))
     if unreadable is not None:
@@ -387,47 +383,12 @@ def _difference_where_finite(found: Any, expected: Any) -> Difference | None:
 
 
 def _shared_memory(call: ProgramCall, dense: ProgramCall, result: Any, expected: Any) -> Difference | None:
-    """Return that assigning to elements of a result, or of an argument, changes the other, as dense results do not."""
-    plain = _memory(dense.arrays())
-    if any(_overlap(array, other) for array, _ in _memory(expected) for other, _ in plain):
+    """Return that a result shares memory with an argument where the dense result does not."""
+    arguments = call.operation.parameters.values(call.args, call.kwargs)
+    shared = shared_memory(arguments, dense.arrays(), result, expected)
+    if shared is None:
         return None
-    for p, value in call.operation.parameters.values(call.args, call.kwargs):
-        if not is_typed(value):
-            continue
-        held = _memory(value)
-        for part in members(result):
-            pairs = ((array, other) for array, written in _memory(part) for other, read in held if written or read)
-            if part is not value and any(_overlap(*pair) for pair in pairs):
-                text = f"a {type_name(type(part))} that shares memory with '{p.name}'"
-                return _aspect_difference("memory", text, "memory of its own, as the dense result has")
-    return None
-
-
-def _memory(value: Any, assignable: bool = True) -> list[tuple[Any, bool]]:
-    """Return the NumPy arrays in a value without those of metadata, each with whether elements can be assigned."""
-    if isinstance(value, (tuple, list)):
-        return [entry for member in value for entry in _memory(member, assignable)]
-    if is_typed(value) and not isinstance(value, Tensor):
-        count = None
-        if fallback.rewrap in types.fallback(type(value)):
-            count = 1
-        names = types.fields_of(value)[:count]
-        return _memory([getattr(value, name) for name in names], _is_assignable(type(value)))
-    array = value
-    if isinstance(value, Storage):
-        array = value.array
-    if isinstance(array, np.ndarray) and array.size:
-        return [(array, assignable)]
-    return []
-
-
-def _overlap(array: Any, other: Any) -> bool:
-    return np.may_share_memory(array, other) and np.shares_memory(array, other)
-
-
-def _is_assignable(cls: type) -> bool:
-    """Return whether elements of the instances of an array type can be assigned."""
-    return bool(tensor_protocol.chain(SETITEM, (cls, (int,), int)).steps)
+    return _aspect_difference("memory", *shared)
 
 
 def _wrong_gradient(call: ProgramCall) -> Difference | None:
