@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -67,13 +67,14 @@ def _is_own(cls: type) -> bool:
 def _call(
     subject: Subject, operation: DeclaredOperation, seats: tuple[int, ...], index: int, others: tuple[Maker, ...]
 ) -> Iterator[TypeCall]:
-    """Yield the first call that plain tensors take, if one is."""
+    """Yield the first call that plain tensors take with arrays of the instance's shape, and with others beside it."""
     shape = tuple(subject.sample(index).shape)
-    for sample in operation.samples:
-        if len(sample.arrays(operation.parameters)) != len(others):
-            continue
-        for fitted in fitted_samples(operation, sample, shape, seats):
-            call = TypeCall(operation, fitted, subject, seats, index, others=others)
-            if call.is_valid():
-                yield call
-                return
+    for fitting_seats in (None, seats):
+        fitted = (
+            fitted
+            for sample in operation.samples
+            if len(sample.arrays(operation.parameters)) == len(others)
+            for fitted in fitted_samples(operation, sample, shape, fitting_seats)
+        )
+        calls = (TypeCall(operation, sample, subject, seats, index, others=others) for sample in fitted)
+        yield from islice(filter(TypeCall.is_valid, calls), 1)

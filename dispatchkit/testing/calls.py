@@ -247,7 +247,7 @@ def _values(p: inspect.Parameter, given: Any, ndim: int) -> list[Any]:
     """Return values for an argument, by what it is called and what it is."""
     if p.name in AXES and (given is None or isinstance(given, (int, tuple))):
         several = [(0, -1)] if ndim > 1 else [(0,)]
-        return [-1, 0, -ndim, *(several if not isinstance(given, int) or p.name == "axis" else [])]
+        return [-1, 0, ndim - 1, -ndim, *(several if not isinstance(given, int) or p.name == "axis" else [])]
     if p.name == "shape" and isinstance(given, tuple):
         return [(-1,), (-1, 1)]
     if isinstance(given, bool):

@@ -68,6 +68,7 @@ def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | N
     if operation.kind.family in ANY_ELEMENTS:
         arrays += ELEMENTS
     in_full = is_examined_in_full(subject, operation)
+    yield from (failure for failure in examination(subject, operation).failures if failure.check == "companions")
     for call in _calls(subject, operation):
         for place in range(len(call.operands)):
             alone = replace(call, seats=(place,))
@@ -93,7 +94,7 @@ def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     examined = examination(subject, operation)
     first = {call.index: call for call in reversed(examined.sound)}
     chosen = {id(call): call for call in (*first.values(), *examined.some(subject.depth))}
-    return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn]
+    return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn and not call.others]
 
 
 def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None] | None = None) -> Failure | None:

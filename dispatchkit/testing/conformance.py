@@ -13,6 +13,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
 from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.calls import measuring
+from dispatchkit.testing.chains import chains
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
@@ -69,6 +70,12 @@ def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> 
                 yield replace(failure, made=subject.sample(index))
 
 
+def _of_programs(subject: Subject) -> Found:
+    """Yield what two calls in a row, and random programs, show."""
+    yield from chains(subject)
+    yield from programs(subject)
+
+
 def _about(function: Callable[..., Any]) -> str:
     return (function.__doc__ or "").partition("\n")[0]
 
@@ -107,7 +114,7 @@ CHECKS = {
         replace(_on_type("alias", objects.shared_memory), of_operation=partial(_examination_failures, "alias")),
         _on_type("assignment", objects.assignment),
         _on_type("repr", objects.printing),
-        Check("programs", _about(programs), of_type=programs),
+        Check("programs", _about(programs), of_type=_of_programs),
     )
 }
 

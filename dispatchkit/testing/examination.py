@@ -282,7 +282,10 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
 
     answered, failures = _looked_at(subject, call, run)
     if answered:
-        examined.answered[call] = _novelty(subject, call, tuple(rules), lines)
+        novelty = None
+        if not call.partner or len(call.seats) == 2:  # of more, some are equal, where derivatives may be any
+            novelty = _novelty(subject, call, tuple(rules), lines)
+        examined.answered[call] = novelty
     examined.failures += failures
     return bool(rules)
 
@@ -361,7 +364,13 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     return next((failure for failure in failures if failure.check == check), None)
 
 
+# What is wrong with a call in which a rule's annotations say what stands beside the instances.
+BESIDE_OTHERS = frozenset({"raises", "container", "shape", "value", "dtype", "keywords", "metadata"})
+
+
 def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
+    if call.others and check in BESIDE_OTHERS:
+        check = "companions"
     return call.failure(check, found, expected, again=partial(_again, subject, check))
 
 

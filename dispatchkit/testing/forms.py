@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -33,9 +34,10 @@ from dispatchkit.testing.differences import (
 )
 from dispatchkit.testing.examination import CallResult, Snapshot, examination, fails, wrong_derivatives_of, wrong_result
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
-from dispatchkit.testing.instances import anew
 
-TURNS = range(1, 4)  # each with other elements of the instances
+PROPERTIES = (Property, property)  # the library's, and those that a type's author writes
+ONE_BY_ONE = 1  # calls of an operation that are made with one instance after the other
+TURNS = range(1, 7)  # each with other elements of the instances
 TRIES = 16  # with which a call in three stands where an instance stood, with 100 a call in two
 
 
@@ -43,9 +45,13 @@ def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]
     """Repeated calls give equal results."""
     if not is_determined(operation):
         return
-    for call in examination(subject, operation).some(subject.depth):
+    for place, call in enumerate(examination(subject, operation).some(subject.depth)):
         first = readings(subject, call.result())
-        yield (_form("repeat", subject, call.text, call, call.result, first) or _with_other_elements(subject, call))
+        failure = _form("repeat", subject, call.text, call, call.result, first)
+        in_turns = failure is None and (place < ONE_BY_ONE or subject.thorough)
+        if in_turns:
+            failure = _with_other_elements(subject, call)
+        yield failure
 
 
 def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
@@ -75,7 +81,7 @@ def _where_others_stood(subject: Subject, call: TypeCall, places: set[int]) -> t
         if not places_now or not places or not places.isdisjoint(places_now):
             break
         held.append(args)  # so that the next ones stand elsewhere
-        args = tuple(anew(value) if isinstance(value, subject.cls) else value for value in args)
+        args = tuple(copy.copy(value) if isinstance(value, subject.cls) else value for value in args)
     places |= places_now
     return args, kwargs
 
@@ -144,14 +150,14 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
         for call in repeatable(subject, operation, 1):
             (x, *args), kwargs = call.make()
             view = getattr(subject.cls, name, None)
-            is_member = callable(view) or isinstance(view, Property)
+            is_member = callable(view) or isinstance(view, PROPERTIES)
             if not is_member or not isinstance(x, subject.cls):
                 continue
-            if isinstance(view, Property) and (args or kwargs):
+            if isinstance(view, PROPERTIES) and (args or kwargs):
                 continue
             (_, *words), named = call.arguments(lambda operand: operand)
             shown = ""
-            if not isinstance(view, Property):
+            if not isinstance(view, PROPERTIES):
                 shown = f"({arguments_text(tuple(words), named)})"
             form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
@@ -160,7 +166,7 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
 
 def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     member = getattr(x, name)
-    if isinstance(view, Property):
+    if isinstance(view, PROPERTIES):
         return member
     return member(*args, **kwargs)
 
@@ -199,7 +205,7 @@ def _plain_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return [
         call
         for call in repeatable(subject, operation, subject.depth)
-        if not call.sample.kwargs and len(call.sample.args) <= 2 and call.operands[0].own
+        if not call.sample.kwargs and len(call.sample.args) <= 2 and call.operands[0].own and not call.others
     ]
 
 

@@ -303,9 +303,9 @@ def _other_field(made: Any, x: Any) -> tuple[str, str] | None:
 
 def _description(value: Any) -> str:
     """Return type, dtype and order in memory of a field."""
-    array = _memory(value)
     if not isinstance(value, (Tensor, np.ndarray)):
         return f"a {type_name(type(value))}"
+    array = _memory(value)
     order = "C"
     if array.flags.f_contiguous and not array.flags.c_contiguous:
         order = "F"
@@ -344,7 +344,8 @@ def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure 
     """Types that the type does not know are asked in their turn: handlers decline, and raise nothing."""
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
-    for call in examination(subject, operation).some(1):
+    calls = [call for call in examination(subject, operation).some(1) if not call.others]
+    for call in calls:
         for place in range(len(call.operands)):
             yield _with_foreign(replace(call, seats=(place,), other=lambda value: Foreign()))
         for member in tensor_protocol.surface:

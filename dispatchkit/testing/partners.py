@@ -9,16 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.func.containers import with_variables
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import FieldRule
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import same
+from dispatchkit.testing.differences import difference, same
 from dispatchkit.testing.findings import Subject
 from dispatchkit.testing.instances import anew
 
 MOST = 6  # partners of a sample
+# What gives an instance with other elements, where these are no numbers to be multiplied.
+TURNING = ("flip", "logical_not", "negative")
 FACTOR = 1.5  # between the numbers of two instances
 
 
@@ -75,7 +78,7 @@ def _partners(subject: Subject, index: int) -> list[Partner]:
         form = subject.dense(other)
         alike = (tuple(form.shape), form.dtype) == (tuple(dense.shape), dense.dtype)
         changed = any(not _equal(getattr(sample, name), getattr(other, name, None)) for name in _names(sample))
-        if alike and changed and len(chosen) < MOST and not (partner.field and partner.field in _fields(chosen)):
+        if alike and changed and len(chosen) < MOST and partner.field not in _fields(chosen):
             chosen.append(partner)
     return chosen
 
@@ -98,15 +101,31 @@ def _made(subject: Subject, partner: Partner, sample: Any) -> Any:
 
 def _candidates(subject: Subject, sample: Any) -> Iterator[Partner]:
     yield Partner("", other_numbers)
+    for name in TURNING:
+        yield Partner("", partial(_turned, subject, name))
     for name in _names(sample):
         rule = _rule(type(sample), name)
         if rule.dependent:
             continue
         value = getattr(sample, name)
         if _is_code(sample, value):
-            yield Partner(name, partial(_with_field, name, _rolled))
+            yield Partner(name, partial(_with_field, name, _swapped))
         for other in _other_values(subject, name, value, rule):
             yield Partner(name, partial(_with_field, name, partial(_constant, other)))
+
+
+def _turned(subject: Subject, name: str, value: Any) -> Any:
+    """Return what the type itself makes of an instance, with the elements in other places or others.
+
+    Raises
+    ------
+    ValueError : if that is none of its instances, or a wrong one
+    """
+    function = getattr(xp, name)
+    other, right = function(anew(value)), function(subject.dense(value))
+    if not isinstance(other, subject.cls) or difference(subject.dense(other), right) is not None:
+        raise ValueError(f"{name} gives no instance")
+    return other
 
 
 def _constant(value: Any, _: Any) -> Any:
@@ -140,15 +159,15 @@ def _is_code(sample: Any, value: Any) -> bool:
     return array.shape == shape or (array.ndim == 1 and array.size in shape)
 
 
-def _rolled(value: Any) -> Any:
-    """Return an array with the same elements in other places."""
-    array = getattr(value, "array", value)
-    rolled = np.roll(array, 1, axis=-1)
-    if np.array_equal(rolled, array):
-        rolled = np.roll(array, 1, axis=0)
+def _swapped(value: Any) -> Any:
+    """Return an array with two of its elements in each other's place, which differ if any do."""
+    array = np.array(getattr(value, "array", value))
+    flat = array.reshape(-1)
+    other = int(np.argmax(flat != flat[0]))
+    flat[0], flat[other] = flat[other], flat[0]
     if isinstance(value, Tensor):
-        return type(value)(rolled)
-    return rolled
+        return type(value)(array)
+    return array
 
 
 def _other_values(subject: Subject, name: str, value: Any, rule: FieldRule) -> Iterator[Any]:

@@ -42,10 +42,15 @@ def is_available() -> bool:
     return find_spec("hypothesis") is not None
 
 
+def is_comparable(subject: Subject) -> bool:
+    """Return whether the type itself has a dense form, with which its results are compared."""
+    usual = tensor_protocol.types.to_dense(subject.cls) is not None or issubclass(subject.cls, Tensor)
+    return subject.relation.compared and usual
+
+
 def programs(subject: Subject) -> Iterator[Failure | None]:
     """Results, as arguments of further calls, give what their dense forms give; so do gradients by all arguments."""
-    usual = tensor_protocol.types.to_dense(subject.cls) is not None or issubclass(subject.cls, Tensor)
-    if not is_available() or not (subject.relation.compared and usual):
+    if not is_available() or not is_comparable(subject):
         return
     wrong: set[Overridable] = set()
     subject.lines.known.clear()  # so that the same programs run whatever was checked before
@@ -192,10 +197,11 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int, examp
             raise
     if not failing:
         return None, count
-    return _failure(*failing[-1]), count
+    return program_failure(*failing[-1]), count
 
 
-def _failure(error: WrongCallError, program: Program) -> Failure:
+def program_failure(error: WrongCallError, program: Program) -> Failure:
+    """Return the failure of a program whose last call differs from the same on dense forms."""
     handler = ""
     if error.rules:
         handler = error.rules[-1]

@@ -85,7 +85,7 @@ def times(x: Coded, y: float, /) -> Any:
 
 @dk.implements(dk.astype)
 def astype_coded(x: Coded, dtype: Any, /, *, copy: bool = True) -> Any:
-    return Coded(dk.astype(x.values, dtype), x.codes)
+    return Coded(dk.astype(x.values, dtype, copy=copy), x.codes.copy() if copy else x.codes)
 
 
 def samples() -> list[Any]:
