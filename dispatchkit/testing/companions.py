@@ -112,7 +112,7 @@ def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None]
         return failure(error_text(outcome.error), "an answer, or a decline")
     wrong = wrong_result(subject, outcome)
     if wrong is not None:
-        return failure(*wrong[1:])
+        return replace(failure(*wrong[1:3]), beside=wrong[3])
     changed = _companion_change(subject, outcome)
     if changed is not None:
         return failure(*changed)

@@ -18,6 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.beside import Beside
 from dispatchkit.tree import leaves, sequence_items, with_members
 
 Function = Callable[..., Any]
@@ -36,12 +37,14 @@ class Difference(NamedTuple):
     aspect : ``"container"``, ``"type"``, ``"shape"``, ``"value"`` or ``"dtype"``
     found, expected : both as text
     brief : the same in a line, of arrays where they differ most
+    beside : the two arrays, None where shapes or types differ
     """
 
     aspect: str
     found: str
     expected: str
     brief: str
+    beside: Beside | None = None
 
     @property
     def failure(self) -> tuple[str, str, str]:
@@ -206,7 +209,8 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, 
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
     if values and not close(mine, right, tolerance=tolerance) and not close(mine, right, eps()):
-        return Difference("value", value_text(mine), value_text(right), _furthest(mine, right))
+        texts = value_text(mine), value_text(right)
+        return Difference("value", *texts, _furthest(mine, right), Beside(mine, right))
     if mine.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
     return None

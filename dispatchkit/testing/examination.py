@@ -24,6 +24,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.testing.annotated import annotated_calls
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.authored import has_member, is_authored
+from dispatchkit.testing.beside import Beside
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
 from dispatchkit.testing.differences import (
     NUMBERS,
@@ -368,10 +369,13 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
 BESIDE_OTHERS = frozenset({"raises", "container", "shape", "value", "dtype", "keywords", "metadata"})
 
 
-def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
+def _failure(
+    check: str, subject: Subject, call: TypeCall, found: str, expected: str, beside: Beside | None = None
+) -> Failure:
     if call.others and check in BESIDE_OTHERS:
         check = "companions"
-    return call.failure(check, found, expected, again=partial(_again, subject, check))
+    failure = call.failure(check, found, expected, again=partial(_again, subject, check))
+    return replace(failure, beside=beside)
 
 
 def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
@@ -403,15 +407,15 @@ def _fault(subject: Subject, outcome: CallResult, call: TypeCall) -> Failure | N
     return _failure(wrong[0], subject, call, *wrong[1:])
 
 
-def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str] | None:
-    """Return by which check a result is wrong, and found and expected as text; None where it is right."""
+def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str, Beside | None] | None:
+    """Return by which check a result is wrong, found and expected as text, and as arrays; None where it is right."""
     try:
         wrong = compare_call(outcome, subject.dense)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-        return dense_form_failure(subject, outcome.result, outcome.call.expected, error)
+        return (*dense_form_failure(subject, outcome.result, outcome.call.expected, error), None)
     if wrong is None:
         return None
-    return wrong.failure
+    return (*wrong.failure, wrong.beside)
 
 
 def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:

@@ -16,6 +16,7 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.naming import misfit, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.beside import Beside, failure_html
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
 from dispatchkit.testing.instances import Samples, anew, drawn, is_strategy
 from dispatchkit.testing.lines import Lines, own_places
@@ -241,6 +242,7 @@ class Failure:
     handler : the rule or method at fault with its file and line, "" where it is not known
     program : that shows it when it is pasted
     also : the further calls and checks that failed by the same handler
+    beside : the arrays that were found and expected, None where it is about something else
     made : the call as it can be made again; None where it is no call of an operation
     again : gives the failure of the same check on another call, None where it passes
     """
@@ -253,6 +255,7 @@ class Failure:
     handler: str = ""
     program: str = ""
     also: tuple[str, ...] = ()
+    beside: Beside | None = field(default=None, compare=False, repr=False)
     made: Any = field(default=None, compare=False, repr=False)
     again: Again | None = field(default=None, compare=False, repr=False)
 
@@ -261,6 +264,7 @@ class Failure:
         if self.handler:
             lines.append(f"    handler:  {self.handler}")
         lines += [f"    found:    {_indent(self.found)}", f"    expected: {_indent(self.expected)}"]
+        lines += differing_lines(self.beside)
         if self.also:
             more = ""
             if len(self.also) > LISTED:
@@ -269,6 +273,20 @@ class Failure:
         if self.program:
             lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = [("handler", self.handler), ("found", self.found), ("expected", self.expected)]
+        return failure_html(f"{self.check}: {self.call}", lines, self.beside, self.program)
+
+
+def differing_lines(beside: Beside | None) -> list[str]:
+    """Return the lines of a message that say which elements of an array differ."""
+    if beside is None:
+        return []
+    first, *rest = beside.lines() or [""]
+    if not first:
+        return []
+    return [f"    differs:  {first}", *(f"              {line}" for line in rest)]
 
 
 @dataclass(frozen=True)
@@ -329,6 +347,9 @@ class ConformanceError(AssertionError):
 
     def __str__(self) -> str:
         return str(self.conformance)
+
+    def _repr_html_(self) -> str:
+        return "".join(failure._repr_html_() for failure in self.conformance.failures)
 
 
 def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, str] | None:

@@ -20,6 +20,7 @@ from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.surface import REFLECTED, Property
+from dispatchkit.testing.authored import written
 from dispatchkit.testing.calls import TypeCall, arguments_text
 from dispatchkit.testing.companions import COMPANIONS
 from dispatchkit.testing.differences import (
@@ -29,6 +30,7 @@ from dispatchkit.testing.differences import (
     floating,
     gradients,
     is_determined,
+    members,
     numbers,
     value_text,
 )
@@ -68,7 +70,7 @@ def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if wrong is not None:
-            return other.failure("repeat", *wrong[1:])
+            return other.failure("repeat", *wrong[1:3])
     return None
 
 
@@ -161,7 +163,15 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
                 shown = f"({arguments_text(tuple(words), named)})"
             form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
+            if written(subject.cls, name) is not None:  # which may keep a structure that the function does not
+                form = partial(_elements, subject, form)
+                expected = readings(subject, _elements(subject, call.result))
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
+
+
+def _elements(subject: Subject, form: Callable[[], Any]) -> Any:
+    """Return what a form gives, as NumPy arrays."""
+    return [subject.array(member) for member in members(form())]
 
 
 def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -27,6 +27,7 @@ from dispatchkit.protocol.observers import observing, run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import Entered, simplest
+from dispatchkit.testing.beside import Beside, failure_html
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.differences import (
     Difference,
@@ -39,6 +40,7 @@ from dispatchkit.testing.differences import (
     with_plain_tensors,
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
+from dispatchkit.testing.findings import differing_lines
 from dispatchkit.testing.instances import anew, count_up
 from dispatchkit.testing.memory import SETITEM, arrays_in, is_typed, shared_memory
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
@@ -57,6 +59,7 @@ FACTORING = frozenset(
 SPARE = np.random.Generator(np.random.PCG64(0))  # of what is called beside the program
 # What says nothing of the arguments, such as that a number has no method of arrays.
 ACCIDENTS = (AttributeError, NotImplementedError)
+LONGEST = 80  # characters of a field in a message
 NO_DENSE_ANSWER = "unsupported in linalg"
 
 
@@ -73,6 +76,7 @@ class WrongCallError(AssertionError):
     found, expected : what came of it, and of the call on dense forms
     rules : the rules that it entered, each with file and line, those of inner calls first
     program : that shows the difference when it is pasted; "" where the call alone does not show it
+    beside : the arrays that were found and expected, with the fields of the result; None where it is about others
     """
 
     operation: str
@@ -82,14 +86,21 @@ class WrongCallError(AssertionError):
     expected: str
     rules: tuple[str, ...] = ()
     program: str = ""
+    beside: Beside | None = None
 
     def __str__(self) -> str:
         lines = [f"{self.aspect}: {self.call}", *(f"    rule:     {rule}" for rule in self.rules)]
         lines += [f"    {name}{text}" for name, text in (("found:    ", self.found), ("expected: ", self.expected))]
+        lines += differing_lines(self.beside)
+        lines += [f"    field:    {name} = {text}" for name, text in getattr(self.beside, "fields", ())]
         lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
         if not self.program:
             lines.pop()
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = [*(("rule", rule) for rule in self.rules), ("found", self.found), ("expected", self.expected)]
+        return failure_html(f"{self.aspect}: {self.call}", lines, self.beside, self.program)
 
 
 class checked(Mode):  # noqa: N801  # used like a function, in `with`
@@ -416,14 +427,26 @@ def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
     simple = _simplest(call, wrong.aspect)
     call, wrong = simple or (call, wrong)
     with observing(noted := Entered()):
-        _outcome(call.replace_arrays(anew).make)
+        result, _ = _outcome(call.replace_arrays(anew).make)
     program = ""
     if simple is not None:
         program = _program(call)
     rules = tuple(map(str, noted.rules))
+    beside = wrong.beside
+    if beside is not None and is_typed(result):
+        fields = [(name, _one_line(getattr(result, name))) for name in types.fields_of(result)]
+        beside = beside._replace(fields=tuple(fields))
     return WrongCallError(
-        call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program
+        call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program, beside
     )
+
+
+def _one_line(value: Any) -> str:
+    """Return the text of a field in one line, shortened in the middle where it is long."""
+    text = " ".join(value_text(value).split())
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return text
 
 
 def _simplest(call: ProgramCall, aspect: str) -> tuple[ProgramCall, Difference] | None:
