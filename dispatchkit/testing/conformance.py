@@ -18,6 +18,7 @@ from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
 from dispatchkit.testing.objects import foreign_types
+from dispatchkit.testing.partners import unvaried
 from dispatchkit.testing.random_programs import programs
 
 Found: TypeAlias = "Iterator[Failure | None]"
@@ -231,6 +232,7 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
                 if result is not None and not _is_skipped(result, left_out):
                     failures.append(result)
         failures = gather(subject, failures, CHECKS)
+        alike_fields = tuple(unvaried(subject)) if subject.copies and subject.operations else ()
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
     return Conformance(
@@ -241,6 +243,7 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
         tuple(examination.operation.qualified_name for examination in examined if examination.refused),
         tuple(examination.operation.qualified_name for examination in examined if not examination.calls),
         tuple(map(str, missing)),
+        alike_fields,
     )
 
 

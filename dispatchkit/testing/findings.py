@@ -302,6 +302,7 @@ class Conformance:
     refused : names of operations all of whose calls the type refused
     unreached : names of operations for which no call could be made with the type's samples
     unentered : rules of the type, for the functions under test, that no call entered
+    unvaried : fields in which no two instances that met in a call differed
     """
 
     type: str
@@ -311,6 +312,7 @@ class Conformance:
     refused: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
     unentered: tuple[str, ...] = ()
+    unvaried: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         failed = Counter(failure.check for failure in self.failures)
@@ -325,6 +327,9 @@ class Conformance:
         if self.unentered:
             lines.append(f"  rules that no call entered ({len(self.unentered)}), for want of samples that reach them:")
             lines += [f"    {text}" for text in self.unentered]
+        if self.unvaried:
+            lines.append(f"  alike in all instances that met ({len(self.unvaried)}): {', '.join(self.unvaried)};")
+            lines.append("    give two samples of one shape that differ in them")
         for name in self.checks:
             mine = [failure for failure in self.failures if failure.check == name]
             if mine:

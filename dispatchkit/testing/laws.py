@@ -67,3 +67,18 @@ def must_refuse(subject: Subject, operation: Overridable, arguments: Arguments) 
     except MustRefuse as refusal:
         return str(refusal)
     return ""
+
+
+def fields_refuse(operation: Overridable, arguments: Arguments) -> bool:
+    """Return whether operands of one type disagree on a field that declares that they must not."""
+    types = tensor_protocol.types
+    operands = [value for _, value in operation.parameters.values(*arguments) if types.participates(type(value))]
+    for cls in dict.fromkeys(map(type, operands)):
+        rules = types.field_rules(cls)
+        for name in merged_fields(rules):
+            held = [getattr(value, name, None) for value in operands if type(value) is cls]
+            try:
+                rules[name].merge_values(name, held)
+            except Exception:  # noqa: BLE001  # whatever the law raises is its refusal
+                return True
+    return False

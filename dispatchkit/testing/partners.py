@@ -48,20 +48,19 @@ def partners(subject: Subject, index: int | None) -> list[Partner]:
 
 
 def unvaried(subject: Subject) -> list[str]:
-    """Return the fields that no partner of a sample has with another value, dependent ones aside."""
-    types, first = tensor_protocol.types, subject.samples()[0]
-    names = {name for name in _names(first) if not _rule(type(first), name).dependent}
-    varied: set[str] = set()
-    for index in range(len(subject.samples())):
-        sample = subject.sample(index)
+    """Return the fields in which no two instances that meet in calls differ, those aside that others determine."""
+    samples = subject.samples()
+    pairs = [(sample, partner.change(sample)) for sample, partner in _met(subject, samples)]
+    pairs += [(sample, other) for sample in samples for other in samples if tuple(sample.shape) == tuple(other.shape)]
+    names = [name for name in _names(samples[0]) if not _rule(subject.cls, name).dependent]
+    return [name for name in names if all(_equal(*(getattr(x, name, None) for x in pair)) for pair in pairs)]
+
+
+def _met(subject: Subject, samples: list[Any]) -> Iterator[tuple[Any, Partner]]:
+    """Yield each sample with each of its partners."""
+    for index, sample in enumerate(samples):
         for partner in partners(subject, index):
-            other = partner.change(sample)
-            varied |= {name for name in names if not _equal(getattr(sample, name, None), getattr(other, name, None))}
-    for name in names - varied:
-        values = [getattr(sample, name, None) for sample in subject.samples()]
-        if any(not _equal(values[0], value) for value in values[1:]) and types.participates(subject.cls):
-            varied.add(name)
-    return sorted(names - varied)
+            yield sample, partner
 
 
 def _partners(subject: Subject, index: int) -> list[Partner]:

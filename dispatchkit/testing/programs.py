@@ -42,6 +42,7 @@ from dispatchkit.testing.differences import (
 from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.findings import differing_lines
 from dispatchkit.testing.instances import anew, count_up
+from dispatchkit.testing.laws import fields_refuse
 from dispatchkit.testing.memory import SETITEM, arrays_in, is_typed, shared_memory
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
 from dispatchkit.testing.relations import member_difference, result_difference
@@ -326,6 +327,8 @@ def _difference(
     if refusal is not None:
         return _answer_to_none(result, error, refusal)
     if error is not None:
+        if fields_refuse(call.operation, (call.args, call.kwargs)):
+            return None
         return _aspect_difference("error", error_text(error), value_text(expected))
     actual, unreadable = _outcome(lambda: _dense_of(result))
     if unreadable is not None:

@@ -52,7 +52,7 @@ def programs(subject: Subject) -> Iterator[Failure | None]:
     """Results, as arguments of further calls, give what their dense forms give; so do gradients by all arguments."""
     if not is_available() or not is_comparable(subject):
         return
-    wrong: set[Overridable] = set()
+    wrong = {operation for operation, examined in subject.memory.get("examination", {}).items() if examined.failures}
     subject.lines.known.clear()  # so that the same programs run whatever was checked before
     rounds, examples = ROUNDS, EXAMPLES
     if subject.thorough:

@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import dispatchkit as dk
@@ -18,7 +19,6 @@ NAMES = (
     *("bits", "coded", "columns", "fixed", "modular", "outer"),
     *("pair", "permutation", "quantised", "ring", "span", "tagged"),
 )
-TABLE = "\n\nFAULTS = ["
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ def faults() -> list[Fault]:
 def planted(fault: Fault) -> Iterator[Any]:
     """Run the module of a type with a fault in it, under a name of its own, in which its instances can be pickled."""
     right = module_of(fault.module)
-    with open(right.__file__, encoding="utf-8") as file:
-        text, _, _ = file.read().partition("FAULTS = [")
+    text, _, _ = Path(right.__file__).read_text(encoding="utf-8").partition("FAULTS = [")
     if text.count(fault.old) != 1:
         raise ValueError(f"{fault.name}: the text to edit stands {text.count(fault.old)} times in the module")
     text = text.replace(fault.old, fault.new)
@@ -91,3 +90,11 @@ def operation_of(fault: Fault) -> Any:
     if fault.operation:
         function = dk.tensor_protocol.operations[f"dispatchkit.{fault.operation}"].function
     return function
+
+
+def own_operations(cls: type) -> list[Any]:
+    """Return the functions that a type has rules for, of those of a kind two."""
+    rules = [rule for rule in dk.tensor_protocol.rules() if cls in rule.types]
+    direct = [rule.target.function for rule in rules if hasattr(rule.target, "function")]
+    of_kinds = [dk.abs, dk.exp] if len(direct) < len(rules) else []
+    return list(dict.fromkeys([*direct, *of_kinds]))

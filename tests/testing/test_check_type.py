@@ -139,7 +139,7 @@ def test_what_is_skipped_is_not_checked() -> None:
 
 def test_an_unknown_check_cannot_be_skipped() -> None:
     with pytest.raises(
-        ValueError, match=r"^skip: there is no check 'values'; the checks are dense, raises, container, "
+        ValueError, match=r"^skip: there is no check 'values'; the checks are dense, copy, deepcopy, pickle, "
     ):
         check_type(Wrapper, samples, skip=["values"])
     with pytest.raises(ValueError, match=r"^checks: there is no check 'values'; the checks are dense, raises, conta"):

@@ -1,4 +1,4 @@
-"""Print which check finds each of 120 planted faults, with all checks on all functions: `python -m tests.programs.planted`.
+"""Print which check finds each of 120 planted faults, with all checks: `python -m tests.programs.planted`.
 
 Names of types after it limit it to these: ``python -m tests.programs.planted ring bits``. ``--thorough`` looks into all
 calls, ``--table`` prints the table of the page.
@@ -40,7 +40,10 @@ def main() -> None:
         checks = ", ".join(dict.fromkeys(failure.check for failure in failures))
         missed += not failures
         if options.table:
-            print(f"| {fault.module} | `{fault.operation or 'type'}` | {fault.about} | {checks or 'nothing'} |", flush=True)
+            print(
+                f"| {fault.module} | `{fault.operation or 'type'}` | {fault.about} | {checks or 'nothing'} |",
+                flush=True,
+            )
         else:
             first = failures[0].call if failures else ""
             print(f"{checks or 'MISSED':<24} {fault.name}  {first}".rstrip(), flush=True)

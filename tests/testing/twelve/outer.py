@@ -24,7 +24,7 @@ class Outer:
         return self.u[:, None] * self.v
 
     @property
-    def T(self) -> Any:  # noqa: N802  # NumPy's name
+    def T(self) -> Any:  # NumPy's name
         return Outer(dk.clone(self.v), dk.clone(self.u))
 
     def __iter__(self) -> Any:

@@ -8,7 +8,6 @@ import numpy as np
 
 import dispatchkit as dk
 
-
 KNOWN = (dk.Tensor, np.ndarray, int, float, complex)
 
 

@@ -32,7 +32,7 @@ class Permutation:
         return len(self.places)
 
     @property
-    def mT(self) -> Any:  # noqa: N802  # the standard's name
+    def mT(self) -> Any:  # the standard's name
         return dk.matrix_transpose(self)
 
 
