@@ -468,7 +468,8 @@ class TypeCall(Call):
         operand = Operand(own, make, (lambda: anew(form())) if shared else form)
         if not shared:
             return operand
-        return subject.operands.setdefault((index, number, turn, counted), operand)
+        known: Operand = subject.operands.setdefault((index, number, turn, counted), operand)
+        return known
 
     def failure(self, check: str, found: str, expected: str, text: str = "", again: Again | None = None) -> Failure:
         """Return that a check found something wrong with the call, or with a form of it that has a text of its own."""

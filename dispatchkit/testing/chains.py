@@ -75,7 +75,7 @@ def _failure_of_two(subject: Subject, call: TypeCall, then: Overridable) -> Fail
     try:
         with noting(subject):
             program.step(ProgramCall(call.operation, *call.make(), gradients=False, refuses=refusals))
-            result = program.values[-1]
+            result: Any = program.values[-1]
             if not isinstance(result, subject.cls) or result.size > LARGEST:
                 return None
             arguments = _fitting(subject, then, result)

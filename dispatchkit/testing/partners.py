@@ -208,5 +208,5 @@ def _with_field(name: str, change: Callable[[Any], Any], value: Any) -> Any:
 
 def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, Storage) and isinstance(second, Storage):
-        return same(first.detach().array, second.detach().array)
+        return same(first.array, second.array)
     return type(first) is type(second) and same(first, second)

@@ -188,5 +188,5 @@ def _beside_agreement(types: ArrayTypes, result: Any, answers: list[Any]) -> Dif
 
 def _close_elements(found: Any, expected: Any) -> Any:
     """Return element by element whether two arrays agree."""
-    pairs = [close(*map(np.asarray, pair)) for pair in zip(found.ravel(), expected.ravel(), strict=True)]
+    pairs = [close(np.asarray(mine), np.asarray(right)) for mine, right in zip(found.flat, expected.flat, strict=True)]
     return np.reshape(np.asarray(pairs, dtype=bool), expected.shape)

@@ -19,7 +19,7 @@ class Bits:
         return cls(np.packbits(np.asarray(flags, dtype=bool)), len(flags))
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return (self.n,)
 
     @property

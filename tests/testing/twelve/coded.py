@@ -15,7 +15,7 @@ class Coded:
         self.values, self.codes = dk.asarray(values), np.asarray(codes)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.codes.shape
 
     @property

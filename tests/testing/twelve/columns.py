@@ -15,7 +15,7 @@ class Columns:
         self.data, self.names = dk.asarray(data), tuple(names)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.data.shape
 
     @property

@@ -15,7 +15,7 @@ class Fixed:
         self.units, self.digits = np.asarray(units, dtype=np.int64), digits
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.units.shape
 
     @property

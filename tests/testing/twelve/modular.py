@@ -21,7 +21,7 @@ class Modular:
         self.residues, self.modulus = dk.asarray(residues) % modulus, modulus
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.residues.shape
 
     @property

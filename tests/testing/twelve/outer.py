@@ -13,7 +13,7 @@ class Outer:
         self.u, self.v = dk.asarray(u), dk.asarray(v)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return (self.u.size, self.v.size)
 
     @property

@@ -17,7 +17,7 @@ class Pair:
         self.large, self.rest = dk.asarray(large), dk.asarray(rest)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.large.shape
 
     @property

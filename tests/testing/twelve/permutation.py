@@ -15,7 +15,7 @@ class Permutation:
         self.places, self.factors = np.asarray(places), dk.asarray(factors)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return (len(self.places), len(self.places))
 
     @property

@@ -15,7 +15,7 @@ class Quantised:
         self.codes, self.scale = np.asarray(codes, dtype=np.int16), dk.asarray(scale)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.codes.shape
 
     @property

@@ -15,7 +15,7 @@ class Ring:
         self.buffer, self.start = dk.asarray(buffer), start
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.buffer.shape
 
     @property
@@ -51,7 +51,7 @@ def add_rings(x1: Ring, x2: Ring, /) -> Any:
 
 
 @dk.implements(dk.roll)
-def roll_ring(x: Ring, shift: Any, /) -> Any:
+def roll_ring(x: Ring, /, shift: Any) -> Any:
     if isinstance(shift, tuple) and len(shift) == 1:
         shift = shift[0]
     if type(shift) is not int or not len(x.buffer):

@@ -23,7 +23,7 @@ class Span:
         self.low, self.high = dk.asarray(low), dk.asarray(high)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.low.shape
 
     @property

@@ -23,7 +23,7 @@ class Tagged:
         self.data, self.source = dk.asarray(data), source
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Any:
         return self.data.shape
 
     @property
@@ -39,7 +39,7 @@ class Tagged:
     def __reversed__(self) -> Any:
         return iter([Tagged(self.data[-1 - place], self.source) for place in range(len(self.data))])
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Any) -> Any:  # type: ignore[misc]  # it writes into itself
         added = dk.add(self, other)
         self.data[...] = added.data
         return self
