@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from dispatchkit.progress import set_progress
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
@@ -44,7 +45,8 @@ class Command:
     def run(self, options: argparse.Namespace) -> int:
         """Run it; return the exit status, 2 where it cannot be done."""
         try:
-            status = self.work(options)
+            with set_progress(getattr(options, "progress", None)):
+                status = self.work(options)
             sys.stdout.flush()
         except BrokenPipeError:
             raise
@@ -236,6 +238,12 @@ def _format(*forms: str) -> dict[str, Any]:
     return {"choices": ("text", *forms), "default": "text", "help": "what is printed"}
 
 
+PROGRESS = {
+    "action": argparse.BooleanOptionalAction,
+    "help": "show how far it is, or do not; by default on a terminal, after two seconds",
+}
+
+
 def _samples(text: str) -> dict[str, Any]:
     return {"metavar": "package.module:function", "help": f"a function without arguments that returns {text}"}
 
@@ -270,6 +278,7 @@ COMMANDS = (
             "--baseline": _file(
                 "exit with 1 if calls, results or keywords got worse than in this file, made with --json"
             ),
+            "--progress": PROGRESS,
         },
     ),
     Command(
@@ -289,6 +298,7 @@ COMMANDS = (
                 "default": (),
                 "help": f"exit with 1 if there are findings of these kinds: {', '.join(KINDS)}",
             },
+            "--progress": PROGRESS,
         },
     ),
     Command(
@@ -310,6 +320,7 @@ COMMANDS = (
             "--format": _format("markdown", "junit"),
             "--junit": _file("write the findings in JUnit's format"),
             "--html": _file("write the findings as a page"),
+            "--progress": PROGRESS,
         },
     ),
 )
