@@ -76,7 +76,8 @@ def _failure_of_two(subject: Subject, call: TypeCall, then: Overridable) -> Fail
         with noting(subject):
             program.step(ProgramCall(call.operation, *call.make(), gradients=False, refuses=refusals))
             result: Any = program.values[-1]
-            if not isinstance(result, subject.cls) or result.size > LARGEST:
+            is_large = result.size > LARGEST
+            if is_large or not isinstance(result, subject.cls):
                 return None
             arguments = _fitting(subject, then, result)
             if arguments is not None:
