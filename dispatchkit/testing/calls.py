@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,13 +22,19 @@ from dispatchkit.protocol.densify import separate_ledger, without_bounds
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
+from dispatchkit.testing.authored import is_authored, is_examined_in_full
 from dispatchkit.testing.findings import Again, Failure, Subject
-from dispatchkit.testing.instances import NEGATIVE, SPECIAL, anew, simple, vary
+from dispatchkit.testing.instances import COMPLEX, LONG, NEGATIVE, SPECIAL, ZERO, anew, simple, vary
+from dispatchkit.testing.partners import partners
 
 # Arguments other than arrays that have to fit the shape of the instance.
 ADAPTED = {"shape", "axes"}
 AXES = {"axis", "axes", "dim", "source", "destination"}
 MOST = 10  # variations of a call
+FEW = 3  # samples of an operation that others stand for, and ways to fit each
+# Of these every type has samples with complex numbers, made of those that it has.
+SUMMING = frozenset({"cumulative_sum", "matmul", "vecdot"})  # besides reductions
+OF_COMPLEX_NUMBERS = frozenset({"conj", "real", "imag", "angle"})
 Shape: TypeAlias = tuple[int, ...]
 
 
@@ -240,7 +247,7 @@ def _values(p: inspect.Parameter, given: Any, ndim: int) -> list[Any]:
     """Return values for an argument, by what it is called and what it is."""
     if p.name in AXES and (given is None or isinstance(given, (int, tuple))):
         several = [(0, -1)] if ndim > 1 else [(0,)]
-        return [-1, 0, -ndim, *(several if not isinstance(given, int) or p.name == "axis" else [])]
+        return [-1, 0, ndim - 1, -ndim, *(several if not isinstance(given, int) or p.name == "axis" else [])]
     if p.name == "shape" and isinstance(given, tuple):
         return [(-1,), (-1, 1)]
     if isinstance(given, bool):
@@ -411,6 +418,8 @@ class TypeCall(Call):
     seats : at which of the arrays instances stand, counted from 0 in the order of the signature
     index : which of the type's samples they are; None where they have the elements that the call's sample says
     other : makes what stands in the other places of a NumPy array
+    others : for each array what makes it, in the place of `other`; those of instances are left aside
+    partner : which of the type's other instances stands in all seats but the first; 0 for the same in all
     turn : 0 for the samples themselves; for other numbers instances have other elements
     counted : whether the elements of instances are 1, 2, 3 and so on
     """
@@ -420,18 +429,25 @@ class TypeCall(Call):
     seats: Collection[int]
     index: int | None = None
     other: Callable[[Any], Any] = tensor_namespace.asarray
+    others: tuple[Callable[[Any], Any], ...] = ()
+    partner: int = 0
     turn: int = 0
     counted: bool = False
 
     def __post_init__(self) -> None:
         values = self.operation.parameters.values(*self.sample.drawn)
         arrays = [value for _, value in values if isinstance(value, np.ndarray)]
-        operands = tuple(self._operand(place in self.seats, array) for place, array in enumerate(arrays))
+        operands = tuple(self._operand(place, array) for place, array in enumerate(arrays))
         object.__setattr__(self, "operands", operands)
 
-    def _operand(self, own: bool, array: Any) -> Operand:
+    def _operand(self, place: int, array: Any) -> Operand:
         # Operands do not refer to their call, so that it is freed as soon as it is no longer used.
         subject, index, other, turn, counted = self.subject, self.index, self.other, self.turn, self.counted
+        own, number = place in self.seats, self.partner
+        if self.others:
+            other = self.others[place]
+        if place == min(self.seats, default=0):
+            number = 0
 
         def make() -> Any:
             if not own:
@@ -441,6 +457,8 @@ class TypeCall(Call):
             else:
                 assert subject.from_dense is not None
                 instance = subject.from_dense(tensor_namespace.asarray(array.copy(order="K")))
+            if number:
+                instance = partners(subject, index)[number - 1].change(instance)
             if counted:
                 return simple(instance)
             return vary(instance, turn)
@@ -448,7 +466,10 @@ class TypeCall(Call):
         form = cache(lambda: subject.right_dense(make()))
         shared = own and index is not None  # the same in all calls
         operand = Operand(own, make, (lambda: anew(form())) if shared else form)
-        return subject.operands.setdefault((index, turn, counted), operand) if shared else operand
+        if not shared:
+            return operand
+        known: Operand = subject.operands.setdefault((index, number, turn, counted), operand)
+        return known
 
     def failure(self, check: str, found: str, expected: str, text: str = "", again: Again | None = None) -> Failure:
         """Return that a check found something wrong with the call, or with a form of it that has a text of its own."""
@@ -476,6 +497,10 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
     if not isinstance(operation, DeclaredOperation):
         return []
     samples = [*operation.samples, *_with_dtype(operation)]
+    in_full = is_examined_in_full(subject, operation)
+    ways = None
+    if not in_full:
+        samples, ways = samples[:FEW], FEW
     if subject.from_dense is not None:
         counts = [len(sample.arrays(operation.parameters)) for sample in samples]
         return [TypeCall(operation, sample, subject, range(n)) for sample, n in zip(samples, counts, strict=True) if n]
@@ -483,17 +508,25 @@ def calls_of(subject: Subject, operation: Overridable) -> list[TypeCall]:
     for index, instance in enumerate(subject.samples()):
         known: dict[str, TypeCall] = {}
         for sample in samples:
-            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape), known):
+            for call in _calls_with_instance(subject, operation, sample, index, tuple(instance.shape), known, ways):
                 calls.setdefault(f"{index}: {call.text}", call)
+                if not in_full:  # what a fallback does with others is the library's
+                    return [call]
     return list(calls.values())
 
 
 def variations_of(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
     """Yield a call of one of the type's samples with other arguments, and with other elements of the instances."""
     assert call.index is not None
-    yield replace(call, turn=NEGATIVE)
-    if call.operation.kind.family is kinds.elementwise:
-        yield replace(call, turn=SPECIAL)
+    if subject.copies:
+        yield replace(call, turn=NEGATIVE)
+        yield replace(call, turn=ZERO)
+        if call.operation.kind.family is kinds.elementwise:
+            yield replace(call, turn=SPECIAL)
+        if call.operation.name in OF_COMPLEX_NUMBERS and is_authored(subject, call.operation):
+            yield replace(call, turn=COMPLEX)
+        if call.operation.kind.family is kinds.reduction or call.operation.name in SUMMING:
+            yield replace(call, turn=LONG)
     for sample in variations(call.operation, call.sample, tuple(subject.sample(call.index).shape)):
         yield replace(call, sample=sample)
 
@@ -508,11 +541,18 @@ def _with_dtype(operation: DeclaredOperation) -> Iterator[Sample]:
 
 
 def _calls_with_instance(
-    subject: Subject, operation: Overridable, sample: Sample, index: int, shape: Shape, known: dict[str, TypeCall]
+    subject: Subject,
+    operation: Overridable,
+    sample: Sample,
+    index: int,
+    shape: Shape,
+    known: dict[str, TypeCall],
+    ways: int | None,
 ) -> Iterator[TypeCall]:
     """Yield calls with an instance of fixed shape: in every place, else in each place where the call is valid.
 
-    Many samples become the same call, which is made once and is `known` from then on.
+    Many samples become the same call, which is made once and is `known` from then on. So many `ways` to fit a sample
+    to the instance are tried.
     """
     everywhere = range(len(sample.arrays(operation.parameters)))
     # An index is made for the array of the sample, and is no instance.
@@ -522,7 +562,7 @@ def _calls_with_instance(
         places: Collection[int] = everywhere
         if seats is not None:
             places = seats
-        samples = fitted_samples(operation, sample, shape, seats)
+        samples = islice(fitted_samples(operation, sample, shape, seats), ways)
         make = partial(TypeCall, operation, subject=subject, seats=places, index=index)
         keys = ((f"{seats} {variant}", variant) for variant in samples)
         calls = (known.get(key) or known.setdefault(key, make(variant)) for key, variant in keys)

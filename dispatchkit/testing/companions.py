@@ -16,10 +16,13 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.testing.attribution import noting
+from dispatchkit.testing.authored import is_authored, is_examined_in_full
 from dispatchkit.testing.calls import TypeCall, mistakes
 from dispatchkit.testing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call, wrong_result
 from dispatchkit.testing.findings import Failure, Subject
+from dispatchkit.testing.instances import ZERO
+from dispatchkit.testing.laws import must_refuse
 
 Companion = Callable[[Any], Any]
 
@@ -64,9 +67,14 @@ def companions(subject: Subject, operation: Overridable) -> Iterator[Failure | N
     arrays = [*SHAPES, *DTYPES]
     if operation.kind.family in ANY_ELEMENTS:
         arrays += ELEMENTS
+    in_full = is_examined_in_full(subject, operation)
+    yield from (failure for failure in examination(subject, operation).failures if failure.check == "companions")
     for call in _calls(subject, operation):
         for place in range(len(call.operands)):
             alone = replace(call, seats=(place,))
+            if not in_full:
+                yield _among(subject, replace(alone, other=xp.asarray), "companions")
+                continue
             for others, further in ((COMPANIONS[:2], arrays), (COMPANIONS[2:], NUMBERS)):
                 rules: dict[Rule, None] = {}
                 yield from [_among(subject, replace(alone, other=other), "companions", rules) for other in others]
@@ -86,7 +94,7 @@ def _calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     examined = examination(subject, operation)
     first = {call.index: call for call in reversed(examined.sound)}
     chosen = {id(call): call for call in (*first.values(), *examined.some(subject.depth))}
-    return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn]
+    return [call for call in chosen.values() if len(call.operands) > 1 and not call.turn and not call.others]
 
 
 def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None] | None = None) -> Failure | None:
@@ -98,11 +106,13 @@ def _among(subject: Subject, call: TypeCall, check: str, rules: dict[Rule, None]
         outcome = make_call(call, call.make())
     if isinstance(outcome.error, subject.refusals):
         return None
+    if outcome.error is not None and must_refuse(subject, call.operation, outcome.arguments):
+        return None
     if outcome.error is not None:
         return failure(error_text(outcome.error), "an answer, or a decline")
     wrong = wrong_result(subject, outcome)
     if wrong is not None:
-        return failure(*wrong[1:])
+        return replace(failure(*wrong[1:3]), beside=wrong[3])
     changed = _companion_change(subject, outcome)
     if changed is not None:
         return failure(*changed)
@@ -139,16 +149,19 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
             continue
         seen.add(call.index)
         shape = tuple(getattr(call.values()[0], "shape", ()))
-        for sample in mistakes(operation, call.sample, shape):
-            mistaken = replace(call, sample=sample)
-            if not mistaken.is_valid():
-                yield _missing_refusal(subject, mistaken)
+        mistaken = [replace(call, sample=sample) for sample in mistakes(operation, call.sample, shape)]
+        if kinds.linalg in operation.kind.lineage() and is_authored(subject, operation):
+            mistaken.append(replace(call, turn=ZERO))  # which is singular
+        for wrong in mistaken:
+            if not wrong.is_valid():
+                yield _missing_refusal(subject, wrong)
 
 
 def _missing_refusal(subject: Subject, call: TypeCall, rules: dict[Rule, None] | None = None) -> Failure | None:
     """Return that a type answered a call that plain tensors refuse because of a shape, an axis or an index."""
     error = call.refusal
-    if not isinstance(error, (ValueError, IndexError)) or isinstance(error, np.linalg.LinAlgError):
+    singular = isinstance(error, np.linalg.LinAlgError) and call.turn != ZERO
+    if not isinstance(error, (ValueError, IndexError)) or singular:
         return None
     try:
         with noting(subject, rules):

@@ -14,10 +14,12 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
 from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.calls import measuring
+from dispatchkit.testing.chains import chains
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
 from dispatchkit.testing.objects import foreign_types
+from dispatchkit.testing.partners import unvaried
 from dispatchkit.testing.random_programs import programs
 
 Found: TypeAlias = "Iterator[Failure | None]"
@@ -70,6 +72,12 @@ def _of_samples(function: Callable[[Subject, Any], Found], subject: Subject) -> 
                 yield replace(failure, made=subject.sample(index))
 
 
+def _of_programs(subject: Subject) -> Found:
+    """Yield what two calls in a row, and random programs, show."""
+    yield from chains(subject)
+    yield from programs(subject)
+
+
 def _about(function: Callable[..., Any]) -> str:
     return (function.__doc__ or "").partition("\n")[0]
 
@@ -78,6 +86,9 @@ CHECKS = {
     check.name: check
     for check in (
         _on_type("dense", objects.dense_form),
+        _on_type("copy", objects.shallow_copies),
+        _on_type("deepcopy", objects.deep_copies),
+        _on_type("pickle", objects.pickles),
         _on_values("raises", "No handler raises where plain tensors give an answer."),
         _on_values("container", "Several results come in a tuple of the same kind, named ones with their names."),
         _on_values("keywords", "A keyword that a handler takes changes its result as the operation's does."),
@@ -102,15 +113,18 @@ CHECKS = {
         _on_calls("asyncio", concurrency.in_tasks),
         _on_calls("threads", concurrency.in_threads),
         _on_type("attributes", objects.attributes),
-        _on_type("alias", objects.shared_memory),
+        replace(_on_type("alias", objects.shared_memory), of_operation=partial(_examination_failures, "alias")),
         _on_type("assignment", objects.assignment),
-        _on_type("copy", objects.shallow_copies),
-        _on_type("deepcopy", objects.deep_copies),
-        _on_type("pickle", objects.pickles),
-        Check("programs", _about(programs), of_type=programs),
         _on_type("repr", objects.printing),
+        Check("programs", _about(programs), of_type=_of_programs),
     )
 }
+
+
+# These change the fields of copies: where copies are wrong, nothing that they find is a fault of its own.
+WITH_COPIES = frozenset(
+    {"repeat", "gradient", "second", "forward", "vmap", "inplace", "asyncio", "threads", "alias", "programs"}
+)
 
 
 def check_type(
@@ -216,12 +230,17 @@ def conformance(
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
+        unseen = ProgressBar(subject.name, progress=False)
+        subject.copies = not any(_results(CHECKS["copy"], subject, unseen))
         for name in chosen:
+            if name in WITH_COPIES and not subject.copies:
+                continue
             for result in _results(CHECKS[name], subject, bar):
                 tried[name] += 1
                 if result is not None and not _is_skipped(result, left_out):
                     failures.append(result)
         failures = gather(subject, failures, CHECKS)
+        alike_fields = tuple(unvaried(subject)) if subject.copies and subject.operations else ()
     examined = subject.memory.get("examination", {}).values()
     missing = [rule for rule in rules_of(subject) if rule in (subject.pending or ())]
     return Conformance(
@@ -232,6 +251,7 @@ def conformance(
         tuple(examination.operation.qualified_name for examination in examined if examination.refused),
         tuple(examination.operation.qualified_name for examination in examined if not examination.calls),
         tuple(map(str, missing)),
+        alike_fields,
     )
 
 

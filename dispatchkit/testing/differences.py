@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
-from itertools import islice, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +15,10 @@ from dispatchkit.func import vjp
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.kinds import kinds
-from dispatchkit.protocol.naming import function_name, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
-from dispatchkit.protocol.types.array_types import ArrayTypes
-from dispatchkit.protocol.types.declaration import RELATIONS, Relation
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.beside import Beside
 from dispatchkit.tree import leaves, sequence_items, with_members
 
 Function = Callable[..., Any]
@@ -39,12 +37,14 @@ class Difference(NamedTuple):
     aspect : ``"container"``, ``"type"``, ``"shape"``, ``"value"`` or ``"dtype"``
     found, expected : both as text
     brief : the same in a line, of arrays where they differ most
+    beside : the two arrays, None where shapes or types differ
     """
 
     aspect: str
     found: str
     expected: str
     brief: str
+    beside: Beside | None = None
 
     @property
     def failure(self) -> tuple[str, str, str]:
@@ -175,96 +175,6 @@ def difference(
     return next(filter(None, pairs), None)
 
 
-def relation_of(types: ArrayTypes, values: Iterable[Any]) -> Relation:
-    """Return the loosest relation to dense forms among some values and members of them."""
-    relations = [types.relation(type(value)) for value in members(list(values)) if types.participates(type(value))]
-    return max(relations, key=lambda r: (not r.compared, r.holds is not None, r.tolerance), default=RELATIONS["equal"])
-
-
-def result_difference(
-    operation: Overridable,
-    result: Any,
-    expected: Any,
-    dense: Callable[[Any], Any],
-    given: Sequence[Any],
-    *,
-    values: bool = True,
-) -> Difference | None:
-    """Compare the result of a call with that of the same call on dense forms, as the types in it declare.
-
-    Parameters
-    ----------
-    operation : that was called
-    result, expected : of the call, and of that on dense forms
-    dense : makes plain tensors of results
-    given : the array arguments
-    values : whether elements are compared, and not containers, shapes and dtypes alone
-    """
-    relation = relation_of(operation.types, [*given, *members(result)])
-    if not relation.compared:
-        return None
-    values = values and is_determined(operation)
-    exact = values and relation.holds is None
-    wrong = difference(
-        dense(result), dense(expected), given, values=exact, operation=operation, tolerance=relation.tolerance
-    )
-    if wrong is None and values and not exact:
-        return _outside(operation.types, result, expected)
-    return wrong
-
-
-def _outside(types: ArrayTypes, result: Any, expected: Any) -> Difference | None:
-    """Return that an instance is not right for the dense result, by the relation of its type."""
-    for mine, right in zip(members(result), members(expected), strict=True):
-        holds = None
-        if types.participates(type(mine)):
-            holds = types.relation(type(mine)).holds
-        if holds is not None and not bool(holds(mine, right)):
-            text = f"one for which {function_name(holds)} is true of {value_text(right)}"
-            return Difference("value", value_text(mine), text, f"{function_name(holds)} is false")
-    return None
-
-
-MOST_MEMBERS = 16
-
-
-def member_difference(
-    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, dense: Callable[[Any], Any]
-) -> Difference | None:
-    """Compare a result with those of the same call on all that instances among its arguments stand for.
-
-    Parameters
-    ----------
-    operation, args, kwargs : the call
-    result : what it gave
-    dense : makes plain tensors of the arguments of types that declare no members
-    """
-    types, values = operation.types, [value for _, value in operation.parameters.values(args, kwargs)]
-    if relation_of(types, values).holds is None or not is_determined(operation):
-        return None
-    choices = [_members_of(types, value, dense) for value in values]
-    for choice in islice(product(*choices), MOST_MEMBERS):
-        chosen = iter(choice)
-        plain_args, plain_kwargs = operation.parameters.replace(args, kwargs, lambda *_, chosen=chosen: next(chosen))
-        try:
-            expected = operation.function(*plain_args, **plain_kwargs)
-        except Exception:  # noqa: BLE001, S112  # a member that has no answer asks for none
-            continue
-        wrong = _outside(types, result, expected)
-        if wrong is not None:
-            return wrong
-    return None
-
-
-def _members_of(types: ArrayTypes, value: Any, dense: Callable[[Any], Any]) -> Sequence[Any]:
-    members_of = None
-    if types.participates(type(value)):
-        members_of = types.relation(type(value)).members
-    if members_of is None:
-        return [dense(value)]
-    return members_of(value)
-
-
 def _holder(result: Any) -> type | None:
     """Return what holds the arrays of a result: a tuple, a named one, a list; None where it is one array."""
     if isinstance(result, (tuple, list)):
@@ -287,7 +197,8 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, 
         return None
     if isinstance(expected, Tensor) and not isinstance(found, (Tensor, *NUMBERS)):
         text = f"a {type_name(type(found))}"
-        return Difference("type", value_text(found), value_text(elements_of(expected)), f"{text} instead of an array")
+        seen = f"{text}, {value_text(found)}"
+        return Difference("type", seen, f"a Tensor, {value_text(elements_of(expected))}", f"{text} instead of an array")
     mine, right = elements_of(found), elements_of(expected)
     if not isinstance(mine, np.ndarray) or not isinstance(right, np.ndarray):
         alike = not values or same(mine, right)
@@ -298,7 +209,8 @@ def _of_pair(found: Any, expected: Any, eps: Callable[[], float], values: bool, 
         texts = f"shape {mine.shape}", f"shape {right.shape}"
         return Difference("shape", *texts, f"{texts[0]} instead of {right.shape}")
     if values and not close(mine, right, tolerance=tolerance) and not close(mine, right, eps()):
-        return Difference("value", value_text(mine), value_text(right), _furthest(mine, right))
+        texts = value_text(mine), value_text(right)
+        return Difference("value", *texts, _furthest(mine, right), Beside(mine, right))
     if mine.dtype.newbyteorder("=") != right.dtype.newbyteorder("="):
         return Difference("dtype", str(mine.dtype), str(right.dtype), f"dtype {mine.dtype} instead of {right.dtype}")
     return None

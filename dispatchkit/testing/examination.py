@@ -21,7 +21,10 @@ from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.annotated import annotated_calls
 from dispatchkit.testing.attribution import noting
+from dispatchkit.testing.authored import has_member, is_authored
+from dispatchkit.testing.beside import Beside
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
 from dispatchkit.testing.differences import (
     NUMBERS,
@@ -32,17 +35,18 @@ from dispatchkit.testing.differences import (
     error_text,
     gradients,
     invariants_of,
-    member_difference,
     members,
-    relation_of,
-    result_difference,
     same,
     value_text,
     wrong_derivatives,
 )
 from dispatchkit.testing.findings import Failure, Subject, dense_form_failure
 from dispatchkit.testing.instances import deep_copy, renew
+from dispatchkit.testing.laws import MustRefuse, expected_metadata, must_refuse
 from dispatchkit.testing.lines import Line
+from dispatchkit.testing.memory import shared_memory
+from dispatchkit.testing.partners import partners
+from dispatchkit.testing.relations import member_difference, relation_of, result_difference
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,7 @@ def wrong_derivatives_by(
 
 
 Novelty = tuple[Any, ...]
-FALLBACKS = 12  # operations that no rule answers, of which the checks look at more than values
+OF_A_KIND = 6  # operations of a kind that stand for what its rule does alike
 
 
 @dataclass
@@ -239,12 +243,29 @@ def _examine(subject: Subject, operation: Overridable) -> Examination:
     examined = Examination(operation)
     varied: set[int] = set()
     for call in calls_of(subject, operation):
+        entered = _note(subject, examined, call)
         # What a rule makes of other arguments is its author's, what a fallback does the library's.
-        if _note(subject, examined, call) and call.index is not None and call.index not in varied:
+        if not entered and not has_member(subject, operation):
+            continue
+        for other in _with_partners(subject, call):
+            _note(subject, examined, other)
+        if call.index is not None and call.index not in varied:
             varied.add(call.index)
             for other in variations_of(subject, call):
                 _note(subject, examined, other)
+    for call in annotated_calls(subject, operation):
+        if _note(subject, examined, call):
+            for other in _with_partners(subject, call):
+                _note(subject, examined, other)
     return examined
+
+
+def _with_partners(subject: Subject, call: TypeCall) -> Iterator[TypeCall]:
+    """Yield a call with other instances of the type in all seats but the first."""
+    if len(call.seats) < 2 or not subject.copies:
+        return
+    for number in range(1, len(partners(subject, call.index)) + 1):
+        yield replace(call, partner=number)
 
 
 def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
@@ -254,7 +275,7 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
     examined.calls.append(call)
     rules: dict[Rule, None] = {}
     lines: set[Line] = set()
-    has_rule = any(not {*rule.types}.isdisjoint(subject.cls.__mro__) for rule in call.operation.rules_for_calls())
+    has_rule = is_authored(subject, call.operation)
 
     def run(*arguments: Any) -> Any:
         with noting(subject, rules), subject.lines.noted(lines) if has_rule else nullcontext():
@@ -262,7 +283,10 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
 
     answered, failures = _looked_at(subject, call, run)
     if answered:
-        examined.answered[call] = _novelty(subject, call, tuple(rules), lines)
+        novelty = None
+        if not call.partner or len(call.seats) == 2:  # of more, some are equal, where derivatives may be any
+            novelty = _novelty(subject, call, tuple(rules), lines)
+        examined.answered[call] = novelty
     examined.failures += failures
     return bool(rules)
 
@@ -270,20 +294,29 @@ def _note(subject: Subject, examined: Examination, call: TypeCall) -> bool:
 def _novelty(subject: Subject, call: TypeCall, rules: tuple[Rule, ...], lines: set[Line]) -> Novelty | None:
     """Return what tells a call from others, such as the lines it enters; None where others like it are looked into.
 
-    A rule for the operation or its kind is looked into for each operation. Rules that are entered inside a
-    decomposition are so once, and so are the fallbacks of a few operations: what else there is is the library's.
+    A rule or method for the operation is looked into for each instance, a rule for its kind for some operations, too.
+    Rules that are entered inside a decomposition are so once, and so are the fallbacks of a few operations: what else
+    there is is the library's.
     """
     operation = call.operation
-    if subject.from_dense is not None or any(rule.target in (operation, *operation.kind.lineage()) for rule in rules):
-        return (call.index, *rules, frozenset(lines))
-    if not rules:
-        if call.index == 0 and len(subject.by_fallback) < FALLBACKS:
-            subject.by_fallback.add(operation)
-        if operation in subject.by_fallback:
-            return ()
-        return None
-    novelty = (call.index, *rules)
-    if subject.looked_into.setdefault(novelty, operation) is operation:
+    novelty = (call.index, *rules, frozenset(lines))
+    if has_member(subject, operation) or any(rule.target is operation for rule in rules):
+        return novelty
+    if any(rule.target in operation.kind.lineage() for rule in rules):
+        return _shared(subject, operation, novelty, OF_A_KIND)
+    if rules:
+        return _shared(subject, operation, (call.index, *rules), 1)
+    if operation in subject.by_fallback and not call.index:
+        return ()
+    return None
+
+
+def _shared(subject: Subject, operation: Overridable, novelty: Novelty, most: int) -> Novelty | None:
+    """Return what tells a call from others unless so many operations stand for it already."""
+    listed = subject.looked_into.setdefault(novelty, [])
+    if operation not in listed and (len(listed) < most or subject.thorough):
+        listed.append(operation)
+    if operation in listed:
         return novelty
     return None
 
@@ -296,6 +329,8 @@ def _looked_at(subject: Subject, call: TypeCall, run: Callable[..., Any] | None 
     outcome = make_call(call, (args, kwargs), run)
     if isinstance(outcome.error, subject.refusals) or _dense_forms_raise(subject, call, outcome.error):
         return False, []
+    if outcome.error is not None and must_refuse(subject, operation, (args, kwargs)):
+        return False, []
     if outcome.error is not None:
         return True, [_failure("raises", subject, call, error_text(outcome.error), "an answer, or a decline")]
     changed = before.first_change()
@@ -305,6 +340,12 @@ def _looked_at(subject: Subject, call: TypeCall, run: Callable[..., Any] | None 
     fault = _fault(subject, outcome, call) or _plain_result(subject, call, result)
     if fault:
         return True, [fault]
+    shared = None
+    if is_authored(subject, operation):
+        plain = [value for _, value in operation.parameters.values(*call.on_plain[1])]
+        shared = shared_memory(operation.parameters.values(args, kwargs), plain, result, call.expected)
+    if shared is not None:
+        return True, [_failure("alias", subject, call, *shared)]
     return True, list(lost_metadata("metadata", subject, call, (args, kwargs), result))
 
 
@@ -324,8 +365,17 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     return next((failure for failure in failures if failure.check == check), None)
 
 
-def _failure(check: str, subject: Subject, call: TypeCall, found: str, expected: str) -> Failure:
-    return call.failure(check, found, expected, again=partial(_again, subject, check))
+# What is wrong with a call in which a rule's annotations say what stands beside the instances.
+BESIDE_OTHERS = frozenset({"raises", "container", "shape", "value", "dtype", "keywords", "metadata"})
+
+
+def _failure(
+    check: str, subject: Subject, call: TypeCall, found: str, expected: str, beside: Beside | None = None
+) -> Failure:
+    if call.others and check in BESIDE_OTHERS:
+        check = "companions"
+    failure = call.failure(check, found, expected, again=partial(_again, subject, check))
+    return replace(failure, beside=beside)
 
 
 def _plain_result(subject: Subject, call: TypeCall, result: Any) -> Failure | None:
@@ -357,32 +407,37 @@ def _fault(subject: Subject, outcome: CallResult, call: TypeCall) -> Failure | N
     return _failure(wrong[0], subject, call, *wrong[1:])
 
 
-def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str] | None:
-    """Return by which check a result is wrong, and found and expected as text; None where it is right."""
+def wrong_result(subject: Subject, outcome: CallResult) -> tuple[str, str, str, Beside | None] | None:
+    """Return by which check a result is wrong, found and expected as text, and as arrays; None where it is right."""
     try:
         wrong = compare_call(outcome, subject.dense)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
-        return dense_form_failure(subject, outcome.result, outcome.call.expected, error)
+        return (*dense_form_failure(subject, outcome.result, outcome.call.expected, error), None)
     if wrong is None:
         return None
-    return wrong.failure
+    return (*wrong.failure, wrong.beside)
 
 
 def lost_metadata(check: str, subject: Subject, call: TypeCall, arguments: Arguments, result: Any) -> Iterator[Failure]:
     """Yield what a result has lost of what its arguments carried."""
     operation = call.operation
-    if not subject.metadata or not {operation.name, operation.qualified_name}.isdisjoint(subject.plain):
+    if not {operation.name, operation.qualified_name}.isdisjoint(subject.plain):
         return
-    values = [value for _, value in operation.parameters.values(*arguments)]
-    wanted = subject.expected_metadata(operation, values)
+    try:
+        wanted = expected_metadata(subject, operation, arguments)
+    except MustRefuse as refusal:
+        carrying = next((member for member in members(result) if isinstance(member, subject.cls)), None)
+        if carrying is not None:
+            yield _failure(check, subject, call, value_text(carrying), f"a refusal, such as {refusal}")
+        return
     if not wanted:
         return
     for member in members(result):
         if not isinstance(member, subject.cls):
-            if not subject.laws:
+            if subject.metadata and not subject.laws:
                 yield _failure(check, subject, call, f"a {type(member).__name__}", f"a {subject.name} with {wanted!r}")
             return
-        carried = {name: subject.metadata_of(member)[name] for name in wanted}
+        carried = {name: getattr(member, name, None) for name in wanted}
         if not all(same(carried[name], wanted[name]) for name in wanted):
             yield _failure(check, subject, call, repr(carried), repr(wanted))
             return

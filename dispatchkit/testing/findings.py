@@ -16,9 +16,11 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.naming import misfit, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
+from dispatchkit.testing.beside import Beside, failure_html
 from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
 from dispatchkit.testing.instances import Samples, anew, drawn, is_strategy
 from dispatchkit.testing.lines import Lines, own_places
+from dispatchkit.testing.relations import unrelated_part
 from dispatchkit.tree import with_members
 
 # Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.
@@ -55,11 +57,13 @@ class Subject:
     ----------
     operations : the overridable functions with array arguments
     memory : what checks have found out, by check and operation, for those that build on them
-    looked_into : by instance and rules the operation that stands for the calls of all
+    looked_into : by instance, rules and lines the operations that stand for the calls of all
+    copies : whether copies of instances are right, with which most checks work
     by_fallback : operations that stand for all those that no rule answers
     lines : those of the type's own code, and which of them calls have entered
     operands : its samples as arguments of calls, by number and by what is changed of them
     pending : the rules of the type that no call has entered so far, None before the first call
+    rewraps : whether results have the fields of their arguments because the fallback is `rewrap`
     name : of the type
     """
 
@@ -83,6 +87,7 @@ class Subject:
         self.name = type_name(cls)
         self.cls = cls
         self._to_dense = to_dense or self._declared_dense()
+        self._ready: dict[int, list[Any]] = {}
         self._samples: Any
         if is_strategy(samples):
             self._samples = drawn(samples, self._to_dense)
@@ -108,8 +113,10 @@ class Subject:
             self.metadata = self._metadata_names()
         else:
             self.metadata = tuple(metadata)
-        self.memory: dict[str, dict[Overridable, Any]] = {}
-        self.looked_into: dict[Any, Overridable] = {}
+        self.rewraps = metadata is None and fallback.rewrap in tensor_protocol.types.fallback(cls)
+        self.memory: dict[str, dict[Any, Any]] = {}
+        self.looked_into: dict[Any, list[Overridable]] = {}
+        self.copies = True
         self.by_fallback: set[Overridable] = set()
         self.pending: set[Any] | None = None
         self.operands: dict[Any, Any] = {}
@@ -156,9 +163,14 @@ class Subject:
 
     def sample(self, index: int) -> Any:
         """Return one of the samples, made anew."""
-        if callable(self._samples):
-            return self.samples()[index]
-        return anew(self._samples[index])
+        if not callable(self._samples):
+            return anew(self._samples[index])
+        # One call of the function makes them all, and each of them is handed out once.
+        ready = self._ready.setdefault(index, [])
+        if not ready:
+            for place, made in enumerate(self.samples()):
+                self._ready.setdefault(place, []).append(made)
+        return ready.pop()
 
     def dense(self, value: Any) -> Any:
         """Return an argument or result with plain tensors in the place of instances, in lists and tuples too."""
@@ -192,10 +204,8 @@ class Subject:
         """Return the elements of an argument or result as a NumPy array; what holds none as it is."""
         return elements_of(self.dense(value))
 
-    def expected_metadata(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
-        """Return the metadata that results of a call are to have: by its laws, else that of the first instance."""
-        if not self.laws:
-            return self.metadata_of(next(value for value in values if isinstance(value, self.cls)))
+    def by_given_laws(self, operation: Overridable, values: list[Any]) -> dict[str, Any]:
+        """Return the metadata that results of a call are to have by the laws that were given for the type."""
         expected = {}
         for name, law in self.laws.items():
             metadata = law(operation.function, [getattr(value, name, None) for value in values])
@@ -232,6 +242,7 @@ class Failure:
     handler : the rule or method at fault with its file and line, "" where it is not known
     program : that shows it when it is pasted
     also : the further calls and checks that failed by the same handler
+    beside : the arrays that were found and expected, None where it is about something else
     made : the call as it can be made again; None where it is no call of an operation
     again : gives the failure of the same check on another call, None where it passes
     """
@@ -244,6 +255,7 @@ class Failure:
     handler: str = ""
     program: str = ""
     also: tuple[str, ...] = ()
+    beside: Beside | None = field(default=None, compare=False, repr=False)
     made: Any = field(default=None, compare=False, repr=False)
     again: Again | None = field(default=None, compare=False, repr=False)
 
@@ -252,6 +264,7 @@ class Failure:
         if self.handler:
             lines.append(f"    handler:  {self.handler}")
         lines += [f"    found:    {_indent(self.found)}", f"    expected: {_indent(self.expected)}"]
+        lines += differing_lines(self.beside)
         if self.also:
             more = ""
             if len(self.also) > LISTED:
@@ -260,6 +273,20 @@ class Failure:
         if self.program:
             lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = [("handler", self.handler), ("found", self.found), ("expected", self.expected)]
+        return failure_html(f"{self.check}: {self.call}", lines, self.beside, self.program)
+
+
+def differing_lines(beside: Beside | None) -> list[str]:
+    """Return the lines of a message that say which elements of an array differ."""
+    if beside is None:
+        return []
+    first, *rest = beside.lines() or [""]
+    if not first:
+        return []
+    return [f"    differs:  {first}", *(f"              {line}" for line in rest)]
 
 
 @dataclass(frozen=True)
@@ -275,6 +302,7 @@ class Conformance:
     refused : names of operations all of whose calls the type refused
     unreached : names of operations for which no call could be made with the type's samples
     unentered : rules of the type, for the functions under test, that no call entered
+    unvaried : fields in which no two instances that met in a call differed
     """
 
     type: str
@@ -284,6 +312,7 @@ class Conformance:
     refused: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
     unentered: tuple[str, ...] = ()
+    unvaried: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         failed = Counter(failure.check for failure in self.failures)
@@ -298,6 +327,9 @@ class Conformance:
         if self.unentered:
             lines.append(f"  rules that no call entered ({len(self.unentered)}), for want of samples that reach them:")
             lines += [f"    {text}" for text in self.unentered]
+        if self.unvaried:
+            lines.append(f"  alike in all instances that met ({len(self.unvaried)}): {', '.join(self.unvaried)};")
+            lines.append("    give two samples of one shape that differ in them")
         for name in self.checks:
             mine = [failure for failure in self.failures if failure.check == name]
             if mine:
@@ -321,14 +353,24 @@ class ConformanceError(AssertionError):
     def __str__(self) -> str:
         return str(self.conformance)
 
+    def _repr_html_(self) -> str:
+        return "".join(failure._repr_html_() for failure in self.conformance.failures)
+
 
 def different(subject: Subject, found: Any, expected: Any) -> tuple[str, str, str] | None:
-    """Compare a value with the right one, both dense: in what they differ and both as text, as `difference` says."""
+    """Compare a value with the right one, by the relation of the type: in what they differ and both as text.
+
+    Instances among what is found are compared by a relation that is a function, the dense forms of all else for
+    equality, within the tolerance of the type.
+    """
     try:
         dense = subject.dense(found)
     except Exception as error:  # noqa: BLE001  # whatever to_dense() of a wrong result raises is shown
         return dense_form_failure(subject, found, expected, error)
-    differs = difference(dense, subject.dense(expected))
+    right, by_function = subject.dense(expected), subject.relation.holds is not None
+    differs = difference(dense, right, values=not by_function, tolerance=subject.relation.tolerance)
+    if differs is None and by_function:
+        differs = unrelated_part(tensor_protocol.types, found, right, [subject.samples()[0]])
     if differs is None:
         return None
     return differs.failure
@@ -367,6 +409,9 @@ def alike(found: list[Reading], expected: list[Reading]) -> tuple[str, str] | No
             return f"a {type_name(reading.cls)}", f"a {type_name(other.cls)}"
         if not same(reading.array, other.array):
             return value_text(reading.array), value_text(other.array)
+        dtypes = [getattr(array, "dtype", None) for array in (reading.array, other.array)]
+        if dtypes[0] != dtypes[1]:
+            return f"dtype {dtypes[0]}", f"dtype {dtypes[1]}"
         if not all(same(reading.carried[name], other.carried[name]) for name in other.carried):
             return repr(reading.carried), repr(other.carried)
     return None

@@ -20,6 +20,7 @@ from dispatchkit.func.containers import arrays_of, map_container, with_variables
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.surface import REFLECTED, Property
+from dispatchkit.testing.authored import written
 from dispatchkit.testing.calls import TypeCall, arguments_text
 from dispatchkit.testing.companions import COMPANIONS
 from dispatchkit.testing.differences import (
@@ -29,12 +30,15 @@ from dispatchkit.testing.differences import (
     floating,
     gradients,
     is_determined,
+    members,
     numbers,
     value_text,
 )
 from dispatchkit.testing.examination import CallResult, Snapshot, examination, fails, wrong_derivatives_of, wrong_result
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 
+PROPERTIES = (Property, property)  # the library's, and those that a type's author writes
+ONE_BY_ONE = 1  # calls of an operation that are made with one instance after the other
 TURNS = range(1, 7)  # each with other elements of the instances
 TRIES = 16  # with which a call in three stands where an instance stood, with 100 a call in two
 
@@ -43,9 +47,13 @@ def repeat(subject: Subject, operation: Overridable) -> Iterator[Failure | None]
     """Repeated calls give equal results."""
     if not is_determined(operation):
         return
-    for call in examination(subject, operation).some(subject.depth):
+    for place, call in enumerate(examination(subject, operation).some(subject.depth)):
         first = readings(subject, call.result())
-        yield (_form("repeat", subject, call.text, call, call.result, first) or _with_other_elements(subject, call))
+        failure = _form("repeat", subject, call.text, call, call.result, first)
+        in_turns = failure is None and (place < ONE_BY_ONE or subject.thorough)
+        if in_turns:
+            failure = _with_other_elements(subject, call)
+        yield failure
 
 
 def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
@@ -62,7 +70,7 @@ def _with_other_elements(subject: Subject, call: TypeCall) -> Failure | None:
         except Exception:  # noqa: BLE001  # other elements may be refused
             return None
         if wrong is not None:
-            return other.failure("repeat", *wrong[1:])
+            return other.failure("repeat", *wrong[1:3])
     return None
 
 
@@ -144,23 +152,31 @@ def methods(subject: Subject, operation: Overridable) -> Iterator[Failure | None
         for call in repeatable(subject, operation, 1):
             (x, *args), kwargs = call.make()
             view = getattr(subject.cls, name, None)
-            is_member = callable(view) or isinstance(view, Property)
+            is_member = callable(view) or isinstance(view, PROPERTIES)
             if not is_member or not isinstance(x, subject.cls):
                 continue
-            if isinstance(view, Property) and (args or kwargs):
+            if isinstance(view, PROPERTIES) and (args or kwargs):
                 continue
             (_, *words), named = call.arguments(lambda operand: operand)
             shown = ""
-            if not isinstance(view, Property):
+            if not isinstance(view, PROPERTIES):
                 shown = f"({arguments_text(tuple(words), named)})"
             form = partial(_view, x, name, view, args, kwargs)
             expected = readings(subject, call.result())
+            if written(subject.cls, name) is not None:  # which may keep a structure that the function does not
+                form = partial(_elements, subject, form)
+                expected = readings(subject, _elements(subject, call.result))
             yield _form("methods", subject, f"{subject.name}.{name}{shown}", call, form, expected)
+
+
+def _elements(subject: Subject, form: Callable[[], Any]) -> Any:
+    """Return what a form gives, as NumPy arrays."""
+    return [subject.array(member) for member in members(form())]
 
 
 def _view(x: Any, name: str, view: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     member = getattr(x, name)
-    if isinstance(view, Property):
+    if isinstance(view, PROPERTIES):
         return member
     return member(*args, **kwargs)
 
@@ -199,7 +215,7 @@ def _plain_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
     return [
         call
         for call in repeatable(subject, operation, subject.depth)
-        if not call.sample.kwargs and len(call.sample.args) <= 2 and call.operands[0].own
+        if not call.sample.kwargs and len(call.sample.args) <= 2 and call.operands[0].own and not call.others
     ]
 
 
@@ -236,14 +252,14 @@ def _dense_gradient(subject: Subject, x: Any) -> str | None:
 def second(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Second derivatives with respect to the fields are those of the dense computation."""
     if not fails(subject, operation, gradient):
-        for call in _differentiable_calls(subject, operation):
+        for call in _differentiable_calls(subject, operation, 1):
             yield _compare("second", subject, call, _second_derivatives, "is backward differentiable itself?")
 
 
 def forward(subject: Subject, operation: Overridable) -> Iterator[Failure | None]:
     """Tangents along the fields (`dk.func.jvp`) are those of the dense computation."""
     if not fails(subject, operation, gradient):
-        for call in _differentiable_calls(subject, operation):
+        for call in _differentiable_calls(subject, operation, 1):
             yield _compare("forward", subject, call, _tangents, ADVICE)
 
 
@@ -255,10 +271,13 @@ def under_vmap(subject: Subject, operation: Overridable) -> Iterator[Failure | N
         yield _compare("vmap", subject, call, _batches, "is a value asked for that a batch has not?")
 
 
-def _differentiable_calls(subject: Subject, operation: Overridable) -> list[TypeCall]:
+def _differentiable_calls(subject: Subject, operation: Overridable, most: int | None = None) -> list[TypeCall]:
+    """Return calls whose derivatives are compared, of those that are looked into all, or so many of each sort."""
     if not isinstance(operation, DeclaredOperation) or not operation.differentiable or not is_determined(operation):
         return []
-    return [call for call in examination(subject, operation).some(subject.depth) if call.sample.differentiable]
+    if subject.depth is None or most is None:
+        most = subject.depth
+    return [call for call in examination(subject, operation).some(most) if call.sample.differentiable]
 
 
 def _compare(name: str, subject: Subject, call: TypeCall, transformed: Transformed, advice: str) -> Failure | None:

@@ -21,6 +21,9 @@ DRAWS = 100  # of a strategy, from which those of new shapes and dtypes are kept
 KEPT = 12
 # Turns in which instances hold nan, infinities and zeros; negative numbers alone; and zeros alone.
 SPECIAL, NEGATIVE, ZERO = -1, -2, -3
+# In these they hold complex numbers, and so many that sums of small integers are large.
+COMPLEX, LONG = -4, -5
+MOST_ELEMENTS = 100_000
 
 
 def anew(value: Any) -> Any:
@@ -66,6 +69,10 @@ def vary(value: Any, turn: int) -> Any:
     """Return an instance like another whose floating-point numbers are others, for each turn different ones."""
     if not turn:
         return value
+    if turn == COMPLEX:
+        return _with_complex_numbers(value)
+    if turn == LONG:
+        return _with_many_elements(value)
     change = {SPECIAL: _special, NEGATIVE: lambda x: -abs(x), ZERO: lambda x: x * 0}.get(
         turn, lambda x: x * (1 + turn / 4)
     )
@@ -81,6 +88,63 @@ def renew(value: Any) -> Any:
     if dependent:
         return _reconstruct(value)
     return value
+
+
+def _by_constructor(value: Any, fields: dict[str, Any]) -> Any:
+    """Return an instance that the constructor makes of other fields.
+
+    Raises
+    ------
+    TypeError : if it takes something else, or makes another type
+    """
+    rules = tensor_protocol.types.field_rules(type(value))
+    taken = [name for name in tensor_protocol.types.fields_of(value) if name not in rules or not rules[name].dependent]
+    return type(value)(**{name: fields.get(name, getattr(value, name)) for name in taken})
+
+
+def _numpy_fields(value: Any) -> dict[str, Any]:
+    """Return the NumPy arrays in the fields of an instance."""
+    arrays = {name: getattr(value, name) for name in tensor_protocol.types.fields_of(value)}
+    arrays = {name: getattr(array, "array", array) for name, array in arrays.items()}
+    return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+def _with_complex_numbers(value: Any) -> Any:
+    """Return an instance with complex numbers in the fields that have real ones.
+
+    Raises
+    ------
+    ValueError : if the type holds none
+    """
+    arrays = {name: array for name, array in _numpy_fields(value).items() if array.dtype.kind == "f"}
+    other = _by_constructor(value, {name: xp.asarray(array * (1 + 0.5j)) for name, array in arrays.items()})
+    if other.dtype.kind != "c":
+        raise ValueError(f"{type(value).__name__} holds no complex numbers")
+    return other
+
+
+def _with_many_elements(value: Any) -> Any:
+    """Return an instance repeated as often as the sum of its integers then passes their dtype.
+
+    Raises
+    ------
+    ValueError : if none of its fields has integers of 8 or 16 bits for each row, or the instance cannot be repeated
+    """
+    length = value.shape[0]
+    rows = {name: array for name, array in _numpy_fields(value).items() if array.shape[:1] == (length,)}
+    small = [array for array in rows.values() if array.dtype.kind in "iu" and array.dtype.itemsize < 3 and array.any()]
+    if not small:
+        raise ValueError("no field has small integers")
+    # Those that add up to 0 are added up to their largest on the way.
+    sums = [abs(int(array.sum(dtype=np.int64))) or int(abs(array.astype(np.int64)).max()) for array in small]
+    times = max(2 * np.iinfo(array.dtype).max // total + 1 for array, total in zip(small, sums, strict=True))
+    if times * length > MOST_ELEMENTS:
+        raise ValueError("too many elements")
+    repeated = {name: xp.asarray(np.concatenate([array] * int(times))) for name, array in rows.items()}
+    other = _by_constructor(value, repeated)
+    if tuple(other.shape) != (times * length, *value.shape[1:]):
+        raise ValueError(f"{type(value).__name__} has another length than its fields")
+    return other
 
 
 def _reconstruct(value: Any) -> Any:

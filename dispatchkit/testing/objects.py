@@ -14,6 +14,7 @@ import numpy as np
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.func.containers import arrays_of
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.surface import REFLECTED
@@ -22,7 +23,7 @@ from dispatchkit.testing.calls import TypeCall
 from dispatchkit.testing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import examination, make_call
 from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
-from dispatchkit.testing.instances import NEGATIVE, of_fields, vary
+from dispatchkit.testing.instances import NEGATIVE, anew, of_fields, vary
 
 
 def dense_form(subject: Subject, x: Any) -> Iterator[Failure | None]:
@@ -67,8 +68,12 @@ def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, 
         return None
     try:
         value = read(x)
-        if name == "iter":
-            fault = different(subject, value, expected)
+        if name == "hash":
+            fault = _hash_fault(subject, x)
+        elif name in OF_ELEMENTS:
+            fault = _differs(value, expected, name)
+            if fault is not None:
+                fault = different(subject, value, expected)
         else:
             fault = _differs(value, expected, name)
     except subject.refusals:
@@ -88,11 +93,19 @@ def _of_the_library(cls: type, name: str) -> bool:
     return str(getattr(getattr(cls, name), "__module__", "")).startswith("dispatchkit.tensor.")
 
 
-def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | None:
-    if name == "hash":
-        if len(found) == 1:
-            return None
+def _hash_fault(subject: Subject, x: Any) -> tuple[str, str, str] | None:
+    """Return what is wrong with a hash: it changes, or it goes by elements, which `==` does not compare as a whole."""
+    number = hash(x)
+    if hash(x) != number:
         return "", "two numbers for one object", "the same number each time"
+    equal, other = anew(x), vary(anew(x), 1)
+    by_value = hash(equal) == number and hash(other) != number
+    if by_value and not isinstance(x == equal, bool):
+        return "", "the number of an equal instance, while == compares elements", "one by identity: object.__hash__"
+    return None
+
+
+def _differs(found: Any, expected: Any, name: str) -> tuple[str, str, str] | None:
     if name == "shape" and not isinstance(found, tuple):
         return "", repr(found), repr(expected)
     equal = same(found, expected) and getattr(found, "dtype", None) == getattr(expected, "dtype", None)
@@ -114,7 +127,14 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
     "float": float,
     "complex": complex,
     "__array__": lambda x: np.asarray(x.__array__()) if not isinstance(x, Tensor) else x.detach().numpy(),
+    "index": operator.index,
+    "contains": lambda x: [number in x for number in (0.0, 1.0, 2.0)],
+    "reversed": lambda x: tuple(reversed(x)),
+    "tolist": lambda x: x.tolist(),
+    "item": lambda x: x.item(),
 }
+# What gives elements, which go by the relation of the type.
+OF_ELEMENTS = frozenset({"iter", "reversed", "tolist", "item", "float", "complex", "__array__"})
 # What a type may do without, and the method by which it has it.
 NEEDED = {
     "len": "__len__",
@@ -124,7 +144,10 @@ NEEDED = {
     "float": "__float__",
     "complex": "__complex__",
     "__array__": "__array__",
-    **{name: name for name in ("ndim", "size")},
+    "index": "__index__",
+    "contains": "__contains__",
+    "reversed": "__reversed__",
+    **{name: name for name in ("ndim", "size", "tolist", "item")},
 }
 
 
@@ -254,12 +277,39 @@ def assignment(subject: Subject, x: Any) -> Iterator[Failure | None]:
 def _same(check: str, subject: Subject, x: Any, name: str, form: Callable[[Any], Any]) -> Failure | None:
     text = f"{name}({subject.name})"
     try:
-        fault = alike(readings(subject, form(x)), readings(subject, x))
+        made = form(x)
+        fault = alike(readings(subject, made), readings(subject, x)) or _other_field(made, x)
     except Exception as error:  # noqa: BLE001  # what the type's own methods raise is what is looked for
         return Failure(check, "", text, error_text(error), f"an equal {subject.name}")
     if fault is None:
         return None
     return Failure(check, "", text, *fault)
+
+
+def _other_field(made: Any, x: Any) -> tuple[str, str] | None:
+    """Return the first field of a copy that is of another type or dtype, or lies otherwise in memory."""
+    names = tensor_protocol.types.fields_of(x)
+    for name in names:
+        mine, right = (_description(getattr(value, name, None)) for value in (made, x))
+        if mine != right:
+            return f"'{name}' {mine}", f"'{name}' {right}"
+    for place, name in enumerate(names):
+        for other in names[place + 1 :]:
+            shares = [_share(getattr(value, name), getattr(value, other)) for value in (made, x)]
+            if shares == [False, True]:
+                return f"'{name}' and '{other}' in memory of their own", f"'{name}' and '{other}' in the same memory"
+    return None
+
+
+def _description(value: Any) -> str:
+    """Return type, dtype and order in memory of a field."""
+    if not isinstance(value, (Tensor, np.ndarray)):
+        return f"a {type_name(type(value))}"
+    array = _memory(value)
+    order = "C"
+    if array.flags.f_contiguous and not array.flags.c_contiguous:
+        order = "F"
+    return f"a {type_name(type(value))} of {array.dtype}, in the order {order}"
 
 
 ANSWER = "answered by the foreign type"
@@ -294,7 +344,8 @@ def foreign_types(subject: Subject, operation: Overridable) -> Iterator[Failure 
     """Types that the type does not know are asked in their turn: handlers decline, and raise nothing."""
     if sum(p.form is not Form.INDEX for p in operation.parameters.arrays) < 2:
         return
-    for call in examination(subject, operation).some(1):
+    calls = [call for call in examination(subject, operation).some(1) if not call.others]
+    for call in calls:
         for place in range(len(call.operands)):
             yield _with_foreign(replace(call, seats=(place,), other=lambda value: Foreign()))
         for member in tensor_protocol.surface:

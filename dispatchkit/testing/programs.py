@@ -20,7 +20,6 @@ from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
 from dispatchkit.progress import ProgressBar
-from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.modes import Mode
@@ -29,27 +28,29 @@ from dispatchkit.protocol.observers import observing, run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import Entered, simplest
+from dispatchkit.testing.beside import Beside, failure_html
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.differences import (
     Difference,
     difference,
     error_text,
     is_determined,
-    member_difference,
     members,
-    result_difference,
     same,
     value_text,
     with_plain_tensors,
 )
 from dispatchkit.testing.examination import wrong_derivatives_by
+from dispatchkit.testing.findings import differing_lines
 from dispatchkit.testing.instances import anew, count_up
+from dispatchkit.testing.laws import fields_refuse
+from dispatchkit.testing.memory import SETITEM, arrays_in, is_typed, shared_memory
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
+from dispatchkit.testing.relations import member_difference, result_difference
 
 T = TypeVar("T")
 types = tensor_protocol.types
 _dense_of = partial(with_plain_tensors, tensor_protocol)
-SETITEM = tensor_protocol.operation(xp.setitem)
 # What is said instead of an answer; NumPy's linear algebra has no half precision, which structures do not need.
 REFUSALS = (NoImplementationError, DensifyError, Warning)
 # What LAPACK gives for infinities and NaN is by its way of factoring.
@@ -58,6 +59,9 @@ FACTORING = frozenset(
     | {"inv", "solve", "det", "slogdet", "matrix_power"}
 )
 SPARE = np.random.Generator(np.random.PCG64(0))  # of what is called beside the program
+# What says nothing of the arguments, such as that a number has no method of arrays.
+ACCIDENTS = (AttributeError, NotImplementedError)
+LONGEST = 80  # characters of a field in a message
 NO_DENSE_ANSWER = "unsupported in linalg"
 
 
@@ -74,6 +78,7 @@ class WrongCallError(AssertionError):
     found, expected : what came of it, and of the call on dense forms
     rules : the rules that it entered, each with file and line, those of inner calls first
     program : that shows the difference when it is pasted; "" where the call alone does not show it
+    beside : the arrays that were found and expected, with the fields of the result; None where it is about others
     """
 
     operation: str
@@ -83,14 +88,21 @@ class WrongCallError(AssertionError):
     expected: str
     rules: tuple[str, ...] = ()
     program: str = ""
+    beside: Beside | None = None
 
     def __str__(self) -> str:
         lines = [f"{self.aspect}: {self.call}", *(f"    rule:     {rule}" for rule in self.rules)]
         lines += [f"    {name}{text}" for name, text in (("found:    ", self.found), ("expected: ", self.expected))]
+        lines += differing_lines(self.beside)
+        lines += [f"    field:    {name} = {text}" for name, text in getattr(self.beside, "fields", ())]
         lines += ["    program:", *(f"        {line}".rstrip() for line in self.program.splitlines())]
         if not self.program:
             lines.pop()
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        lines = [*(("rule", rule) for rule in self.rules), ("found", self.found), ("expected", self.expected)]
+        return failure_html(f"{self.aspect}: {self.call}", lines, self.beside, self.program)
 
 
 class checked(Mode):  # noqa: N801  # used like a function, in `with`
@@ -182,11 +194,6 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
         return result
 
 
-def is_typed(value: Any) -> bool:
-    """Return whether a value is an instance of an array type, which plain tensors and numbers are not."""
-    return type(value) is not types.base and types.participates(type(value))
-
-
 def _incomparable(value: Any) -> str | None:
     """Return why calls with an argument cannot be made on dense forms, None if they can."""
     if is_typed(value) and types.to_dense(type(value)) is None and not isinstance(value, Tensor):
@@ -232,7 +239,7 @@ class ProgramCall:
 
     def elements(self) -> list[Any]:
         """Return copies of the arrays in its arguments."""
-        return [array.copy() for array, _ in _memory(self.arrays())]
+        return [array.copy() for array, _ in arrays_in(self.arrays())]
 
     def on_dense(self) -> tuple[ProgramCall | None, str]:
         """Return the call on dense forms of its arguments, or None and why it cannot be made on these."""
@@ -334,6 +341,8 @@ def _difference(
     if refusal is not None:
         return _answer_to_none(result, error, refusal)
     if error is not None:
+        if fields_refuse(call.operation, (call.args, call.kwargs)):
+            return None
         return _aspect_difference("error", error_text(error), value_text(expected))
     actual, unreadable = _outcome(lambda: _dense_of(result))
     if unreadable is not None:
@@ -355,7 +364,8 @@ def _aspect_difference(aspect: str, found: str, expected: str) -> Difference:
 
 def _answer_to_none(result: Any, error: Exception | None, refusal: Exception) -> Difference | None:
     """Return that a type answers a call that plain tensors refuse; one that computes lazily may do so later."""
-    if error is not None or NO_DENSE_ANSWER in str(refusal):
+    accident = isinstance(refusal, ACCIDENTS) or NO_DENSE_ANSWER in str(refusal)
+    if error is not None or accident:
         return None
     answer, unreadable = _outcome(lambda: _dense_of(result))
     if unreadable is not None:
@@ -401,47 +411,12 @@ def _difference_where_finite(found: Any, expected: Any) -> Difference | None:
 
 
 def _shared_memory(call: ProgramCall, dense: ProgramCall, result: Any, expected: Any) -> Difference | None:
-    """Return that assigning to elements of a result, or of an argument, changes the other, as dense results do not."""
-    plain = _memory(dense.arrays())
-    if any(_overlap(array, other) for array, _ in _memory(expected) for other, _ in plain):
+    """Return that a result shares memory with an argument where the dense result does not."""
+    arguments = call.operation.parameters.values(call.args, call.kwargs)
+    shared = shared_memory(arguments, dense.arrays(), result, expected)
+    if shared is None:
         return None
-    for p, value in call.operation.parameters.values(call.args, call.kwargs):
-        if not is_typed(value):
-            continue
-        held = _memory(value)
-        for part in members(result):
-            pairs = ((array, other) for array, written in _memory(part) for other, read in held if written or read)
-            if part is not value and any(_overlap(*pair) for pair in pairs):
-                text = f"a {type_name(type(part))} that shares memory with '{p.name}'"
-                return _aspect_difference("memory", text, "memory of its own, as the dense result has")
-    return None
-
-
-def _memory(value: Any, assignable: bool = True) -> list[tuple[Any, bool]]:
-    """Return the NumPy arrays in a value without those of metadata, each with whether elements can be assigned."""
-    if isinstance(value, (tuple, list)):
-        return [entry for member in value for entry in _memory(member, assignable)]
-    if is_typed(value) and not isinstance(value, Tensor):
-        count = None
-        if fallback.rewrap in types.fallback(type(value)):
-            count = 1
-        names = types.fields_of(value)[:count]
-        return _memory([getattr(value, name) for name in names], _is_assignable(type(value)))
-    array = value
-    if isinstance(value, Storage):
-        array = value.array
-    if isinstance(array, np.ndarray) and array.size:
-        return [(array, assignable)]
-    return []
-
-
-def _overlap(array: Any, other: Any) -> bool:
-    return np.may_share_memory(array, other) and np.shares_memory(array, other)
-
-
-def _is_assignable(cls: type) -> bool:
-    """Return whether elements of the instances of an array type can be assigned."""
-    return bool(tensor_protocol.chain(SETITEM, (cls, (int,), int)).steps)
+    return _aspect_difference("memory", *shared)
 
 
 def _wrong_gradient(call: ProgramCall) -> Difference | None:
@@ -469,14 +444,26 @@ def _wrong_call_error(call: ProgramCall, wrong: Difference) -> WrongCallError:
     simple = _simplest(call, wrong.aspect)
     call, wrong = simple or (call, wrong)
     with observing(noted := Entered()):
-        _outcome(call.replace_arrays(anew).make)
+        result, _ = _outcome(call.replace_arrays(anew).make)
     program = ""
     if simple is not None:
         program = _program(call)
     rules = tuple(map(str, noted.rules))
+    beside = wrong.beside
+    if beside is not None and is_typed(result):
+        fields = [(name, _one_line(getattr(result, name))) for name in types.fields_of(result)]
+        beside = beside._replace(fields=tuple(fields))
     return WrongCallError(
-        call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program
+        call.operation.qualified_name, wrong.aspect, str(call), wrong.found, wrong.expected, rules, program, beside
     )
+
+
+def _one_line(value: Any) -> str:
+    """Return the text of a field in one line, shortened in the middle where it is long."""
+    text = " ".join(value_text(value).split())
+    if len(text) > LONGEST:
+        return f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    return text
 
 
 def _simplest(call: ProgramCall, aspect: str) -> tuple[ProgramCall, Difference] | None:

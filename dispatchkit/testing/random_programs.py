@@ -26,11 +26,12 @@ from dispatchkit.testing.calls import Call, fitted_samples, variations
 from dispatchkit.testing.differences import is_determined
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
+from dispatchkit.testing.memory import is_typed
 from dispatchkit.testing.pasting import Writer
-from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError, is_typed
+from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError
 
-ROUNDS, EXAMPLES, STEPS = 4, 25, 8
-THOROUGH = 20  # times as many programs
+ROUNDS, EXAMPLES, STEPS = 2, 15, 8
+THOROUGH, THOROUGH_EXAMPLES = 80, 25  # rounds, and programs in each
 FITTED = 16  # ways to fit a call to an instance, of which one is drawn
 LARGEST = 200  # elements of what becomes an argument
 ELEMENTS = ("as declared", "zeros and ones", "float32", "complex128", "int64", "infinities")
@@ -41,20 +42,25 @@ def is_available() -> bool:
     return find_spec("hypothesis") is not None
 
 
+def is_comparable(subject: Subject) -> bool:
+    """Return whether the type itself has a dense form, with which its results are compared."""
+    usual = tensor_protocol.types.to_dense(subject.cls) is not None or issubclass(subject.cls, Tensor)
+    return subject.relation.compared and usual
+
+
 def programs(subject: Subject) -> Iterator[Failure | None]:
     """Results, as arguments of further calls, give what their dense forms give; so do gradients by all arguments."""
-    usual = tensor_protocol.types.to_dense(subject.cls) is not None or issubclass(subject.cls, Tensor)
-    if not is_available() or not (subject.relation.compared and usual):
+    if not is_available() or not is_comparable(subject):
         return
-    wrong: set[Overridable] = set()
+    wrong = {operation for operation, examined in subject.memory.get("examination", {}).items() if examined.failures}
     subject.lines.known.clear()  # so that the same programs run whatever was checked before
-    rounds = ROUNDS
+    rounds, examples = ROUNDS, EXAMPLES
     if subject.thorough:
-        rounds *= THOROUGH
+        rounds, examples = THOROUGH, THOROUGH_EXAMPLES
     for number in range(rounds):
         operations = _operations(subject, wrong)
         if operations:
-            failure, count = _round(subject, operations, number)
+            failure, count = _round(subject, operations, number, examples)
         else:
             failure, count = None, 0
         yield from [None] * count
@@ -144,7 +150,7 @@ class Program:
         return self.writer.text([*self.lines, f"print(y{len(self.lines)})"])
 
 
-def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tuple[Failure | None, int]:
+def _round(subject: Subject, operations: Sequence[Overridable], seed: int, examples: int) -> tuple[Failure | None, int]:
     """Run random programs; return the failure of the simplest that fails, and how many calls were compared."""
     from hypothesis import HealthCheck, Phase, Verbosity, given, settings  # noqa: PLC0415  # an optional dependency
     from hypothesis import seed as seeded  # noqa: PLC0415
@@ -155,7 +161,7 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tu
 
     @seeded(seed)
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
@@ -191,10 +197,11 @@ def _round(subject: Subject, operations: Sequence[Overridable], seed: int) -> tu
             raise
     if not failing:
         return None, count
-    return _failure(*failing[-1]), count
+    return program_failure(*failing[-1]), count
 
 
-def _failure(error: WrongCallError, program: Program) -> Failure:
+def program_failure(error: WrongCallError, program: Program) -> Failure:
+    """Return the failure of a program whose last call differs from the same on dense forms."""
     handler = ""
     if error.rules:
         handler = error.rules[-1]

@@ -85,7 +85,7 @@ INTERVALS: list[Any] = [dk.add, dk.subtract, dk.negative]
 
 def test_a_relation_takes_the_place_of_equality() -> None:
     result = check_type(Interval, intervals(), operations=INTERVALS)
-    assert result.tried["value"] == 8
+    assert result.tried["value"] > 8
     assert dk.verify(lambda x: x - x + x, intervals()[0]).shape == (2,)
 
 
