@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
-from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.naming import misfit, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
@@ -251,7 +251,7 @@ def coverage(
     types = _types_in(cls)
     for candidate in types:
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
-            raise misfit("coverage", candidate, protocol.types)
+            raise misfit_in("coverage", candidate, protocol)
     memory = PredictionCache()
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
     if samples is None:

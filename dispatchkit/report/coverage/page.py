@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
 from typing import Any
@@ -42,12 +42,26 @@ def per_cent_range(bounds: tuple[float, float]) -> str:
     return f"{least.removesuffix(' %')} to {largest}"
 
 
-HEADLINE = "{} of the calls keep the structure, {} are answered"
+HEADLINE = "{} of the calls keep the structure{}, {} are answered"
 
 
-def _shares(report: Report) -> tuple[str, str]:
-    """Return how many calls keep the structure, and how many are answered."""
-    return per_cent_range(report.structured_range), per_cent(report.percent)
+def _headline(report: Report, number: Callable[[str], str]) -> str:
+    """Return how many calls keep the structure, the number that a bound is compared with, and how many are answered.
+
+    Parameters
+    ----------
+    report : of a type
+    number : writes a share
+    """
+    least, most = (round(bound, 2) for bound in report.structured_range)
+    bounds = ""
+    if not least == most == report.gated_percent:
+        bounds = f" ({number(per_cent_range(report.structured_range))}, since rules may decline)"
+    return HEADLINE.format(number(f"{report.gated_percent:g} %"), bounds, number(per_cent(report.percent)))
+
+
+def _in_bold(share: str) -> str:
+    return f"<b>{escape(share)}</b>"
 
 
 def report_document(report: Report) -> Document:
@@ -61,7 +75,10 @@ def report_document(report: Report) -> Document:
     ]
     totals.append(("all functions", str(len(report.rows)), str(sum(counts.values())), "", ""))
     heads = ("bucket", "functions", "calls", "of calls", "what it means")
-    parts: list[Part] = [Title("coverage of", 1, [report.type], HEADLINE.format(*_shares(report))), *_samples([report])]
+    parts: list[Part] = [
+        Title("coverage of", 1, [report.type], _headline(report, str)),
+        *_samples([report]),
+    ]
     parts += [
         Table(heads, totals, right=(1, 2, 3), code=()),
         _shares_by(report, "namespace"),
@@ -250,7 +267,7 @@ def _card(report: Report) -> str:
     """Return what stands above the table of one type: shares, and a bar of the buckets."""
     counted = {bucket: count for bucket, count in report.outcomes.items() if count}
     label = ", ".join(f"{count} calls {bucket}" for bucket, count in counted.items())
-    words = HEADLINE.format(*(f"<b>{escape(text)}</b>" for text in _shares(report)))
+    words = _headline(report, _in_bold)
     spans = "".join(
         f'<span class="{css_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items()
     )
