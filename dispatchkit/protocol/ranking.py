@@ -22,20 +22,36 @@ from dispatchkit.versions import Version
 _complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
 
 
-def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
+def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule] = ()) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first, rules for kinds last.
+
+    Parameters
+    ----------
+    operation, key : the function and the types of a call
+    cls : the type that answers
+    trial : rules that are taken to be registered, too, in place of those that they would replace
+    """
     order, parameters = operation.types.counts_as, operation.parameters
     counted = order(cls)
     steps: list[Step] = []
     for target in (operation, *operation.kind.lineage()):
         fitting = [
             (far, rule)
-            for rule in operation.protocol.handlers.of(target)
+            for rule in _with_trial(target, operation.protocol.handlers.of(target), trial)
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
             steps += _rank(operation, key, cls, fitting, RULE if target is operation else KIND)
     return steps
+
+
+def _with_trial(target: Overridable | Kind, rules: list[Rule], trial: Sequence[Rule]) -> list[Rule]:
+    """Return the rules of an operation or kind with those that are tried."""
+    tried = [rule for rule in trial if rule.target is target]
+    if not tried:
+        return rules
+    replaced = {rule.signature for rule in tried}
+    return [*(rule for rule in rules if rule.signature not in replaced), *tried]
 
 
 def _rank(

@@ -129,7 +129,8 @@ def _without_partial(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """Return the call of an operation that a `functools.partial` makes; any other call as it is."""
-    inner, given, named = function, args, kwargs
+    inner: Any = function
+    given, named = args, kwargs
     while isinstance(inner, partial):
         inner, given, named = inner.func, (*inner.args, *given), {**inner.keywords, **named}
     if of(inner) is None:

@@ -97,7 +97,7 @@ class Coverage(Report):
         if self.survey is None:
             raise ValueError("advice: this report does not hold the type; ask the one that coverage() returned")
         with measuring():
-            return advise(self.survey, lacking_events(self.survey), n, impossible=impossible)
+            return advise(self.survey, lacking_events, n, impossible=impossible)
 
 
 @dataclass(frozen=True, repr=False)
