@@ -240,8 +240,19 @@ class _Walk:
         """Return a call with stand-ins in the place of arrays, but for small plain ones."""
         operation, args, kwargs = call
         always = bool(operation.changes)
-        replaced = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
-        return FollowedCall(operation, *replaced)
+        args, kwargs = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
+        # What takes part and is no array of the call, such as an axis that is a type of a user's, meets the body, too.
+        return FollowedCall(operation, map_members(args, self._structured), map_members(kwargs, self._structured))
+
+    def _structured(self, value: Any) -> Any:
+        """Return a stand-in for an array that is not plain, any other value as it is."""
+        types, cls = self.protocol.types, type(value)
+        if issubclass(cls, StandIn) or types.ranks_as_base(cls) or not types.participates(cls):
+            return value
+        # One without the operators of arrays is to a body like any other object.
+        if cls.__eq__ is object.__eq__:
+            return value
+        return stand_in_for(self.protocol, value)
 
     def plain(self, call: FollowedCall) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""

@@ -99,6 +99,8 @@ class StandIn:
     __class__ = property(_class)
 
     def __repr__(self) -> str:
+        if self._given is not None:
+            return repr(self._given)
         return _describe(self)
 
 

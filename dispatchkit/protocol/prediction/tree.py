@@ -138,7 +138,7 @@ def mistake_in(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
 
 def native_mistake(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Return what Python raises itself, before the public function begins; "" where it begins."""
-    function = operation.function
+    function = operation.final_function()
     try:
         _own_signature(function).bind(*args, **kwargs)
     except TypeError:

@@ -379,7 +379,10 @@ def _result_of(survey: Survey, operation: Overridable, calls: Sequence[Needed]) 
         else:
             layout = survey.memory.layouts(FollowedCall(operation, *call.arguments))
         if not isinstance(layout, Layout):
-            several: dict[type, str] = {list: f"list[{survey.cls.__name__}]", tuple: f"tuple[{survey.cls.__name__}, ...]"}
+            several: dict[type, str] = {
+                list: f"list[{survey.cls.__name__}]",
+                tuple: f"tuple[{survey.cls.__name__}, ...]",
+            }
             if type(layout) not in several or not all(isinstance(member, Layout) for member in layout):
                 return ""
             names[several[type(layout)]] = None

@@ -25,7 +25,7 @@ from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.protocol.steps import Step
+from dispatchkit.protocol.steps import WRITTEN, Step
 from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
 
@@ -124,10 +124,10 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
         return type(result), None, text, False
     chain, nobody = None, True
     try:
-        nobody = error is not None and _is_unanswered(operation, call, error)
         if key is None:
             key = operation.parameters.key(call.args, call.kwargs)
         chain = operation.chains.get(key) or operation.protocol.chain(operation, key)
+        nobody = error is not None and _is_unanswered(operation, call, chain, error)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
         nobody = True
     return type(result), chain, text, nobody
@@ -185,16 +185,20 @@ def _name_of(task: Any) -> str:
     return str(task.get_name())
 
 
-def _is_unanswered(operation: Overridable, call: CallEvent, error: BaseException) -> bool:
-    """Return whether an error says that nobody answered a call."""
+def _is_unanswered(operation: Overridable, call: CallEvent, chain: Chain, error: BaseException) -> bool:
+    """Return whether an error says that nobody answered a call, rather than one that its rule made."""
     if isinstance(error, TypeError):
         try:
             operation.parameters.signature.bind(*call.args, **call.kwargs)
         except TypeError:  # the signature does not allow the call
             return True
-    return (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
-        isinstance(error, Undecomposable) and error.operation is operation
-    )
+    if isinstance(error, NoImplementationError):
+        step: Step | None = call.asked or next(iter(chain.steps), None)
+        # Code of users goes on with what its arrays hold; a call of the same function that then fails is its own.
+        written = step is not None and step.source in WRITTEN
+        same = not written or list(error.types) == list(map(type_name, chain.types))
+        return same and error.function == operation.qualified_name
+    return isinstance(error, Undecomposable) and error.operation is operation
 
 
 # How a call is answered, with what it means.
