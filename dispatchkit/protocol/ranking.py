@@ -34,7 +34,8 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     order, parameters = operation.types.counts_as, operation.parameters
     counted = order(cls)
     steps: list[Step] = []
-    for target in (operation, *operation.kind.lineage()):
+    targets: tuple[Overridable | Kind, ...] = (operation, *operation.kind.lineage())
+    for target in targets:
         fitting = [
             (far, rule)
             for rule in _with_trial(target, operation.protocol.handlers.of(target), trial)

@@ -35,6 +35,15 @@ def css_class(name: str) -> str:
     return "b-" + (name or "plain").replace(" ", "-")
 
 
+def breakable(name: str) -> str:
+    """Return the name of a type for a page, which may go on below itself before each word in it.
+
+    >>> breakable("ScalarTensor")
+    'Scalar<wbr>Tensor'
+    """
+    return re.sub(r"(?<=[a-z0-9.])(?=[A-Z])", "<wbr>", escape(name))
+
+
 def resource(name: str, package: str = "dispatchkit.report") -> str:
     """Return the text of a file of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
@@ -82,12 +91,14 @@ class Title:
     text, level : of it
     names : of what it is about
     note : the most important of it, in a sentence
+    is_open : whether a page shows what comes below it without a click
     """
 
     text: str
     level: int = 2
     names: Sequence[str] = ()
     note: str = ""
+    is_open: bool = False
 
     def line(self) -> str:
         """Return it as a line of text."""
@@ -190,6 +201,11 @@ class Table:
     def _markdown_row(self, texts: Sequence[str], code: Sequence[int]) -> str:
         cells = [(markdown_code if place in code else markdown_text)(text) for place, text in enumerate(texts)]
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts that may have the colour of an outcome."""
+        for row in self.rows:
+            yield from row
 
     def html(self) -> str:
         """Return the table as HTML."""
@@ -295,7 +311,7 @@ class Document:
                 if part.note:
                     note = f"<p>{escape(part.note)}</p>"
                 start = "<details>"
-                if unfolded:
+                if unfolded or part.is_open:
                     start = "<details open>"
                 if opened:
                     pieces.append(f"{start}<summary>{text}</summary>{note}")
@@ -310,7 +326,7 @@ class Document:
                 pieces.append(part.html())
         if opened:
             pieces.append("</details>")
-        used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
+        used = {text for part in self.parts if isinstance(part, Table) for text in part.texts()}
         css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
         return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}</div>'
 

@@ -250,7 +250,7 @@ class _Walk:
         if issubclass(cls, StandIn) or types.ranks_as_base(cls) or not types.participates(cls):
             return value
         # One without the operators of arrays is to a body like any other object.
-        if cls.__eq__ is object.__eq__:
+        if "__eq__" not in {name for ancestor in cls.__mro__[:-1] for name in vars(ancestor)}:
             return value
         return stand_in_for(self.protocol, value)
 

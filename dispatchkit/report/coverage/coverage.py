@@ -15,6 +15,7 @@ from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
 from dispatchkit.report.coverage.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
+from dispatchkit.report.coverage.sources import sources_of
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named
@@ -22,6 +23,8 @@ from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
 from dispatchkit.wording import plural, section
+
+ON_PAGE = 2  # rules to write next that a page shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +70,22 @@ class Coverage(Report):
     def to_html(self) -> str:
         """Return the coverage as one HTML page that needs nothing else."""
         return page([self])
+
+    def sources(self) -> dict[str, Any]:
+        """Return the source of the rules that the type has, line by line, by their locations."""
+        if self.survey is None:
+            return {}
+        locations = {rule.location for row in self.rows for rule in row.rules}
+        return sources_of(self.survey.protocol.rules(), locations, self.survey.lines)
+
+    def advice_text(self) -> str:
+        """Return the rules to write next, as text; "" where there is nothing to add."""
+        if self.survey is None:
+            return ""
+        found = self.advice(ON_PAGE)
+        if not len(found):
+            return ""
+        return str(found)
 
     def advice(self, n: int = 5, *, impossible: Named = ()) -> Advice:
         """Return the rules that let the most functions keep the structure, by themselves and through decomposition.

@@ -139,7 +139,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
     def run(args: Any, kwargs: Any) -> Any:
         chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
         declined: list[StepDecline] = []
-        result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: entered.append(step))
+        with survey.lines.noted(chain):
+            result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: entered.append(step))
         if result is NotImplemented:
             raise chain.error(args, kwargs, declined)
         answered.append(chain.steps[len(declined)])

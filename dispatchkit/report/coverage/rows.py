@@ -222,6 +222,14 @@ class Report(Reported):
         """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
         return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
 
+    def sources(self) -> dict[str, Any]:
+        """Return the source of the rules by their locations; none for a report that does not hold the type."""
+        return {}
+
+    def advice_text(self) -> str:
+        """Return the rules to write next, as text; "" for a report that does not hold the type."""
+        return ""
+
     def data(self) -> dict[str, Any]:
         """Return what `to_json` writes."""
         return {

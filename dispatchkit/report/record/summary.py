@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, TypeAlias
 
+from dispatchkit.protocol.explain.page import source_line
 from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.report.coverage.advice import lacking_keywords
 from dispatchkit.report.documents import (
@@ -26,6 +27,7 @@ from dispatchkit.wording import format_bytes, plural
 
 # More rows than anybody reads.
 MOST = 200
+DECLINED_AT = re.compile(r" at (\S+:\d+) declined")
 NEEDS = re.compile(r"it needs (\S+), which nobody answers")
 
 
@@ -92,8 +94,22 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
             between = f"{inner}, which its body calls, or for "
         return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
-        return "declined", f"have the rule take {lacking_keywords(call.reason) or 'the call'}"
+        return (
+            "declined",
+            f"have the rule take {lacking_keywords(call.reason) or 'the call'}{_rule_that_declined(call)}",
+        )
     return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
+
+
+def _rule_that_declined(call: TracedCall) -> str:
+    """Return the line by which the rule that declined is defined, after a colon; "" where it is not known."""
+    place = DECLINED_AT.search(call.reason)
+    if place is None:
+        return ""
+    line = source_line(place[1])
+    if not line:
+        return ""
+    return f": {line}"
 
 
 def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
