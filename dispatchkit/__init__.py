@@ -82,6 +82,7 @@ if _typing.TYPE_CHECKING:
     from dispatchkit import types as types
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
     from dispatchkit.interop.compiling import compile as compile
+    from dispatchkit.progress import set_progress as set_progress
     from dispatchkit.report import draw as draw
     from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
@@ -104,6 +105,7 @@ else:
         **dict.fromkeys(("checked", "verify"), "testing"),
         "compile": "interop.compiling",
         "is_grad_enabled": "autograd",
+        "set_progress": "progress",
         "show_config": "report",
     }
 

@@ -12,6 +12,7 @@ import numpy as np
 from dispatchkit.autograd.functional import grad
 from dispatchkit.autograd.jacobians import Directions, Jacobians, Matrices, Point, array_like, gradients
 from dispatchkit.errors import GradcheckError
+from dispatchkit.progress import ProgressBar
 from dispatchkit.tensor import Tensor
 
 FORWARD = "Jacobian computed with forward mode mismatch for output {o} with respect to input {i},"
@@ -36,11 +37,13 @@ class GradientCheck:
 
     Parameters
     ----------
+    name : shown with the progress
     point : the function and where
     options : what is checked, and how closely, as the parameters of `gradcheck`
     """
 
-    def __init__(self, point: Point, options: SimpleNamespace) -> None:
+    def __init__(self, name: str, point: Point, options: SimpleNamespace) -> None:
+        self.name = name
         self.point = point
         self.options = options
         rng = None
@@ -57,14 +60,24 @@ class GradientCheck:
         GradcheckError : from the first that fails
         """
         options = self.options
-        jacobians = Jacobians(self.point, self.inputs, self.outputs)
-        numerical = jacobians.by_differences(options.eps)
-        if options.check_forward_ad:
-            self.forward(numerical, jacobians)
-        if options.check_backward_ad:
-            self.backward(numerical, jacobians)
-        if options.check_undefined_grad and options.check_backward_ad:
-            self.check_undefined()
+        with ProgressBar(self.name, self._count(), options.progress) as bar:
+            jacobians = Jacobians(self.point, self.inputs, self.outputs, bar)
+            numerical = jacobians.by_differences(options.eps)
+            if options.check_forward_ad:
+                self.forward(numerical, jacobians)
+            if options.check_backward_ad:
+                self.backward(numerical, jacobians)
+            if options.check_undefined_grad and options.check_backward_ad:
+                self.check_undefined()
+
+    def _count(self) -> int:
+        """Return how many steps the whole check takes."""
+        options = self.options
+        rows = sum(directions.count for directions in self.inputs.values())
+        columns = sum(directions.count for directions in self.outputs.values())
+        count: int = rows + rows * options.check_forward_ad + 2 * columns * options.check_backward_ad
+        count += len(self.outputs) * options.check_batched_grad + len(self.inputs) * options.check_batched_forward_grad
+        return count
 
     def forward(self, numerical: Matrices, jacobians: Jacobians) -> None:
         """Compare forward mode."""
@@ -116,7 +129,7 @@ class GradientCheck:
     def _whole(self, o: int, i: int, slowly: Callable[..., Matrices]) -> tuple[Any, Any]:
         """Return the numerical and the analytical matrix of a pair in all directions."""
         inputs, outputs = {i: Directions(self.point.leaves[i])}, {o: Directions(self.point.outputs[o])}
-        jacobians = Jacobians(self.point, inputs, outputs)
+        jacobians = Jacobians(self.point, inputs, outputs, ProgressBar(self.name, progress=False))
         return jacobians.by_differences(self.options.eps)[o, i], slowly(jacobians)[o, i]
 
     def _worst(self, o: int, i: int, numerical: Any, analytical: Any) -> str:
@@ -199,6 +212,7 @@ def gradcheck(
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
     fast_mode: bool = False,
+    progress: bool | None = None,
 ) -> bool:
     """Compare the derivatives of a function with central differences.
 
@@ -217,6 +231,7 @@ def gradcheck(
     check_forward_ad : whether forward mode is compared, too
     check_backward_ad : whether backward passes are compared
     fast_mode : compare one random direction of each input and output instead of all
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -265,6 +280,7 @@ def gradgradcheck(
     check_grad_dtypes: bool = False,
     check_batched_grad: bool = False,
     fast_mode: bool = False,
+    progress: bool | None = None,
 ) -> bool:
     """Compare second derivatives with central differences of the first.
 
@@ -275,7 +291,7 @@ def gradgradcheck(
     eps, atol, rtol : as for `gradcheck`
     seed : of the random cotangents
     raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes : as for `gradcheck`
-    check_batched_grad, fast_mode : as for `gradcheck`
+    check_batched_grad, fast_mode, progress : as for `gradcheck`
 
     Returns
     -------
@@ -341,7 +357,7 @@ def _passes(name: str, func: Function, inputs: Any, options: SimpleNamespace) ->
         if x.dtype not in (np.float64, np.complex128):
             warnings.warn(PRECISION.format(index=i, dtype=x.dtype), UserWarning, stacklevel=3)
     try:
-        GradientCheck(point, options).run()
+        GradientCheck(name, point, options).run()
     except GradcheckError:
         if options.raise_exception:
             raise

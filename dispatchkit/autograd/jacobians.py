@@ -16,6 +16,7 @@ from dispatchkit.autograd.functional import grad
 from dispatchkit.backends.arrays import as_numpy, is_inexact, namespace_of
 from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.errors import GradcheckError
+from dispatchkit.progress import ProgressBar
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.gradients import as_list
 from dispatchkit.tensor.tensor import twin
@@ -197,11 +198,13 @@ class Jacobians:
     ----------
     point : the function and where
     inputs, outputs : directions of the arguments and the outputs that are looked at
+    bar : counts the steps
     """
 
     point: Point
     inputs: Mapping[int, Directions]
     outputs: Mapping[int, Directions]
+    bar: ProgressBar
 
     def by_differences(self, eps: float) -> Matrices:
         """Return the matrices of central differences, by steps of this length."""
@@ -282,6 +285,7 @@ class Jacobians:
                 arrays = derive(source, step)
                 for target, seen in targets.items():
                     rows[target] += map(seen.components, arrays[target])
+                self.bar.advance()
             for target, seen in targets.items():
                 dtype = np.result_type(float, *rows[target])
                 matrices[source, target] = np.array(rows[target], dtype=dtype).reshape(len(steps), seen.count)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.variables import is_array, items_of
 from dispatchkit.func.containers import arrays_of, as_array, describe, map_container
@@ -114,6 +116,9 @@ def _stack(items: list[Any], place: str) -> Any:
             )
         if getattr(getattr(item, "dtype", None), "kind", "f") in "USO":
             raise TypeError(UNFIT.format(found=item.dtype, place=_at(place)))
+    first = items[0]
+    if all(type(item) is np.ndarray and item.shape == first.shape and item.dtype == first.dtype for item in items):
+        return as_array(np.stack(items))  # one tensor, where the others below are as many as items
     tensors = [as_array(item) for item in items]
     for index, tensor in enumerate(tensors):
         if tensor.shape != tensors[0].shape:

@@ -12,6 +12,7 @@ from dispatchkit.data.progress import Progress, check_state
 from dispatchkit.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from dispatchkit.data.sources import Items, Source, Stream, prefetched
 from dispatchkit.ops.random.generator import Generator
+from dispatchkit.progress import ProgressBar, follow
 
 
 class DataLoader:
@@ -34,6 +35,7 @@ class DataLoader:
     generator : to shuffle with, and to spawn those of the batches from; by default the one that `manual_seed` sets
     prefetch_factor : number of batches per worker that are made ahead, 2 by default
     pin_memory, persistent_workers : False, for programs that pass it
+    progress : whether an iteration shows how far it is; where None, the default, `set_progress` decides
 
     Raises
     ------
@@ -92,6 +94,7 @@ class DataLoader:
         prefetch_factor: int | None = None,
         pin_memory: bool = False,
         persistent_workers: bool = False,
+        progress: bool | None = None,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor)
         context_of(multiprocessing_context, num_workers)
@@ -136,6 +139,7 @@ class DataLoader:
         if prefetch_factor is None and num_workers:
             prefetch_factor = 2
         self.prefetch_factor = prefetch_factor
+        self.progress = progress
         self._progress: Progress | None = None
         self._loaded: dict[str, Any] | None = None
 
@@ -174,7 +178,16 @@ class DataLoader:
                 workers = 1
             ahead = self.num_workers * (self.prefetch_factor or 1)
             batches = prefetched(source, tasks, workers=workers, ahead=ahead, timeout=self.timeout or None)
-        return progress.count_batches(batches, skipped=progress.count if stream else 0)
+        bar = ProgressBar("batches", progress=self.progress, unit="batch", initial=progress.count)
+        if bar.shown:
+            bar.total = self._length()
+        return follow(progress.count_batches(batches, skipped=progress.count if stream else 0), bar)
+
+    def _length(self) -> int | None:
+        try:
+            return len(self)
+        except (TypeError, NotImplementedError):  # neither a stream nor every sampler has a length
+            return None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_progress": None}

@@ -24,17 +24,62 @@ from dispatchkit.graph.storage import Storage, Vertex, VertexExtras, memory_of
 from dispatchkit.protocol.observers import live, notify_backward
 
 ndarray = np.ndarray
+
+
+class PendingMemory:
+    """The memory of the gradients that go further in a sweep.
+
+    Each is looked at once, when somebody first asks after it has come, so that asking at every leaf costs no more than
+    the sweep. Those of several outputs are left out: their memory counts as held by somebody outside.
+    """
+
+    __slots__ = ("gradients", "seen", "users")
+
+    def __init__(self, gradients: dict[Vertex, Any]) -> None:
+        self.gradients = gradients
+        self.seen: set[Vertex] = set()
+        self.users: dict[int, list[Vertex]] = {}
+
+    def uses(self, key: int) -> bool:
+        """Return whether one of the gradients uses the memory that a key stands for."""
+        self._look()
+        users = self.users.get(key, [])
+        while users:
+            # It has gone further by now, or is a sum, which is in memory of its own.
+            gradient = self.gradients.get(users[-1])
+            if gradient is not None and type(gradient) is not list and _memory_key(gradient) == key:
+                return True
+            users.pop()
+        return False
+
+    def _look(self) -> None:
+        """Look at the gradients that have come since the last time, which stand last."""
+        gradients, come = self.gradients, []
+        # `reversed` would go through the places of all that were taken from the end; `popitem` gives them up.
+        while gradients:
+            vertex, gradient = gradients.popitem()
+            come.append((vertex, gradient))
+            if vertex in self.seen:
+                break
+        for vertex, gradient in reversed(come):
+            gradients[vertex] = gradient
+            if vertex not in self.seen:
+                self.seen.add(vertex)
+                if type(gradient) is not list:
+                    self.users.setdefault(_memory_key(gradient), []).append(vertex)
+
+
 # What `own_memory` is given by a sweep, but for the gradient.
-Ownership = tuple[Mapping[Vertex, Any], list[Any], set[int]]
+Ownership = tuple[PendingMemory, list[Any], set[int]]
 
 
-def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known: set[int]) -> Any:
+def own_memory(g: Any, pending: PendingMemory, outside: list[Any], known: set[int]) -> Any:
     """Return a raw gradient to give away: itself if its memory is the sweep's own, else a copy.
 
     Parameters
     ----------
     g : the gradient, which goes no further in the sweep
-    pending : the gradients that do, lists of them for several outputs
+    pending : the memory of those that do
     outside : gradients that somebody outside may hold; moved from here to `known`
     known : ids of the arrays whose memory somebody outside may hold. The id of an array that is gone may come back;
         then a copy too many is made.
@@ -50,7 +95,7 @@ def own_memory(g: Any, pending: Mapping[Vertex, Any], outside: list[Any], known:
         key, whole = memory._cdata, g.is_contiguous() and memory.nbytes() == g.numel() * g.element_size()
     else:
         return copy_gradient(g)
-    free = whole and key not in known and not (pending and _looked_at(key, pending))
+    free = whole and key not in known and not pending.uses(key)
     if free:
         return g
     return copy_gradient(g)
@@ -105,11 +150,6 @@ def _memory_key(array: Any) -> int:
     return id(_owner(array))
 
 
-def _looked_at(key: int, pending: Mapping[Vertex, Any]) -> bool:
-    """Return whether a pending gradient uses the memory that a key stands for."""
-    return any(_memory_key(part) == key for g in pending.values() for part in (g if type(g) is list else (g,)))
-
-
 def _keys(tensor: Storage) -> set[int]:
     """Return keys that two tensors share if they are the same or use the same memory."""
     if tensor._memory is None:
@@ -155,7 +195,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
     pending, needed, grads = _start(roots, wanted)
     gradients: dict[Vertex, Any] = {}
     outside = [g for _, g in roots]
-    ownership: Ownership = grads, outside, set()
+    ownership: Ownership = PendingMemory(grads), outside, set()
     ready = [vertex for vertex in grads if pending[vertex] == 0]
     advance = None if core is None or create_graph or wanted is not None else core.advance
     while ready and not (advance is not None and advance(ready, grads, pending, retain_graph)):
@@ -175,7 +215,7 @@ def sweep(  # noqa: C901  # the loop is written out: each call in it would cost 
         if g is None or (needed is not None and needed.isdisjoint(edges)):
             incoming: Sequence[Any] = (None,) * len(edges)
         elif type(vertex) is Output:
-            incoming = ((vertex.index, g),)
+            incoming = _to_node(vertex, g, ownership[2])
         else:
             if vertex.saved is None:  # type: ignore[attr-defined]  # leaves and outputs were dealt with
                 raise AutogradError(FREED.format(name=vertex.name))
@@ -285,6 +325,13 @@ def _deposit(grads: dict[Vertex, Any], vertex: Vertex, g: Any) -> None:
         grads[vertex] = g
     else:
         grads[vertex] = before + g
+
+
+def _to_node(output: Output, g: Any, known: set[int]) -> tuple[tuple[int, Any]]:
+    """Return the gradient of one of several outputs as its node takes it; its memory is one that others may hold."""
+    if not isinstance(g, Storage):
+        known.add(_memory_key(g))
+    return ((output.index, g),)
 
 
 # The vertices whose hooks the pass runs that calls a hook.

@@ -6,11 +6,11 @@ import functools
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from types import FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 from dispatchkit.errors import AnswerError, DensifyError, DensifyWarning
@@ -21,6 +21,7 @@ from dispatchkit.protocol.frames import caller_frame, line_of, operation_frames,
 from dispatchkit.protocol.naming import location_of, type_name, written
 from dispatchkit.protocol.observers import UNSEEN, here, note_dense
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
+from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.types.array_types import DENSE
 from dispatchkit.wording import format_bytes
 
@@ -602,16 +603,34 @@ def _call(method: FunctionType, value: Any, args: tuple[Any, ...], kwargs: Mappi
     if called is None:
         return make_on_request(f"{type_name(cls)}.{method.__name__}", cls, make, caller_frame())
     operation, function, frame = called
-    inside = _inside(operation, function)
+    inside = _inside(operation, cls, function)
     return make_within_budget(operation.qualified_name, cls, value, method, make, frame, inside=inside, warned="")
 
 
-def _inside(operation: Overridable, called: FrameType) -> str:
-    """Return in words which function an operation called."""
+def _inside(operation: Overridable, cls: type, called: FrameType) -> str:
+    """Return in words which function an operation called, that makes a type dense."""
     code = called.f_code
-    rules = operation.rules_for_calls()
-    is_rule = any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)
-    what = "the rule"
-    if not is_rule:
-        what = code.co_qualname.replace("<locals>.", "")
-    return f"inside {what} at {code.co_filename}:{code.co_firstlineno}"
+    place = code.co_filename, code.co_firstlineno, code.co_qualname
+    text = operation.called.get(place)
+    if text is None:
+        journal = operation.protocol.journal
+        generation = journal.generation
+        what = "the rule"
+        if not _is_rule(operation, cls, code):
+            what = code.co_qualname.replace("<locals>.", "")
+        text = f"inside {what} at {code.co_filename}:{code.co_firstlineno}"
+        journal.keep(operation, generation, operation.called, (place,), text)
+    return text
+
+
+def _is_rule(operation: Overridable, cls: type, code: CodeType) -> bool:
+    """Return whether the code is that of a rule of an operation; those of a type are looked at first."""
+    handlers, types = operation.protocol.handlers, operation.types.counts_as(cls)
+    targets = (operation, *operation.kind.lineage())
+    if any(_has_code(handlers.needing(target, types), code) for target in targets):
+        return True
+    return any(_has_code(handlers.of(target), code) for target in targets)
+
+
+def _has_code(rules: Iterable[Rule], code: CodeType) -> bool:
+    return any(getattr(written(rule.handler), "__code__", None) is code for rule in rules)

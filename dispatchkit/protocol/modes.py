@@ -130,7 +130,7 @@ def reset_modes() -> list[str]:
     """Put everything that `with` blocks set in this thread or asyncio task back to its default.
 
     These are modes, `disable_dispatch`, `record_calls`, `no_grad` and `set_grad_enabled`, `densify`, `arrays_of`,
-    `detect_anomaly`, hooks of saved tensors, generators of `drawing_from`, and the registrations of
+    `detect_anomaly`, `set_progress`, hooks of saved tensors, generators of `drawing_from`, and the registrations of
     `local_registrations`.
 
     Returns

@@ -73,6 +73,7 @@ class Overridable:
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
+    called : how messages name functions that it has called and that made an array dense, by file, line and name
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
     by_fields : computes it field by field, for types that have no rule; None for most operations
@@ -115,6 +116,7 @@ class Overridable:
         self.decisions: dict[Any, Any] = {}
         self.chains: dict[Key, Any] = {}
         self.type_chains: dict[tuple[type, Key], Any] = {}
+        self.called: dict[tuple[str, int, str], str] = {}
 
     def __repr__(self) -> str:
         return f"<operation {self.qualified_name}>"
@@ -293,6 +295,7 @@ class Overridable:
         self.decisions.clear()
         self.chains.clear()
         self.type_chains.clear()
+        self.called.clear()
 
     def final_function(self) -> Handler:
         """Return the public function with the code that calls run, also before the first one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import NoneType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,12 +39,21 @@ def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule
     for target in targets:
         fitting = [
             (far, rule)
-            for rule in _with_trial(target, operation.protocol.handlers.of(target), trial)
+            for rule in _with_trial(target, _candidates(operation, target, key), trial)
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
             steps += _rank(operation, key, cls, fitting, RULE if target is operation else KIND)
     return steps
+
+
+def _candidates(operation: Overridable, target: Any, key: Key) -> list[Rule]:
+    """Return the rules for an operation or a kind that may fit a call."""
+    handlers, order = operation.protocol.handlers, operation.types.counts_as
+    classes = flatten(key)
+    if NoneType in classes or not all(flatten((entry,)) for entry in key):
+        return handlers.of(target)  # a rule fits without the type that it names for what is left out
+    return handlers.needing(target, dict.fromkeys(counted for cls in classes for counted in order(cls)))
 
 
 def _with_trial(target: Overridable | Kind, rules: list[Rule], trial: Sequence[Rule]) -> list[Rule]:

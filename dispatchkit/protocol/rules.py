@@ -43,6 +43,7 @@ class Rule:
     most : how many arguments may be passed by position, where ``*args: T`` would take for an array what is none
     closed : positions of types that no number counts as, since the annotation names number types, too
     brings : those of the types that take part in the protocol by this rule, since nothing else declares them
+    named : the types that it demands somewhere
     """
 
     target: Any
@@ -60,10 +61,10 @@ class Rule:
     most: int | None = None
     closed: frozenset[int] = frozenset()
     brings: tuple[type, ...] = ()
-    _named: frozenset[type] = field(init=False, repr=False)
+    named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._named = frozenset(cls for cls in self.types if cls is not ANY)
+        self.named = frozenset(cls for cls in self.types if cls is not ANY)
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -268,7 +269,7 @@ class Rule:
 
     def serves(self, counted: Sequence[type]) -> bool:
         """Return whether one of the rule's types is among what the asked one counts as."""
-        return not self._named.isdisjoint(counted)
+        return not self.named.isdisjoint(counted)
 
 
 # Distances of positions that say nothing of a rule: an argument was left out, the rule demands nothing there, or it
@@ -377,6 +378,12 @@ def listed_rules(listed: Iterable[Rule]) -> RuleList:
     return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
 
 
+def _registered(references: Iterable[weakref.ref[Rule]], registered: Mapping[Any, Rule]) -> list[Rule]:
+    """Return the rules that are registered, of those that some references are to."""
+    rules = [rule for reference in list(references) if (rule := reference()) is not None]
+    return [rule for rule in rules if registered.get(rule.signature) is rule]
+
+
 class Handlers:
     """The rules registered with a protocol.
 
@@ -401,6 +408,33 @@ class Handlers:
         if rules is None:
             return []
         return [rule for reference in rules.valuerefs() if (rule := reference()) is not None]
+
+    def needing(self, target: Any, classes: Iterable[type]) -> list[Rule]:
+        """Return the rules for an operation or a kind that fit no call without one of some types.
+
+        Those of other types are not looked at, however many there are. The rules are in the order of registration.
+        """
+        registered = self._rules.get(target)
+        if registered is None:
+            return []
+        rules: dict[Rule, None] = {}
+        for cls in classes:
+            record = self._types.records.find(cls)
+            if record is not None:
+                rules |= dict.fromkeys(_registered(record.named_by.get(id(target), ()), registered))
+        return sorted(rules, key=lambda rule: rule.registration[1])
+
+    def _enter(self, rule: Rule, registered: Mapping[Any, Rule]) -> None:
+        """Let `needing` find a rule once it is registered."""
+        target = id(rule.target)
+        for cls in self._types.named_own(rule.types) or rule.named:
+            named_by = self._types.records.make(cls).named_by
+            references = named_by.get(target, [])
+            size = len(references)
+            if size & (size - 1) == 0:  # at powers of two, so that each rule is looked at a few times in all
+                references = [weakref.ref(other) for other in _registered(references, registered)]
+                named_by[target] = references
+            references.append(weakref.ref(rule))
 
     def of_kinds(self) -> list[Rule]:
         """Return the rules registered for kinds."""
@@ -437,6 +471,7 @@ class Handlers:
             owned.pop(rule, None)
             if replaced is not None:
                 before[replaced] = None
+                self._enter(replaced, rules)
                 rules[rule.signature] = replaced
             elif rules.get(rule.signature) is rule:
                 del rules[rule.signature]
@@ -446,6 +481,7 @@ class Handlers:
         try:
             undos.extend(records.declare(cls, Declaration()) for cls in rule.brings)
             owned[rule] = None
+            self._enter(rule, rules)
             # In one assignment: a call in another thread finds the old rule or the new one.
             rules[rule.signature] = rule
             if replaced is not None:

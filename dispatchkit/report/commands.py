@@ -13,6 +13,7 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
+from dispatchkit.progress import set_progress
 from dispatchkit.protocol.engine import DispatchProtocol, protocols_of
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
@@ -48,7 +49,8 @@ class Command:
     def run(self, options: argparse.Namespace) -> int:
         """Run it; return the exit status, 2 where it cannot be done."""
         try:
-            status = self.work(options)
+            with set_progress(getattr(options, "progress", None)):
+                status = self.work(options)
             sys.stdout.flush()
         except BrokenPipeError:
             raise
@@ -303,6 +305,12 @@ def _format(*forms: str) -> dict[str, Any]:
     return {"choices": ("text", *forms), "default": "text", "help": "what is printed"}
 
 
+PROGRESS = {
+    "action": argparse.BooleanOptionalAction,
+    "help": "show how far it is, or do not; by default on a terminal, after two seconds",
+}
+
+
 def _protocol() -> dict[str, Any]:
     text = "the protocol, where it is not dispatchkit's own and the types do not say which"
     return {"metavar": "package.module:name", "help": text}
@@ -343,6 +351,7 @@ COMMANDS = (
             "--baseline": _file(
                 "exit with 1 if calls, results or keywords got worse than in this file, made with --json"
             ),
+            "--progress": PROGRESS,
         },
     ),
     Command(
@@ -363,6 +372,7 @@ COMMANDS = (
                 "default": (),
                 "help": f"exit with 1 if there are findings of these kinds: {', '.join(KINDS)}",
             },
+            "--progress": PROGRESS,
         },
     ),
     Command(
@@ -389,6 +399,7 @@ COMMANDS = (
             "--junit": _file("write the findings in JUnit's format"),
             "--sarif": _file("write the findings in SARIF's format, each with file and line"),
             "--html": _file("write the findings as a page"),
+            "--progress": PROGRESS,
         },
     ),
 )

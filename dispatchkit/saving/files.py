@@ -9,7 +9,6 @@ import sys
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
@@ -21,6 +20,7 @@ from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.declare.wrapping import make_leaf, wrap_array
 from dispatchkit.errors import AutogradError, LoadError, TransformError
 from dispatchkit.nn.parameter import Parameter, made_for
+from dispatchkit.progress import ProgressBar, counted
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.saving import npz, safetensors
 from dispatchkit.tensor import Tensor
@@ -352,7 +352,13 @@ FORMATS: dict[str, Any] = {".npz": npz, ".safetensors": safetensors}
 LIMIT = 2**30
 
 
-def save(value: Any, path: str | os.PathLike[str] | IO[bytes], *, format: Format | None = None) -> None:
+def save(
+    value: Any,
+    path: str | os.PathLike[str] | IO[bytes],
+    *,
+    format: Format | None = None,
+    progress: bool | None = None,
+) -> None:
     """Save arrays, or a container of arrays, in a file.
 
     Parameters
@@ -363,6 +369,7 @@ def save(value: Any, path: str | os.PathLike[str] | IO[bytes], *, format: Format
     path : of the file, whose suffix decides the format, ``.npz`` or ``.safetensors``; or a file object, such as a
         `io.BytesIO`, that is written to where it stands
     format : ``"npz"`` or ``"safetensors"``, where the suffix is not to decide; ``"npz"`` by default for a file object
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Raises
     ------
@@ -392,10 +399,16 @@ def save(value: Any, path: str | os.PathLike[str] | IO[bytes], *, format: Format
     chosen = _format("save", file, format or ("npz" if not isinstance(file, Path) else None))
     encoder = _Encoder()
     structure = encoder.node(value, ())
-    if isinstance(file, Path):
-        write_whole(file, partial(chosen.write, structure=structure, arrays=encoder.arrays))
-    else:
-        chosen.write(file, structure, encoder.arrays)
+    size = sum(array.nbytes for array in encoder.arrays.values())
+    with ProgressBar("save", size, progress, unit="B") as bar:
+
+        def write(file: IO[bytes]) -> None:
+            chosen.write(counted(file, bar), structure, encoder.arrays)
+
+        if isinstance(file, Path):
+            write_whole(file, write)
+        else:
+            write(file)
 
 
 def load(
@@ -406,6 +419,7 @@ def load(
     names: Iterable[str] | None = None,
     dtype: Any = None,
     mmap: bool = False,
+    progress: bool | None = None,
 ) -> Any:
     """Load what `save` wrote, or the arrays of any ``.npz`` or ``.safetensors`` file.
 
@@ -421,6 +435,7 @@ def load(
     dtype : floating-point dtype that floating-point arrays are converted to
     mmap : whether arrays stay in the file until they are used; what is written to them does not reach the file.
         Compressed arrays and those of file objects are read at once, and checksums of the others not compared
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -469,7 +484,8 @@ def load(
         asked = frozenset(names)
     if limit is None:
         limit = max(size, LIMIT)
-    structure, arrays = chosen.read(file, label, limit, asked, mmap=mmap)
+    with ProgressBar("load", progress=progress, unit="B") as bar:
+        structure, arrays = chosen.read(file, label, limit, asked, bar, mmap=mmap)
     if asked is not None and (missing := sorted(asked - arrays.keys())):
         raise KeyError(f"load: {label} has no entry '{missing[0]}'")
     if wanted is not None:

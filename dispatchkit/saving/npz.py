@@ -15,6 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
+from dispatchkit.progress import ProgressBar, counted
 from dispatchkit.wording import format_bytes
 
 # Bytes of memory for a character of text, and for what begins or goes on with each of these, when all is built.
@@ -77,7 +78,7 @@ def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
 
 
 def read(
-    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
+    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, bar: ProgressBar, *, mmap: bool
 ) -> tuple[Any, dict[str, Any]]:
     """Return structure, None where there is none, and arrays of a file.
 
@@ -87,6 +88,7 @@ def read(
     label : how messages name it
     limit : number of bytes that its contents may take
     names : of the arrays that are wanted, all if None
+    bar : counts the bytes of the arrays
     mmap : whether arrays that are not compressed are read from the file when they are used; of a file object none is
 
     Raises
@@ -99,7 +101,7 @@ def read(
             mapped = None
             if mmap and isinstance(source, Path):
                 mapped = source
-            return _contents(mapped, label, archive, limit, names)
+            return _contents(mapped, label, archive, limit, names, bar)
     except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, zlib.error) as error:
         if isinstance(error, LoadError):
             raise
@@ -112,11 +114,17 @@ def read(
 
 
 def _contents(
-    mapped: Path | None, label: Any, archive: zipfile.ZipFile, limit: int, names: frozenset[str] | None
+    mapped: Path | None,
+    label: Any,
+    archive: zipfile.ZipFile,
+    limit: int,
+    names: frozenset[str] | None,
+    bar: ProgressBar,
 ) -> tuple[Any, dict[str, Any]]:
     infos = archive.infolist()
     wanted = [info for info in infos if names is None or info.filename.removesuffix(SUFFIX) in names]
-    check_limit(label, sum(info.file_size for info in wanted), limit)
+    bar.total = sum(info.file_size for info in wanted)
+    check_limit(label, bar.total, limit)
     _check_entries(label, infos)
     structure = None
     arrays: dict[str, Any] = {}
@@ -138,7 +146,7 @@ def _contents(
                 if mapped is not None and info.compress_type == zipfile.ZIP_STORED:
                     arrays[name] = _map_array(mapped, info, entry)
                 else:
-                    arrays[name] = _array(entry, info.file_size)
+                    arrays[name] = _array(counted(entry, bar), info.file_size)
         except (zipfile.BadZipFile, EOFError, NotImplementedError, OverflowError, ValueError, zlib.error) as error:
             raise LoadError(str(label), f"cannot be read: {error}", info.filename) from error
     return structure, arrays

@@ -14,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from dispatchkit.errors import LoadError
+from dispatchkit.progress import ProgressBar
 from dispatchkit.saving.npz import check_limit, parse_json
 
 STRUCTURE = "dispatchkit"
@@ -25,7 +26,7 @@ DTYPES = {
     **{f"F{8 * size}": f"f{size}" for size in (2, 4, 8)},
     "C64": "c8",
 }
-WRITEABLE = {np.dtype(name) for name in DTYPES.values()}
+CODES = {np.dtype(name): code for code, name in DTYPES.items()}
 
 
 def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
@@ -36,24 +37,44 @@ def write(target: IO[bytes], structure: Any, arrays: dict[str, Any]) -> None:
     OSError : if it cannot be written
     TypeError : for a dtype that the format lacks
     """
-    package = _package("save")
+    _package("save")  # which is to read it
     stored, pairs = {}, []
     for name, array in arrays.items():
         native = np.ascontiguousarray(array, array.dtype.newbyteorder("=")).reshape(array.shape)
         if native.dtype == np.complex128:
             pairs.append(name)
             native = native.reshape(*native.shape, 1).view(np.float64)
-        if native.dtype not in WRITEABLE:
+        if native.dtype not in CODES:
             raise TypeError(f"save: entry '{name}' has dtype {native.dtype}, which the safetensors format lacks")
         stored[name] = native
     metadata = {STRUCTURE: json.dumps(structure, allow_nan=False)}
     if pairs:
         metadata[PAIRS] = json.dumps(pairs)
-    target.write(package.numpy.save(stored, metadata))
+    # Long elements first, so that each array begins at a multiple of what its elements take.
+    names = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
+    target.write(_header(metadata, {name: stored[name] for name in names}))
+    for name in names:
+        # Array by array, where the package would make two copies of all of them.
+        little_endian = stored[name].astype(stored[name].dtype.newbyteorder("<"), copy=False)
+        if little_endian.size:
+            target.write(little_endian.reshape(-1).view(np.uint8).data)
+
+
+def _header(metadata: dict[str, str], stored: dict[str, Any]) -> bytes:
+    """Return what stands before the arrays: JSON that is filled up to a multiple of eight bytes, after its length."""
+    entries: dict[str, Any] = {"__metadata__": metadata}
+    start = 0
+    for name, array in stored.items():
+        stop = start + array.nbytes
+        entries[name] = {"dtype": CODES[array.dtype], "shape": array.shape, "data_offsets": (start, stop)}
+        start = stop
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
 
 
 def read(
-    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, *, mmap: bool
+    source: Path | IO[bytes], label: Any, limit: int, names: frozenset[str] | None, bar: ProgressBar, *, mmap: bool
 ) -> tuple[Any, dict[str, Any]]:
     """Return structure and arrays of a file, as `npz.read` does; `limit` is for the bytes of the whole file."""
     package = _package("load")
@@ -74,11 +95,12 @@ def read(
     start = 8 + int.from_bytes(memory[:8].tobytes(), "little")
     header = parse_json(label, memory[8:start].tobytes(), limit)
     metadata = header.pop("__metadata__", {})
-    arrays = {
-        name: _array(label, name, entry, memory[start:], mmap)
-        for name, entry in header.items()
-        if names is None or name in names
-    }
+    bar.total = len(memory) - start
+    arrays = {}
+    for name, entry in header.items():
+        if names is None or name in names:
+            arrays[name] = _array(label, name, entry, memory[start:], mmap)
+            bar.advance(arrays[name].nbytes, name)
     for name in _complex_names(label, metadata, limit):
         if names is None or name in names:
             arrays[name] = _join_pairs(label, name, arrays.get(name))

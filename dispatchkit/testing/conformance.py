@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
 
+from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing import companions, concurrency, forms, objects
@@ -127,6 +128,7 @@ def check_type(
     refuses: Sequence[type[Exception]] = (),
     closed: Iterable[Callable[..., Any]] = (),
     thorough: bool = False,
+    progress: bool | None = None,
 ) -> Conformance:
     """Check that a type computes what its dense form computes, by calling every operation in many ways.
 
@@ -152,6 +154,7 @@ def check_type(
     refuses : exceptions by which the type refuses calls, such as an error of units, besides those that it declares
     closed : functions whose results must be instances when all array arguments are
     thorough : whether to look into all calls, and to run twenty times as many programs
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -175,7 +178,8 @@ def check_type(
     arguments = locals()
     chosen = _chosen(checks)
     subject = Subject(cls, samples, **{name: arguments[name] for name in (*CONVERSIONS, *PASSED_ON)})
-    result = conformance(subject, chosen, skip)
+    with ProgressBar(f"check_type of {subject.name}", _count_steps(subject, chosen), progress) as bar:
+        result = conformance(subject, chosen, skip, bar)
     if result.failures:
         raise ConformanceError(result)
     return result
@@ -198,19 +202,22 @@ def _chosen(checks: Iterable[str] | None) -> list[str]:
     return names
 
 
-def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()) -> Conformance:
-    """Make checks on a type, and return what they found."""
+def conformance(
+    subject: Subject, names: Iterable[str], skip: Iterable[str] = (), bar: ProgressBar | None = None
+) -> Conformance:
+    """Make checks on a type, and return what they found; a bar counts the operations of each check."""
+    bar = bar or ProgressBar(subject.name, progress=False)
     left_out = _left_out(skip)
     chosen = [name for name in names if (name, "") not in left_out]
     failures: list[Failure] = []
     tried: dict[str, int] = dict.fromkeys(chosen, 0)
     with measuring(), subject.lines.watched():
-        dense = [failure for failure in _results(CHECKS["dense"], subject) if failure is not None]
+        dense = [failure for failure in _results(CHECKS["dense"], subject, bar) if failure is not None]
         if dense:  # with which everything else compares
             dense_failures = gather(subject, dense, CHECKS)
             return Conformance(subject.name, tuple(chosen), tuple(dense_failures), {**tried, "dense": len(dense)})
         for name in chosen:
-            for result in _results(CHECKS[name], subject):
+            for result in _results(CHECKS[name], subject, bar):
                 tried[name] += 1
                 if result is not None and not _is_skipped(result, left_out):
                     failures.append(result)
@@ -228,13 +235,21 @@ def conformance(subject: Subject, names: Iterable[str], skip: Iterable[str] = ()
     )
 
 
-def _results(check: Check, subject: Subject) -> Found:
+def _count_steps(subject: Subject, names: Iterable[str]) -> int:
+    """Return how many operations checks go through; the check of the dense form comes before all others, too."""
+    checks = [CHECKS["dense"], *(CHECKS[name] for name in names)]
+    return sum((c.of_type is not None) + len(subject.operations) * (c.of_operation is not None) for c in checks)
+
+
+def _results(check: Check, subject: Subject, bar: ProgressBar) -> Found:
     """Yield what a check finds, operation by operation."""
     if check.of_type is not None:
         yield from check.of_type(subject)
+        bar.advance(1, check.name)
     if check.of_operation is not None:
         for operation in subject.operations:
             yield from check.of_operation(subject, operation)
+            bar.advance(1, check.name)
 
 
 def _left_out(skip: Iterable[str]) -> set[tuple[str, str]]:

@@ -19,6 +19,7 @@ from dispatchkit.func.containers import arrays_of, with_variables
 from dispatchkit.graph.recording import is_grad_enabled, no_grad
 from dispatchkit.graph.storage import Storage
 from dispatchkit.marks import override
+from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
@@ -102,6 +103,7 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
     Parameters
     ----------
     gradients : whether to compare gradients
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Attributes
     ----------
@@ -150,10 +152,20 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
 
     protocol = tensor_protocol
 
-    def __init__(self, *, gradients: bool = True) -> None:
+    def __init__(self, *, gradients: bool = True, progress: bool | None = None) -> None:
         self.gradients = gradients
+        self.progress = progress
         self.compared = 0
         self.passed_over: Counter[str] = Counter()
+        self._bar = ProgressBar("checked", progress=False)
+
+    def __enter__(self) -> Any:
+        self._bar = ProgressBar("checked", progress=self.progress, unit="call")
+        return super().__enter__()
+
+    def __exit__(self, *exception: Any) -> None:
+        self._bar.close()
+        super().__exit__(*exception)
 
     @override
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -165,7 +177,9 @@ class checked(Mode):  # noqa: N801  # used like a function, in `with`
             self.passed_over[reason] += 1
             return NotImplemented
         self.compared += 1
-        return call.check(dense)
+        result = call.check(dense)
+        self._bar.advance()
+        return result
 
 
 def is_typed(value: Any) -> bool:

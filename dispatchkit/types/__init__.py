@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +59,22 @@ _PLACES = {
 __all__ = ["MetadataTensor", *_PLACES]  # noqa: PLE0604  # all of them are names
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'dispatchkit.types' has no attribute {name!r}")
-    place = _PLACES[name]
-    module = _import_module(f"dispatchkit.types.{place}")
-    globals().update({other: getattr(module, other) for other in _PLACES if _PLACES[other] == place})
-    make_home(__name__)
-    return globals()[name]
+# Checkers of types know the names above, and no other.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _PLACES:
+            raise AttributeError(f"module 'dispatchkit.types' has no attribute {name!r}")
+        place = _PLACES[name]
+        module = _import_module(f"dispatchkit.types.{place}")
+        globals().update({other: getattr(module, other) for other in _PLACES if _PLACES[other] == place})
+        make_home(__name__)
+        return globals()[name]
 
 
 def _load_everything() -> None:
     for name in [name for name in _PLACES if name not in globals()]:
-        __getattr__(name)
+        getattr(_sys.modules[__name__], name)
 
 
 tensor_protocol.journal.loaders.append(_load_everything)

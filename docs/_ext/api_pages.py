@@ -44,7 +44,7 @@ SECTIONS = {
         "reset_modes kinds fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
-    "Insight": "explain rules which coverage audit record_calls draw checked verify",
+    "Insight": "explain rules which coverage audit record_calls draw checked verify set_progress",
     "Tensors": "Tensor arrays_of Generator manual_seed set_printoptions set_default_dtype get_default_dtype load save",
     "Comparison": "isclose allclose",
     "Compiled steps": "compile",

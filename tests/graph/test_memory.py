@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import weakref
@@ -13,6 +14,7 @@ import pytest
 
 import dispatchkit as dk
 from dispatchkit.autograd import grad
+from dispatchkit.graph import sweep
 from tests.graph.test_leaves import leaf
 
 
@@ -199,3 +201,36 @@ def test_the_gradients_that_grad_returns_share_no_memory() -> None:
     found = grad((leaves[0] + leaves[1] + leaves[2]).sum(), leaves)
     for one, other in itertools.combinations(found, 2):
         assert not np.may_share_memory(one.array, other.array)
+
+
+FAN_IN: dict[str, Callable[[list[dk.Tensor]], dk.Tensor]] = {
+    "squares": lambda leaves: dk.concat([x * x for x in leaves]),
+    "a sum": lambda leaves: functools.reduce(dk.add, leaves),
+    "views": lambda leaves: dk.stack([x.reshape((2, 1)) for x in leaves]),
+    "parts": lambda leaves: dk.concat(
+        [x * part for x, part in zip(leaves, dk.unstack(dk.ones((200, 2))), strict=True)]
+    ),
+    "parts of a leaf": lambda leaves: dk.concat(
+        [x * part for x, part in zip(leaves, dk.unstack(dk.ones((200, 2), requires_grad=True)), strict=True)]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAN_IN)
+def test_the_memory_of_each_gradient_is_looked_at_a_few_times_however_many_branches_end(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[Any] = []
+    of_memory = sweep._memory_key
+
+    def counted(array: Any) -> int:
+        looked_at.append(array)
+        return of_memory(array)
+
+    monkeypatch.setattr(sweep, "_memory_key", counted)
+    branches = [leaf(1.0, float(i)) for i in range(200)]
+    FAN_IN[name](branches).sum().backward()
+    assert len(looked_at) <= 10 * len(branches)
+    gradients = [x.grad.array for x in branches if x.grad is not None]
+    assert len(gradients) == len(branches)
+    assert not any(np.may_share_memory(one, other) for one, other in itertools.pairwise(gradients))

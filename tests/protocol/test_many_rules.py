@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import dispatchkit as dk
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.overridable import operation_of
@@ -90,6 +91,53 @@ def test_the_steps_do_not_grow_with_what_is_registered(register: Callable[..., N
         steps.append((replacing, registering, leaving / count))
     few, many = steps
     assert all(after <= before for before, after in zip(few, many, strict=True)), steps
+
+
+@pytest.mark.parametrize("register", [rule_of_one, rule_of_two])
+def test_the_steps_of_a_first_call_do_not_grow_with_the_rules_for_other_types(register: Callable[..., None]) -> None:
+    steps = []
+    for count in (FEW, MANY):
+        protocol = DispatchProtocol("__lib_function__", namespace="lib")
+        combine = binary(protocol)
+        *types, cls, last = new_types(protocol, count + 2)
+        for other in types:
+            register(protocol, combine, other, types[0])
+        register(protocol, combine, cls, last)
+        instances = cls(), last()
+        steps.append(steps_of(lambda: combine(*instances)))  # noqa: B023
+    few, many = steps
+    assert many <= few, steps
+
+
+def test_the_steps_of_a_dense_copy_inside_a_rule_do_not_grow_with_the_rules_for_other_types() -> None:
+    steps = []
+    for count in (FEW, MANY):
+        with dk.local_registrations(), dk.densify(on="allow"):
+            for _ in range(count):
+                dk.implements(dk.exp, dk.array_type()(type("Other", (), {})))(lambda x: x)
+            kept = dense_inside_a_rule()
+            dk.exp(kept)
+            steps.append(steps_of(lambda: dk.exp(kept)))  # noqa: B023
+    few, many = steps
+    assert many <= few, steps
+
+
+def dense_inside_a_rule() -> Any:
+    """Return an instance of a type whose rule for `exp` makes it dense."""
+
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Kept:
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def to_dense(self) -> Any:
+            return self.values
+
+    @dk.implements(dk.exp)
+    def exp_kept(x: Kept, /) -> Kept:
+        return Kept(dk.exp(x.to_dense()))
+
+    return Kept(dk.ones(3))
 
 
 def test_the_rules_of_a_handler_of_unions_are_replaced_and_restored_each_by_itself(protocol: DispatchProtocol) -> None:

@@ -40,6 +40,7 @@ from tests.report.answering import (
     register,
 )
 
+MOST = 20  # operations on the page
 HEAD = """# How far predictions agree with calls
 
 `dk.explain` reads a prediction of the call. This page compares it with what `dk.record_calls()` shows of the call: the
@@ -205,24 +206,28 @@ def page(found: list[Agreement]) -> str:
         total, agreed, depend = one.calls.total(), one.agreed.total(), one.depend.total()
         share = f"{depend} ({100 * depend / total:.0f} %)"
         lines.append(f"| {one.case.name} | {total} | {agreed} | {share} | {total - agreed - depend} |")
-    lines += [
+    return "\n".join([*lines, *_most_dependent(found), ""])
+
+
+def _most_dependent(found: list[Agreement]) -> list[str]:
+    """Return the lines of the page on the operations whose answers depend on values most."""
+    calls, depend = Counter[str](), Counter[str]()
+    for one in found:
+        calls += one.calls
+        depend += one.depend
+    lines = [
         "",
-        "## By operation",
+        "## Where answers depend on values most",
         "",
-        "Each cell has the calls that agree of all that do not depend on values, and after `+` those that do.",
+        f"The {MOST} operations whose calls depend on values most often, over all of these types:",
         "",
-        f"| operation | {' | '.join(one.case.name for one in found)} |",
-        f"| --- | {' | '.join('---' for _ in found)} |",
+        "| operation | calls | depend on values |",
+        "| --------- | ----: | ---------------: |",
     ]
-    for name in sorted({name for one in found for name in one.calls}):
-        cells = [_cell(one, name) for one in found]
-        lines.append(f"| `{name.removeprefix('dispatchkit.')}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
-
-
-def _cell(one: Agreement, name: str) -> str:
-    depend = one.depend[name]
-    return f"{one.agreed[name]}/{one.calls[name] - depend}" + (f" +{depend}" if depend else "")
+    for name in sorted(depend, key=lambda name: (-depend[name] / calls[name], name))[:MOST]:
+        share = f"{depend[name]} ({100 * depend[name] / calls[name]:.0f} %)"
+        lines.append(f"| `{name.removeprefix('dispatchkit.')}` | {calls[name]} | {share} |")
+    return lines
 
 
 def make_files() -> dict[str, str]:

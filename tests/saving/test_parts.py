@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,28 @@ def test_the_format_of_a_file_object_is_npz_and_others_are_refused(tmp_path: Pat
     dk.save([1, 2], tmp_path / "state", format="npz")
     with (tmp_path / "state").open("rb+") as opened:
         assert dk.load(opened) == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", ">f4", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("shape", [(), (0, 2), (3,), (2, 3)])
+def test_the_package_of_safetensors_reads_what_is_saved(dtype: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    package = pytest.importorskip("safetensors.numpy")
+    array = np.ones(shape, dtype)
+    dk.save({"a": array, "odd": np.arange(3, dtype="int8")}, tmp_path / "x.safetensors")
+    stored = package.load_file(tmp_path / "x.safetensors")
+    if dtype == "complex128":  # which the format lacks
+        array = np.ones((*shape, 2)) * [1.0, 0.0]
+    assert stored["a"].dtype == array.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(stored["a"], array)
+    np.testing.assert_array_equal(stored["odd"], [0, 1, 2])
+
+
+def test_arrays_are_written_one_by_one(tmp_path: Path) -> None:
+    pytest.importorskip("safetensors")
+    arrays = {str(i): np.zeros(2**18) for i in range(4)}
+    dk.save(arrays, tmp_path / "x.safetensors")
+    tracemalloc.start()
+    dk.save(arrays, tmp_path / "x.safetensors")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < arrays["0"].nbytes

@@ -65,6 +65,6 @@ def test_the_switcher_has_the_versions_and_one_to_prefer() -> None:
 def test_the_front_page_is_that_of_the_readme() -> None:
     readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     shown = readme.split("<!-- home -->")[1].split("<!-- end of home -->")[0]
-    assert "docs/_static/coverage.svg" in shown
+    assert "docs/_static/rules.svg" in shown
     assert shown.count("```python") == 1
     assert ":start-after: <!-- home -->" in (DOCS / "index.md").read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ def test_a_shipped_type_imports_what_users_find_in_dispatchkit(file: Path) -> No
 
 def test_type_checkers_find_each_type_where_programs_do() -> None:
     tree = ast.parse(Path(dk.types.__file__ or "").read_text(encoding="utf-8"))
-    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    block = next(node for node in tree.body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     named = {alias.name: (node.module or "").rpartition(".")[2] for node in imports for alias in node.names}
     assert named == vars(dk.types)["_PLACES"]

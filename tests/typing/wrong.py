@@ -57,6 +57,7 @@ def names(t: dk.Tensor) -> None:
     dk.meen(t)  # error: no such name
     dk.linalg.invert(t)  # error: no such name
     dk.nn.Liner(3, 4)  # error: no such name
+    dk.types.QuantityTensr  # error: no such type
     dk.kinds.elementwize  # error: no such kind
     dk.fallback.densify  # error: no such fallback
     t.meen()  # error: no such method

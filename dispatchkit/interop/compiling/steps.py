@@ -21,6 +21,7 @@ from dispatchkit.interop.compiling.backends import Backend, backend_named
 from dispatchkit.nn import Module
 from dispatchkit.ops.random.generator import RandomDraw, replaying
 from dispatchkit.optim import Optimizer
+from dispatchkit.progress import announced
 from dispatchkit.protocol.frames import PACKAGE
 from dispatchkit.protocol.modes import current
 from dispatchkit.protocol.observers import is_observed, live
@@ -448,15 +449,16 @@ class CompiledStep:
 
     Parameters
     ----------
-    step, state, backend : as for `compile`
+    step, state, backend, progress : as for `compile`
     """
 
-    def __init__(self, step: Step, state: Sequence[Any], backend: str) -> None:
+    def __init__(self, step: Step, state: Sequence[Any], backend: str, progress: bool | None = None) -> None:
         functools.update_wrapper(self, step)
         self._step, self._owners, self._backend = step, tuple(state), backend_named(backend)
         # By the key of the state, then by that of the call.
         self._programs: dict[Any, dict[Any, StepProgram]] = {}
         self._state: State | None = None
+        self._progress = progress
 
     def __repr__(self) -> str:
         return f"<{getattr(self._step, '__qualname__', self._step)} compiled by {self._backend.name}>"
@@ -485,7 +487,9 @@ class CompiledStep:
         key = (outline, *layouts, state.shapes, *without, *frozen, bool(is_grad_enabled()))
         program = state.programs.get(key)
         if program is None:
-            program = state.programs[key] = StepProgram(self._step, self._backend, state, (args, kwargs), arrays)
+            with announced(f"compiling {getattr(self._step, '__qualname__', self._step)}", self._progress):
+                program = StepProgram(self._step, self._backend, state, (args, kwargs), arrays)
+            state.programs[key] = program
             held = state.arrays()
         if program.keeps_layout:
             return program(state, held, arrays)
@@ -522,7 +526,9 @@ class CompiledStep:
         return state
 
 
-def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledStep:  # the public name
+def compile(  # the public name
+    step: Step, *, state: Any = (), backend: str = "jax", progress: bool | None = None
+) -> CompiledStep:
     """Compile a step of training: forward pass, backward pass and optimiser become one program.
 
     The step is written as ever. It is traced with arrays that stand for others, once for each layout of its state and
@@ -534,6 +540,7 @@ def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledSte
     state : module, optimiser, tensor or array type that the step reads and changes, or a list of such; modules and
         optimisers among the arguments belong to it, too
     backend : ``"jax"``, by `jax.jit`, or ``"torch"``, by `make_fx` and inductor
+    progress : whether a call that compiles says so after two seconds; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -572,4 +579,4 @@ def compile(step: Step, *, state: Any = (), backend: str = "jax") -> CompiledSte
         owners = list(state)
     else:
         owners = [state]
-    return CompiledStep(step, owners, backend)
+    return CompiledStep(step, owners, backend, progress)

@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from dispatchkit.locks import SectionLock
 from dispatchkit.protocol.types.agreement import agree
@@ -265,16 +265,18 @@ class Record:
     ----------
     declaration : what the type declares, None where it takes part by its method alone, or not at all
     owned : rules that live as long as the type, in the order of registration, as keys
+    named_by : by the id of an operation or kind, references to the rules for it that need the type; some may be gone
     conversions : from the type, by their targets
     serial : grows from record to record
     version : of the declaration
     """
 
-    __slots__ = ("conversions", "declaration", "owned", "serial", "version")
+    __slots__ = ("conversions", "declaration", "named_by", "owned", "serial", "version")
 
     def __init__(self) -> None:
         self.declaration: Declaration | None = None
         self.owned: dict[Any, None] = {}
+        self.named_by: dict[int, list[ref[Any]]] = {}
         self.conversions: dict[type, Conversion] = {}
         self.serial = next(_keys)
         self.version: Version | None = None

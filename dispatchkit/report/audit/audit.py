@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
+from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
@@ -30,6 +32,7 @@ def audit(
     *,
     operations: Named | None = None,
     protocol: DispatchProtocol = tensor_protocol,
+    progress: bool | None = None,
 ) -> Audit:
     """Report who answers for every ordered pair of types, and list mistakes; no handler is called.
 
@@ -39,6 +42,7 @@ def audit(
         alone is compared with itself
     operations : a function, its name or a kind, or several; all by default
     protocol : whose functions are asked for
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -89,19 +93,25 @@ def audit(
         chosen = list(protocol.operations.values())
     else:
         chosen = operations_of(protocol, operations, "audit")
-    return _audit(listed, chosen, protocol)
+    calls = [call for operation in chosen for call in calls_of_two(operation)]
+    with ProgressBar("audit", len(listed) ** 2 * len(calls), progress) as bar:
+        return _audit(listed, chosen, calls, protocol, bar)
 
 
-def _audit(listed: Sequence[type], chosen: Sequence[Overridable], protocol: DispatchProtocol) -> Audit:
+def _audit(
+    listed: Sequence[type],
+    chosen: Sequence[Overridable],
+    calls: Sequence[PairCall],
+    protocol: DispatchProtocol,
+    bar: ProgressBar,
+) -> Audit:
     names = names_of(listed)
     chains = Chains(protocol)
-    calls = [call for operation in chosen for call in calls_of_two(operation)]
-    decisions = {
-        (call, left, right): _decision(chains, call, (left, right), names)
-        for left in listed
-        for right in listed
-        for call in calls
-    }
+    decisions = {}
+    for left, right in product(listed, listed):
+        for call in calls:
+            decisions[call, left, right] = _decision(chains, call, (left, right), names)
+            bar.advance(1, f"{names[left]}, {names[right]}")
     of_pairs = list(decisions.values())
     rows: dict[tuple[type, ...], list[Decision]] = {(left, right): [] for left in listed for right in listed}
     for decision in of_pairs:

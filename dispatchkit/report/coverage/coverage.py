@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
+from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
@@ -201,6 +202,7 @@ class CoverageOptions(TypedDict, total=False):
     closed: Named
     refuses: Iterable[type[Exception]]
     protocol: DispatchProtocol
+    progress: bool | None
 
 
 @overload
@@ -215,6 +217,7 @@ def coverage(
     closed: Named = (),
     refuses: Iterable[type[Exception]] = (),
     protocol: DispatchProtocol = tensor_protocol,
+    progress: bool | None = None,
 ) -> Coverage | CoverageSet:
     """Report how a type answers each overridable function.
 
@@ -231,6 +234,7 @@ def coverage(
         type declares: ``array_type(closed=[dk.add])``
     refuses : exceptions by which the type refuses calls, in addition to those that it declares
     protocol : the protocol whose functions are reported
+    progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
     Returns
     -------
@@ -273,12 +277,11 @@ def coverage(
             raise misfit_in("coverage", candidate, protocol)
     memory = PredictionCache()
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
-    if samples is None:
-        operations = list(protocol.operations.values())
-        with measuring():
-            reports = [Coverage(type_name(s.cls), tuple(map(s.row, operations)), survey=s) for s in surveys]
-    else:
-        reports = _measure(protocol, surveys, _listed_samples(samples, types), list(companions))
+    with ProgressBar("coverage", len(surveys) * len(protocol.operations), progress) as bar:
+        if samples is None:
+            reports = _predict(protocol, surveys, bar)
+        else:
+            reports = _measure(protocol, surveys, _listed_samples(samples, types), list(companions), bar)
     if isinstance(cls, (list, tuple)):
         return CoverageSet(tuple(reports))
     return reports[0]
@@ -301,8 +304,20 @@ def _listed_samples(samples: Any, types: Sequence[type]) -> list[Any]:
     return list(samples)
 
 
+def _predict(protocol: DispatchProtocol, surveys: list[Survey], bar: ProgressBar) -> list[Coverage]:
+    reports = []
+    with measuring():
+        for survey in surveys:
+            name, rows = type_name(survey.cls), []
+            for operation in protocol.operations.values():
+                rows.append(survey.row(operation))
+                bar.advance(1, name)
+            reports.append(Coverage(name, tuple(rows), survey=survey))
+    return reports
+
+
 def _measure(
-    protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any]
+    protocol: DispatchProtocol, surveys: list[Survey], samples: list[Any], companions: list[Any], bar: ProgressBar
 ) -> list[Coverage]:
     if protocol.types.base is None:
         raise ValueError(f"coverage: {protocol!r} has no plain arrays to compare with; leave the samples out")
@@ -315,7 +330,10 @@ def _measure(
         for survey in surveys:
             of_type = [subject for subject in subjects if subject.cls is survey.cls]
             others = [subject for subject in subjects if subject.cls is not survey.cls] + further
-            rows = [measured_row(survey, operation, of_type, others) for operation in operations]
+            rows = []
+            for operation in operations:
+                rows.append(measured_row(survey, operation, of_type, others))
+                bar.advance(1, type_name(survey.cls))
             texts = _texts_of(of_type), _texts_of(others)
             reports.append(MeasuredCoverage(type_name(survey.cls), tuple(rows), *texts, survey=survey))
     return reports

@@ -36,7 +36,8 @@ class BlockDiagonalTensor(StructuredTensor):
     -----
     All is done block by block, so that a system takes the sum of b³. Sums and products of matrices with blocks of the
     same sizes, inverses and Cholesky factors have these blocks, too; eigenvectors are those of the blocks in another
-    order. Source: the block diagonal matrices of linear_operator, SciPy's `block_diag`.
+    order. Blocks of one shape are computed at once. Source: the block diagonal matrices of linear_operator, SciPy's
+    `block_diag`.
 
     Examples
     --------
@@ -63,19 +64,47 @@ class BlockDiagonalTensor(StructuredTensor):
     @property
     def shape(self) -> tuple[int, ...]:
         """Lengths of the axes."""
-        batch = np.broadcast_shapes(*(block.shape[:-2] for block in self.blocks))
-        return (*batch, sum(self.sizes), sum(self.sizes))
+        batch = np.broadcast_shapes(*{block.shape[:-2] for block in self.blocks})
+        rows = sum(self.sizes)
+        return (*batch, rows, rows)
 
     @property
     def dtype(self) -> Any:
         """Type of the elements."""
-        return np.result_type(*(block.dtype for block in self.blocks))
+        return np.result_type(*{block.dtype for block in self.blocks})
 
     @property
     def slices(self) -> list[slice]:
         """The rows of each block."""
         ends = list(itertools.accumulate(self.sizes, initial=0))
         return [slice(start, stop) for start, stop in itertools.pairwise(ends)]
+
+    @property
+    def groups(self) -> list[tuple[list[int], Tensor]]:
+        """The places of the blocks of each shape, and these blocks as one tensor of shape (K, ..., b, b)."""
+        places: dict[tuple[int, ...], list[int]] = {}
+        for place, block in enumerate(self.blocks):
+            places.setdefault(block.shape, []).append(place)
+        return [(group, ops.stack([self.blocks[place] for place in group])) for group in places.values()]
+
+    def stacked(self) -> Tensor | None:
+        """Return the blocks as one tensor of shape (..., K, b, b); None where their shapes differ, or there is one."""
+        if len(self.blocks) == 1 or len({block.shape for block in self.blocks}) > 1:
+            return None
+        return ops.stack(self.blocks, axis=-3)
+
+    def each_block(self, function: Callable[[Any], Any]) -> list[Any]:
+        """Return what a function of matrices gives of each block, in order."""
+        results: list[Any] = [None] * len(self.blocks)
+        for group, blocks in self.groups:
+            made = function(blocks)
+            if isinstance(made, tuple):
+                parts = list(zip(*map(ops.unstack, made), strict=True))
+            else:
+                parts = ops.unstack(made)
+            for place, part in zip(group, parts, strict=True):
+                results[place] = part
+        return results
 
     def to_dense(self) -> Tensor:
         """Return the matrix as a plain tensor."""
@@ -95,6 +124,9 @@ class BlockDiagonalTensor(StructuredTensor):
         """Return a function of two matrices with blocks of the same sizes."""
         if self.sizes != other.sizes:
             return decline("the blocks have different sizes")
+        one, two = self.stacked(), other.stacked()
+        if one is not None and two is not None:
+            return BlockDiagonalTensor(ops.unstack(function(one, two), axis=-3))
         return BlockDiagonalTensor([function(*pair) for pair in zip(self.blocks, other.blocks, strict=True)])
 
     def restricted(self, x: Tensor) -> BlockDiagonalTensor:
@@ -110,21 +142,35 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def elements_at(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Return the elements at indices."""
+        ends = np.cumsum(self.sizes)
+        starts = ops.asarray(ends - self.sizes)
+        of_row = ops.searchsorted(ends, rows, side="right")
+        of_column = ops.searchsorted(ends, columns, side="right")
         elements = ops.zeros((), dtype=self.dtype)
-        for place, block in zip(self.slices, self.blocks, strict=True):
-            if block.shape[-1]:
-                inside = (rows >= place.start) & (rows < place.stop) & (columns >= place.start) & (columns < place.stop)
-                index = tuple(ops.where(inside, indices - place.start, 0) for indices in (rows, columns))
-                elements = ops.where(inside, block[(..., *index)], elements)
+        for group, blocks in self.groups:
+            if blocks.shape[-1]:
+                position = np.full(len(self.blocks), -1)  # of each block in the group, -1 where it is in another
+                position[group] = range(len(group))
+                block = ops.asarray(position)[of_row]
+                inside = (of_row == of_column) & (block >= 0)
+                index = (block, rows - starts[of_row], columns - starts[of_column])
+                place = [ops.where(inside, part, 0) for part in index]
+                elements = ops.where(inside, ops.moveaxis(blocks, 0, -3)[(..., *place)], elements)
         return ops.broadcast_to(elements, (*self.shape[:-2], *np.broadcast_shapes(rows.shape, columns.shape)))
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, block by block."""
+        blocks = self.stacked()
+        if blocks is not None:
+            return _joined(ops.matmul(blocks, _parted(columns, blocks)))
         parts = zip(self.slices, self.blocks, strict=True)
         return self._stack([block @ columns[..., place, :] for place, block in parts], columns)
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution, block by block."""
+        blocks = self.stacked()
+        if blocks is not None:
+            return _joined(linalg.solve(ops.astype(blocks, columns.dtype, copy=False), _parted(columns, blocks)))
         batch = (*self.shape[:-2],)
         solutions = []
         for place, block in zip(self.slices, self.blocks, strict=True):
@@ -138,6 +184,16 @@ class BlockDiagonalTensor(StructuredTensor):
 
     def __repr__(self) -> str:
         return f"BlockDiagonalTensor([{', '.join(map(repr, self.blocks))}])"
+
+
+def _parted(columns: Tensor, blocks: Tensor) -> Tensor:
+    """Return the rows of a tensor of shape (..., N, M) by blocks, in the shape (..., K, b, M)."""
+    return ops.reshape(columns, (*columns.shape[:-2], *blocks.shape[-3:-1], columns.shape[-1]))
+
+
+def _joined(parts: Tensor) -> Tensor:
+    """Return parts of shape (..., K, b, M) one below the other, in the shape (..., N, M)."""
+    return ops.reshape(parts, (*parts.shape[:-3], parts.shape[-3] * parts.shape[-2], parts.shape[-1]))
 
 
 implement_pairs(BlockDiagonalTensor)
@@ -176,19 +232,21 @@ def matrix_transpose_block_diagonal(x: BlockDiagonalTensor, /) -> BlockDiagonalT
 def map_blocks(function: Any, x: BlockDiagonalTensor, /, **options: Any) -> Any:
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
-    return x.map_elements(partial(function, **options))
+    return BlockDiagonalTensor(x.each_block(partial(function, **options)))
 
 
 @implements(linalg.det)
 def det_block_diagonal(x: BlockDiagonalTensor, /) -> Tensor:
-    first, *others = (linalg.det(block) for block in x.blocks)
+    first, *others = (ops.prod(linalg.det(blocks), axis=0) for _, blocks in x.groups)
     return math.prod(others, start=first)
 
 
 @implements(linalg.slogdet)
 def slogdet_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
-    signs, logarithms = zip(*(linalg.slogdet(block) for block in x.blocks), strict=True)
-    return linalg.SlogdetResult(math.prod(signs[1:], start=signs[0]), sum(logarithms[1:], logarithms[0]))
+    signs, logarithms = zip(*(linalg.slogdet(blocks) for _, blocks in x.groups), strict=True)
+    first, *others = (ops.prod(part, axis=0) for part in signs)
+    logarithm, *more = (ops.sum(part, axis=0) for part in logarithms)
+    return linalg.SlogdetResult(math.prod(others, start=first), sum(more, logarithm))
 
 
 @implements_each((linalg.eigvalsh, linalg.svdvals), BlockDiagonalTensor)
@@ -196,14 +254,14 @@ def values_of_block_diagonal(function: Any, x: BlockDiagonalTensor, /) -> Any:
     """Return what there is one of for each row, such as eigenvalues, in order over all blocks."""
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
-    return ops.sort(_along(x, list(map(function, x.blocks))), axis=-1, descending=function is linalg.svdvals)
+    return ops.sort(_along(x, x.each_block(function)), axis=-1, descending=function is linalg.svdvals)
 
 
 @implements(linalg.eigh)
 def eigh_block_diagonal(x: BlockDiagonalTensor, /) -> Any:
     if 0 in x.shape[:-2]:
         return decline(NO_MATRIX)
-    values, vectors = zip(*(linalg.eigh(block) for block in x.blocks), strict=True)
+    values, vectors = zip(*x.each_block(linalg.eigh), strict=True)
     ordered, moved = in_order(_along(x, values), x.dtype)
     return linalg.EighResult(ordered, BlockDiagonalTensor(vectors) @ moved)
 

@@ -65,3 +65,29 @@ def test_gradients_reach_each_block() -> None:
 def test_blocks_are_square() -> None:
     with pytest.raises(ValueError, match=r"^BlockDiagonalTensor: the blocks must be square matrices, found shapes"):
         BlockDiagonalTensor([[[1.0, 2.0]]])
+
+
+CALLS: dict[str, Callable[[Any, dk.Tensor], Any]] = {
+    "product": lambda m, v: m @ v,
+    "solution": dk.linalg.solve,
+    "determinant": lambda m, v: dk.linalg.slogdet(m).logabsdet,
+    "sum": lambda m, v: m + m,
+    "product of two": lambda m, v: m @ m,
+    "inverse": lambda m, v: dk.linalg.inv(m),
+    "row": lambda m, v: m[3],
+    "column": lambda m, v: m[:, 3],
+    "trace": lambda m, v: dk.linalg.trace(m),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_blocks_of_one_shape_are_computed_at_once(name: str) -> None:
+    counts = []
+    for blocks in (4, 40):
+        m = BlockDiagonalTensor([np.eye(2) * (i + 1) for i in range(blocks)])
+        v = dk.ones(2 * blocks)
+        with dk.record_calls() as calls:
+            CALLS[name](m, v)
+        counts.append(len(calls.calls))
+    assert counts[0] == counts[1]
+    same(CALLS[name](m, v), CALLS[name](m.to_dense(), v))
