@@ -254,7 +254,7 @@ def _run_coverage(options: argparse.Namespace) -> int:
     baseline = baseline_from(options.baseline, "--json")
     types = [load_type(path) for path in options.types]
     protocol = protocol_for(options.protocol, types)
-    samples: dict[str, list[Any]] = {}
+    samples: dict[str, Any] = {}
     if options.samples is not None:
         samples = {"samples": [], "companions": []}
         for sample in samples_from(options.samples):
