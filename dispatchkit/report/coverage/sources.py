@@ -20,7 +20,7 @@ SourceLine: TypeAlias = "tuple[int, str, str]"
 RUN, MISSED, OTHER = "run", "missed", ""
 
 
-class Lines:
+class RunLines:
     """Notes which lines of rules are run.
 
     Attributes
@@ -67,7 +67,7 @@ def codes_of(rule: Rule) -> list[CodeType]:
     return codes
 
 
-def sources_of(rules: Iterable[Rule], locations: Collection[str], lines: Lines) -> dict[str, list[SourceLine]]:
+def sources_of(rules: Iterable[Rule], locations: Collection[str], lines: RunLines) -> dict[str, list[SourceLine]]:
     """Return the source of rules by their locations: of each line its number, its text, and whether it was run.
 
     Parameters

@@ -22,7 +22,7 @@ from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
-from dispatchkit.report.coverage.sources import Lines
+from dispatchkit.report.coverage.sources import RunLines
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
@@ -231,7 +231,7 @@ class Survey:
         else:
             self.memory = memory
         self.verdicts: dict[DryCall, Verdict] = {}
-        self.lines = Lines()
+        self.lines = RunLines()
 
     def supposing(self, operations: Iterable[Overridable]) -> Survey:
         """Return the same survey with operations that are taken to have a rule for every call with the type."""

@@ -125,7 +125,7 @@ class Replay:
             return
         assert prediction is not None
         course.gone.add(index)
-        members = [self._settled(member) for member in members_of(result)]
+        members = [self._of_one_class(member) for member in members_of(result)]
         if not _as_they_were(members, self.program.flow.results[event]):
             course.results[event] = members
         for nbytes in self._losses(prediction, arguments):
@@ -171,7 +171,7 @@ class Replay:
         prediction, result = predict_result(operation, *arguments, memory)
         return prediction, result, arguments
 
-    def _settled(self, value: Any) -> Any:
+    def _of_one_class(self, value: Any) -> Any:
         """Return a stand-in of one class: of one that may be several a number is plain, all else keeps the type."""
         if not issubclass(type(value), StandIn) or len(value._classes) == 1:
             return value
