@@ -36,7 +36,8 @@ print(before, [name for name in later if name not in sys.modules])
 
 
 def test_the_standard_library_and_numpy_load_what_is_needed_alone() -> None:
-    program = "import sys, numpy; before = {*sys.modules}; import dispatchkit; print(*{*sys.modules} - before)"
+    # `traceback`, which any program loads that fails, loads more from Python 3.15 on.
+    program = "import sys, numpy, traceback; old = {*sys.modules}; import dispatchkit; print(*{*sys.modules} - old)"
     costly = {"importlib.resources", "numpy.random", "pathlib", "shutil", "tempfile", "urllib.parse"}
     assert not costly & set(run(program).split())
 

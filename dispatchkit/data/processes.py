@@ -5,6 +5,7 @@ Threads keep the order, the timeout and the number of batches ahead, as they do 
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import pickle
 import signal
@@ -279,14 +280,24 @@ def _dump(value: Any, *, by_value: bool = False) -> Any:
         try:
             return cloudpickle.dumps(value)
         except Exception:  # noqa: BLE001  # locks and queues of multiprocessing are known to its own pickler alone
-            return ForkingPickler.dumps(value)
+            return _forking_pickle(value)
     try:
-        return ForkingPickler.dumps(value)
+        return _forking_pickle(value)
     except Exception:
         cloudpickle = _cloudpickle()
         if cloudpickle is None:
             raise
         return cloudpickle.dumps(value)
+
+
+def _forking_pickle(value: Any) -> bytes:
+    """Return a pickle by the pickler of multiprocessing, which knows its locks and queues.
+
+    Its own `dumps` gives a view of a file, of whose end Python 3.15 says that it cannot be closed.
+    """
+    file = io.BytesIO()
+    ForkingPickler(file).dump(value)
+    return file.getvalue()
 
 
 def serve(connection: Any, parcel: Parcel, number: int, dtype: Any) -> None:

@@ -8,7 +8,7 @@ Examples
 >>> from dispatchkit.types import MaskedTensor
 >>> x = MaskedTensor([1.0, 2.0, 4.0], [True, False, True])
 >>> da.from_array(x, asarray=False, chunks=2).mean().compute()  # doctest: +SKIP
-MaskedTensor(tensor(2.5000), valid=tensor(True))
+MaskedTensor(2.5000)
 """
 
 from __future__ import annotations

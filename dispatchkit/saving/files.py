@@ -463,25 +463,18 @@ def load(
     --------
     See `save`.
     """
-    wanted = None
-    if dtype is not None:
-        wanted = numpy_dtype(dtype)
-    if wanted is not None and wanted.kind != "f":
-        raise ValueError(f"load: dtype must be floating-point, found {wanted}")
-    file = _file(path)
-    form = None
-    if not isinstance(file, Path):
-        form = _format_of(file)
-    chosen = _format("load", file, form)
-    label = file
-    if not isinstance(file, Path):
-        label = getattr(file, "name", type(file).__name__)
-    size = 0
-    if isinstance(file, Path):
-        size = file.stat().st_size
+    wanted = _floating(dtype)
     asked = None
     if names is not None:
         asked = frozenset(names)
+    file = _file(path)
+    label: Any = file
+    if isinstance(file, Path):
+        chosen = _format("load", file, None)
+        size = file.stat().st_size
+    else:
+        chosen = _format("load", file, _format_of(file))
+        label, size = getattr(file, "name", type(file).__name__), 0
     if limit is None:
         limit = max(size, LIMIT)
     with ProgressBar("load", progress=progress, unit="B") as bar:
@@ -493,6 +486,21 @@ def load(
     if structure is None or asked is not None:
         return {name: tensor_namespace.asarray(array) for name, array in arrays.items()}
     return decode(label, structure, arrays, tuple(types))
+
+
+def _floating(dtype: Any) -> Any:
+    """Return the dtype that floating-point arrays are wanted in, None where any will do.
+
+    Raises
+    ------
+    ValueError : if it is not floating-point
+    """
+    if dtype is None:
+        return None
+    wanted = numpy_dtype(dtype)
+    if wanted.kind != "f":
+        raise ValueError(f"load: dtype must be floating-point, found {wanted}")
+    return wanted
 
 
 def _file(path: Any) -> Any:

@@ -94,7 +94,7 @@ def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if full:
         residuals = xp.sum(rest, axis=0)
     else:
-        residuals = xp.zeros((0,), dtype=rest.dtype)
+        residuals = xp.reshape(rest, (-1,))[:0]
     return x, xp.reshape(residuals, (-1,)), rank, s
 
 

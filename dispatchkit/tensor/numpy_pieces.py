@@ -90,7 +90,7 @@ def unique_along(
     axis: Any = None,
     *,
     equal_nan: bool = True,
-    sorted: bool = True,  # NumPy's name
+    sorted: bool = True,  # the name that NumPy has
 ) -> Any:
     if axis is None:
         return unique(ar, return_index, return_inverse, return_counts, equal_nan=equal_nan)
@@ -228,6 +228,42 @@ def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, d
     if dtype is None:
         return values
     return xp.astype(values, dtype)
+
+
+@composition
+def logspace(
+    start: Array,
+    stop: Array,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Array | float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    start, stop, base = xp.unstack(xp.stack(xp.broadcast_arrays(start / 1, stop / 1, as_array(base) / 1)))
+    values = xp.pow(base, xp.linspace(start, stop, num, endpoint=endpoint))
+    if values.ndim > 1:
+        values = xp.moveaxis(values, 0, axis)
+    if dtype is None:
+        return values
+    return xp.astype(values, dtype)
+
+
+@composition
+def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:  # the name that NumPy has
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    x = xp.astype(x, np.promote_types(x.dtype, int))
+    count = N
+    if N is None:
+        count = x.shape[0]
+    columns = [x**0, x]
+    while len(columns) < count:
+        columns.append(columns[-1] * x)
+    powers = xp.stack(columns, axis=1)[:, :count]
+    if increasing:
+        return powers
+    return xp.flip(powers, axis=1)
 
 
 @composition

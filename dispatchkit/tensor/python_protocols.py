@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from dispatchkit.backends.arrays import as_numpy, device_of, dtype_name, numpy_dtype, without_graph
+from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import public_namespace, tensor_namespace
 from dispatchkit.errors import AutogradError
 from dispatchkit.graph.recording import enable_grad, is_grad_enabled
@@ -20,125 +17,11 @@ from dispatchkit.protocol.densify import make_dense
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.outcome import DEFAULT, METHOD
+from dispatchkit.protocol.registration.decorators import repr_of_fields
 from dispatchkit.tensor.conversion import number_for, parse_to
 from dispatchkit.tensor.gradients import run_backward
-from dispatchkit.wording import escape
-
-_options = SimpleNamespace(precision=4, threshold=1000, edgeitems=3, linewidth=80)
-
-
-def set_printoptions(
-    precision: int | None = None,
-    threshold: int | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-) -> None:
-    """Set how tensors print.
-
-    Parameters
-    ----------
-    precision : digits after the point, 4 at first
-    threshold : number of elements from which on a tensor is summarised, 1000 at first
-    edgeitems : elements shown at each end of a summarised axis, 3 at first
-    linewidth : characters to a line, 80 at first
-
-    Raises
-    ------
-    ValueError : for a negative number
-
-    Examples
-    --------
-    >>> import dispatchkit as dk
-    >>> dk.set_printoptions(precision=2)
-    >>> dk.tensor([3.14159])
-    tensor([3.14])
-    >>> dk.set_printoptions(precision=4)
-    """
-    options = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, value in options.items():
-        if value is not None and value < 0:
-            raise ValueError(f"set_printoptions: {name} is {value}; it cannot be negative")
-    for name, value in options.items():
-        if value is not None:
-            setattr(_options, name, value)
-
-
-def _numpy_options(values: Any) -> AbstractContextManager[Any]:
-    """Return the options to print values with: whole numbers as ``2.``, others with all their digits, as PyTorch."""
-    shown = values
-    if values.dtype.kind in "fc":
-        shown = values[np.isfinite(values)]
-    whole = values.dtype.kind not in "fc" or bool(np.all(shown == np.round(shown)))
-    if whole and values.dtype.kind == "f" and shown.size:
-        # Where NumPy turns to exponents whole numbers, too, need their digits.
-        # As Python's numbers: half precision holds no 1e8.
-        largest = float(np.max(np.abs(shown)))
-        smallest = float(np.min(np.abs(shown[shown != 0]), initial=np.inf))
-        whole = largest < 1e8 and not (math.isfinite(smallest) and largest / smallest > 1000)
-    return np.printoptions(
-        precision=_options.precision,
-        threshold=_options.threshold,
-        edgeitems=_options.edgeitems,
-        linewidth=_options.linewidth,
-        floatmode="maxprec_equal" if whole else "fixed",
-        suppress=False,
-    )
-
-
-def format_tensor(name: str, array: Any, notes: list[str], spec: str = "") -> str:
-    """Return ``name(elements, notes)``, long arrays summarised.
-
-    Parameters
-    ----------
-    name : such as ``"tensor"``
-    array : the raw array
-    notes : what is printed after the elements
-    spec : format of each element, as `format` takes it
-
-    Raises
-    ------
-    ValueError : if the elements cannot be formatted by `spec`
-    """
-    try:
-        values = as_numpy("printing", without_graph(array))
-    except TypeError:
-        body = f"shape={tuple(array.shape)}, on {device_of(array)}"
-    else:
-        formatter: Any = None
-        if spec:
-            formatter = {"all": lambda element: format(element.item(), spec)}
-            format(values.dtype.type(0).item(), spec)  # which a tensor without elements would not try
-        with _numpy_options(values):
-            body = np.array2string(values, separator=", ", prefix=f"{name}(", formatter=formatter)
-        if values.size == 0 and values.shape != (0,):
-            notes = [f"size={values.shape}", *notes]
-    dtype = dtype_name(array.dtype)
-    if dtype not in ("float64", "int64", "bool"):
-        notes = [f"dtype={dtype}", *notes]
-    return f"{name}({', '.join([body, *notes])})"
-
-
-def html_of(text: str, array: Any) -> str:
-    """Return a tensor as notebooks show it: a table where it is a small matrix, else its text."""
-    shape = tuple(array.shape)
-    if len(shape) != 2 or 0 in shape or shape[0] > 20 or shape[1] > 12:
-        return f"<pre>{escape(text)}</pre>"
-    values = np.asarray(array)
-    digits = _options.precision
-    rows = "".join([_html_row(row, digits) for row in values])
-    return f"<table>{rows}</table><code>{'×'.join(map(str, shape))} {values.dtype}</code>"
-
-
-def _html_row(values: Any, digits: int) -> str:
-    cells = [f"<td>{escape(_cell(value, digits))}</td>" for value in values]
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def _cell(value: Any, digits: int) -> str:
-    if np.issubdtype(type(value), np.floating):
-        return f"{value:.{digits}g}"
-    return str(value)
-
+from dispatchkit.tensor.notebook import format_of, html_of
+from dispatchkit.tensor.printing import summarised
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -215,6 +98,19 @@ def truth(self: Any) -> bool:
             f"the truth value of a {type(self).__name__} of shape {tuple(self.shape)} is ambiguous; use any() or all()"
         )
     return bool(number_for("bool", self))
+
+
+def as_list(self: Any) -> Any:
+    """Return the elements in nested lists: as Python numbers, and what is more than a number as an array of no axes.
+
+    So the list of a masked array has None where an element is missing, and the list of a quantity has quantities.
+    """
+    if self.ndim:
+        return [part.tolist() for part in self]
+    try:
+        return self.item()
+    except (TypeError, ValueError):  # it would lose what the type says of the number
+        return self
 
 
 def elements(self: Any) -> Iterator[Any]:
@@ -359,17 +255,21 @@ _members: dict[str, Callable[..., Any]] = {
     "__complex__": _as_number("complex", complex),
     "__divmod__": divide,
     "__float__": _as_number("float", float),
+    "__format__": format_of,
     "__index__": as_index,
     "__int__": _as_number("int", int),
     "__iter__": elements,
     "__rdivmod__": divide_into,
+    "__repr__": summarised(repr_of_fields(tensor_protocol)),
     "__round__": round_decimals,
     "__trunc__": _as_number("math.trunc", int),
+    "_repr_html_": html_of,
     "detach": detach,
     "item": element,
     "matvec": matvec,
     "rmatvec": rmatvec,
     "to": convert,
+    "tolist": as_list,
 }
 for _name, _value in _members.items():
     tensor_protocol.surface.add_attribute(_name, _value)

@@ -38,9 +38,10 @@ from dispatchkit.protocol.surface import REFLECTED, method_docstring, method_sig
 from dispatchkit.tensor.conversion import ConversionMethods
 from dispatchkit.tensor.gradients import GradientMethods, gradient_of
 from dispatchkit.tensor.methods import TensorMethods
-from dispatchkit.tensor.python_protocols import format_tensor, html_of
+from dispatchkit.tensor.notebook import html_of
+from dispatchkit.tensor.printing import Written, format_tensor, written_array
 from dispatchkit.tree import attributes_held, slot_names, slotted, take_attributes
-from dispatchkit.wording import class_name, escape
+from dispatchkit.wording import class_name
 
 OWN_ARGUMENTS = "a subclass with arguments of its own defines __init__, which calls super().__init__(data)"
 
@@ -486,20 +487,29 @@ class Tensor(ConversionMethods, GradientMethods, TensorMethods):
         name = "tensor"
         if type(self).__name__ != Tensor.__name__:
             name = type(self).__name__
-        notes = []
-        if self._node is not None:
-            if self._node.is_leaf:
-                notes = ["requires_grad=True"]
-            else:
-                notes = [f"grad_fn={self._node!r}"]
+        notes = self._notes()
         if is_lazy(self.array):
             return f"{name}({', '.join([repr(self.array), *notes])})"
         return format_tensor(name, self.array, notes, spec)
 
+    def _notes(self) -> list[str]:
+        """Return what is printed after the elements: whether a gradient is required, and what made the tensor."""
+        if self._node is None:
+            return []
+        if self._node.is_leaf:
+            return ["requires_grad=True"]
+        return [f"grad_fn={self._node!r}"]
+
+    def __written__(self) -> Written:
+        text = None
+        if not (self.is_tracer or is_lazy(self.array)):
+            text = written_array(self.array, self._notes())
+        if text is None:
+            return Written(tuple(self.shape), whole=lambda _: repr(self))
+        return text
+
     def _repr_html_(self) -> str:
-        if is_lazy(self.array):
-            return f"<pre>{escape(repr(self))}</pre>"
-        return html_of(repr(self), self.array)
+        return html_of(self)
 
     def __format__(self, spec: str) -> str:
         """Return the tensor with a format for each element; one without axes as its number."""

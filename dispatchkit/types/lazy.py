@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import open_arguments
 from dispatchkit.types.rules import implements, is_plain
 
@@ -174,6 +175,7 @@ class LazyTensor(ArrayMethods):
     def __loaded__(cls, saved: Any) -> LazyTensor:
         return cls(saved)
 
+    @summarised
     def __repr__(self) -> str:
         if self._call is None:
             return f"LazyTensor({self._data!r})"

@@ -12,6 +12,8 @@ from dispatchkit.ops.creation.conversion import holds_instances
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.notebook import repr_of, str_of
+from dispatchkit.tensor.printing import Written, written
 
 # The outermost first; all other types are inside.
 LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
@@ -45,7 +47,7 @@ def between(outer: str, inner: str) -> float:
     ...     def __init__(self, data, date):
     ...         self.data, self.date = data, date
     >>> dk.types.QuantityTensor(Dated(dk.ones(2), "May"), "m")
-    Dated(data=QuantityTensor(tensor([1., 1.]), 'm'), date='May')
+    Dated([1., 1.] m, date='May')
     """
     return (level(outer) + level(inner)) / 2
 
@@ -112,6 +114,21 @@ class Wrapper(ArrayMethods):
     dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
     device = property(attrgetter("data.device"), doc="Where the elements are.")
+
+    def __written__(self) -> Written:
+        return self._written(written(self.data))
+
+    def _written(self, inner: Written) -> Written:
+        """Return how this wrapper prints, around what prints inside: with the fields after the first, by default."""
+        names = tensor_protocol.types.field_names(type(self))[1:]
+        notes = tuple([f"{name}={getattr(self, name)!r}" for name in names])
+        return inner.around(notes=notes, after=notes)
+
+    def __repr__(self) -> str:
+        return repr_of(self)
+
+    def __str__(self) -> str:
+        return str_of(self)
 
     def to_dense(self) -> Any:
         """Return the elements as a plain array."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from reprlib import Repr
 from typing import Any, Literal
 
 from dispatchkit import ops
@@ -11,6 +13,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import FieldRule, rule_of
+from dispatchkit.tensor.printing import Written
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
@@ -47,7 +50,7 @@ class MetadataTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> speed = dk.types.MetadataTensor([1.0, 2.0], {"unit": "m/s", "run": 7})
     >>> (2 * speed).sum()
-    MetadataTensor(tensor(6.), metadata={'unit': 'm/s', 'run': 7})
+    MetadataTensor(6., metadata={'unit': 'm/s', 'run': 7})
     """
 
     def __init__(
@@ -98,8 +101,22 @@ class MetadataTensor(Wrapper):
         sources = [source for source in (output, argument) if source is not None]
         return _with_merged(array, sources, tensor_protocol.operation(ops.divide), (), {})
 
-    def __repr__(self) -> str:
-        return f"MetadataTensor({self.data!r}, metadata={self.metadata!r})"
+    def _written(self, inner: Written) -> Written:
+        entries = [(key, SHORTENED.repr(value)) for key, value in islice(self.metadata.items(), MOST)]
+        parts = [f"{key!r}: {value}" for key, value in entries]
+        lines = [f"{key}: {value}" for key, value in entries]
+        if len(self.metadata) > MOST:
+            parts.append("...")
+            lines.append("...")
+        shown, folded = f"{{{', '.join(parts)}}}", "\n".join(lines)
+        return inner.around(notes=(f"metadata={shown}",), after=(shown,), folded=(("metadata", folded),))
+
+
+# Details are no part of the numbers: long ones are cut.
+MOST = 10
+SHORTENED = Repr()
+SHORTENED.maxdict = SHORTENED.maxlist = SHORTENED.maxtuple = MOST
+SHORTENED.maxstring = SHORTENED.maxother = 60
 
 
 def _rule(key: str, law: Any) -> FieldRule:

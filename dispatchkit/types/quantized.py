@@ -12,6 +12,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, in_either_order
 
 LARGEST = 127
@@ -140,6 +141,7 @@ class QuantizedTensor(ArrayMethods):
             scale = self.scale
         return in_dtype_of(self, ops.astype(self.data, self.scale.dtype) * scale)
 
+    @summarised
     def __repr__(self) -> str:
         axis = ""
         if self.axis != -2:

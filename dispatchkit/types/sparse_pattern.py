@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.tensor.printing import cut
+
 FORMATS = ("coo", "csr", "csc")
 # From here on indices need 64 bits.
 LARGE = 2**31
@@ -240,7 +242,7 @@ class SparsePattern:
     __hash__ = object.__hash__
 
     def __repr__(self) -> str:
-        indices = f"first={self.first.tolist()}, second={self.second.tolist()}"
+        indices = f"first=[{cut(self.first.tolist())}], second=[{cut(self.second.tolist())}]"
         return f"SparsePattern({indices}, shape={self.shape}, format={self.format!r})"
 
 

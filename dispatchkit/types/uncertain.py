@@ -18,8 +18,10 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments
 from dispatchkit.types.rules import is_plain
+from dispatchkit.types.uncertainties_numbers import Expansion, expand, make_numbers
 
 Part = tuple[Any, Any]
 # Sources that an element keeps for itself, at most; the time to add grows with the square.
@@ -180,7 +182,8 @@ class UncertainTensor(Wrapper):
     Parameters
     ----------
     value : array of real numbers, or what `asarray` makes one of; a structured matrix becomes dense, since each of its
-        elements is to vary alone
+        elements is to vary alone. Numbers of the library uncertainties, and arrays and lists of them, have their
+        standard deviations, and are correlated among each other as they are there
     std : standard deviations, of a shape that broadcasts to that of `value`, 0 by default; NaN is one that is not
         known. Each element is independent of all others
 
@@ -216,9 +219,9 @@ class UncertainTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> x = dk.types.UncertainTensor([1.0, 2.0], 0.1)
     >>> x * x
-    UncertainTensor(tensor([1., 4.]), std=tensor([0.2000, 0.4000]))
+    UncertainTensor([1.00 ± 0.20, 4.00 ± 0.40])
     >>> x - x
-    UncertainTensor(tensor([0., 0.]), std=tensor([0., 0.]))
+    UncertainTensor([0 ± 0, 0 ± 0])
     >>> dk.sum(x).std
     tensor(0.1414)
     """
@@ -227,6 +230,12 @@ class UncertainTensor(Wrapper):
     sources: Sources
 
     def __init__(self, value: Any, std: Any = None) -> None:
+        expansion = expand(value)
+        if expansion is not None:
+            if std is not None:
+                raise TypeError("UncertainTensor: the value has a standard deviation already")
+            self._expand(expansion)
+            return
         value = as_array(value)
         if isinstance(value, UncertainTensor):
             if std is not None:
@@ -248,6 +257,15 @@ class UncertainTensor(Wrapper):
         ids = secrets.randbits(62) + np.arange(self.data.size, dtype=np.int64)
         self.sources = Sources(ids.reshape(1, *self.data.shape))
 
+    def _expand(self, expansion: Expansion) -> None:
+        """Take numbers and the variables that they depend on; the same variables are the same sources."""
+        self.data, self.factor = ops.asarray(expansion.value), ops.asarray(expansion.factor)
+        if expansion.own:
+            ids = np.arange(self.data.size, dtype=np.int64).reshape(1, *self.data.shape)
+        else:
+            ids = np.arange(len(expansion.factor), dtype=np.int64)
+        self.sources = Sources(secrets.randbits(62) + ids)
+
     @property
     def value(self) -> Any:
         """The numbers, without their uncertainty."""
@@ -263,6 +281,15 @@ class UncertainTensor(Wrapper):
         # Squares of small numbers leave the range of single precision.
         wide = linalg.vector_norm(ops.astype(self.factor, np.float64), axis=0)
         return ops.astype(wide, np.float32)
+
+    def to_uncertainties(self) -> Any:
+        """Return an array of numbers of the library uncertainties, correlated as these are; exact ones are floats.
+
+        Raises
+        ------
+        ImportError : if uncertainties is not installed
+        """
+        return make_numbers(dense_form(self.data).numpy(), self.sources.ids, dense_form(self.factor).numpy())
 
     def fitted(self, value: Any) -> Any:
         """Return the numbers of an argument, which are those of the value.
@@ -303,8 +330,20 @@ class UncertainTensor(Wrapper):
         """Raise, as `to_dense` does."""
         self.to_dense()
 
-    def __repr__(self) -> str:
-        return f"UncertainTensor({self.data!r}, std={self.std!r})"
+    def _written(self, inner: Written) -> Written:
+        numbers, factor = inner.numbers, written(self.factor).numbers
+        if numbers is None or factor is None:
+            return inner.around(notes=(f"std={self.std!r}",), after=(f"std={self.std!r}",))
+
+        def elements(places: Places, form: Format, kept: Texts) -> Texts:
+            values = numbers(places)
+            std = np.linalg.norm(factor((np.arange(len(self.factor)), *places)).astype(float), axis=0)
+            texts = np.full(values.shape, "", object)
+            pairs = zip(values[kept].tolist(), std[kept].tolist(), strict=True)
+            texts[kept] = [uncertain_text(value, spread, form) for value, spread in pairs]
+            return texts
+
+        return inner.around(elements=elements, aligned=False, numbers=None)
 
 
 def _plain(value: Any) -> Any:

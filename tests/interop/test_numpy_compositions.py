@@ -242,6 +242,11 @@ CALLS: dict[str, list[tuple[Any, Callable[[Any], Any]]]] = {
         (V, lambda x: np_.geomspace(abs(x) + 1, 1000.0, 4)),
         (V, lambda x: np_.geomspace(abs(x) + 1, 8.0, 3, endpoint=False, axis=-1)),
     ],
+    "logspace": [
+        (V, lambda x: np_.logspace(x, 2.0, 4)),
+        (V, lambda x: np_.logspace(0.0, abs(x), 3, base=2.0, endpoint=False, axis=-1)),
+    ],
+    "vander": [(V, np_.vander), (V, lambda x: np_.vander(x, 2, increasing=True))],
     "real_if_close": [(A + 1e-18j, np_.real_if_close), (A + 1j, np_.real_if_close), (A, np_.real_if_close)],
     "linalg.tensorsolve": [
         (np.eye(4).reshape(2, 2, 2, 2) + 1, lambda x: np_.linalg.tensorsolve(x, np.ones((2, 2)))),

@@ -200,7 +200,7 @@ def test_copies_and_printing() -> None:
     for made in (copy.deepcopy(x), pickle.loads(pickle.dumps(x)), x.clone(), MaskedTensor(x)):
         assert shown(made) == [1.0, None, 4.0]
     assert shown(MaskedTensor(x, [True, True, False])) == [1.0, None, None]
-    assert repr(x[:1]) == "MaskedTensor(tensor([1.]), valid=tensor([ True]))"
+    assert repr(x[:1]) == "MaskedTensor([1.])"
 
 
 WHOLE = {
@@ -378,3 +378,44 @@ def test_data_arrays_of_xarray_are_reduced() -> None:
     x = xarray.DataArray(GAPS)
     assert parts_of(x.mean().data) == (2.5, True)
     assert parts_of(x.median().data) == (2.5, True)
+
+
+def test_places_and_sets_leave_out_what_is_missing() -> None:
+    x = MaskedTensor([3, 1, 3, 0], [True, True, False, True])
+    assert [place.tolist() for place in dk.nonzero(x)] == [[0, 1]]
+    assert dk.argwhere(x).tolist() == [[0], [1]]
+    found = np.isin(x, MaskedTensor([3, 1], [True, False]))
+    assert (found.data.tolist()[:2], found.valid.tolist()) == ([True, False], x.valid.tolist())
+    assert dk.isin(dk.asarray([3, 7]), x).tolist() == [True, False]
+    assert np.compress(x > 0, x).data.tolist() == [3, 1]
+
+
+def test_the_distinct_elements_end_with_one_that_is_missing() -> None:
+    x = MaskedTensor([[3, 1], [5, 7]], [[True, True], [False, False]])
+    values, indices, inverse, counts = dk.unique_all(x)
+    assert values.to_masked_array().tolist() == [1, 3, None]
+    assert (indices.tolist(), inverse.tolist(), counts.tolist()) == ([1, 0, 2], [[1, 0], [2, 2]], [1, 1, 2])
+    assert dk.unique_values(MaskedTensor([2, 2])).to_masked_array().tolist() == [2]
+    assert np.union1d(x, [3, 9]).to_masked_array().tolist() == [1, 3, 9, None]
+    assert np.unique(x, return_counts=True)[1].tolist() == [1, 1, 2]
+    assert dk.unique_inverse(x).inverse_indices.tolist() == [[1, 0], [2, 2]]
+
+
+def test_the_median_of_nothing_is_missing() -> None:
+    x = MaskedTensor(np.zeros((0, 3), np.int8))
+    assert not dk.median(x).valid
+    assert dk.median(x, axis=0).to_masked_array().tolist() == [None] * 3
+    assert dk.quantile(x, 0.3, axis=0, keepdims=True).shape == (1, 3)
+
+
+def test_arrays_of_pandas_come_back_with_what_is_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    for array in (pandas.array([1, None]), pandas.array([1.5, None]), pandas.array([True, None], dtype="boolean")):
+        back = MaskedTensor(array).to_pandas()
+        assert back.dtype == array.dtype
+        assert back.isna().tolist() == [False, True]
+        assert back[0] == array[0]
+    with pytest.raises(ValueError, match=r"^to_pandas: an array of pandas has one axis, and this one 2$"):
+        MaskedTensor([[1]]).to_pandas()
+    with pytest.raises(TypeError, match=r"^to_pandas: pandas has no array of complex128 with missing elements; write"):
+        MaskedTensor([1j]).to_pandas()

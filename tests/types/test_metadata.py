@@ -191,7 +191,7 @@ def test_assignment_changes_the_tensor_inside() -> None:
 def test_attributes_and_printing() -> None:
     x: Any = MetadataTensor([1.0, 2.0], {"unit": "m"})
     assert (x.shape, x.ndim, x.size, x.dtype) == ((2,), 1, 2, dk.float64)
-    assert repr(x) == "MetadataTensor(tensor([1., 2.]), metadata={'unit': 'm'})"
+    assert repr(x) == "MetadataTensor([1., 2.], metadata={'unit': 'm'})"
     assert x.to_dense() is x.data
 
 

@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (lambda: Unit("blub"), r"^unknown unit 'blub'"),
     "number as unit": (lambda: Unit("3"), r"'3' is a number; a unit is a product"),
     "sum as unit": (lambda: Unit("m+s"), r"'m\+s' is no unit; write a product of powers"),
-    "no text": (lambda: Unit(3), r"a unit is written as text, such as 'm/s', or is one of Pint; found 3"),
+    "no text": (lambda: Unit(3), r"a unit is written as text, such as 'm/s', or is one of Pint or astropy; found 3"),
     "decibels": (lambda: QuantityTensor(1.0, "dBm") + QuantityTensor(1.0, "dBm"), "'dBm' is logarithmic"),
 }
 
@@ -593,7 +593,7 @@ def test_other_plain_numbers_have_no_unit_in_functions_of_numpy(name: str) -> No
 
 
 def test_printing() -> None:
-    assert repr(way) == "QuantityTensor(tensor([3., 5.]), 'km')"
+    assert repr(way) == "QuantityTensor([3., 5.], 'km')"
     assert str(Unit("m") / Unit("s") ** 2) == "m/s**2"
 
 
@@ -705,3 +705,43 @@ def test_units_of_pint() -> None:
     agree(QuantityTensor([1.0], registry.meter / registry.second**2), "m/s**2", [1.0])
     agree(QuantityTensor([1.0], "m").to(registry.centimeter), "cm", [100.0])
     assert QuantityTensor(1.0, "furlong").to("m").magnitude.item() == pytest.approx(201.168, rel=1e-5)
+
+
+class PintLike:
+    """As the quantities of Pint are."""
+
+    def __init__(self, magnitude: Any, units: str) -> None:
+        self.magnitude, self.units = magnitude, UnitLike(units)
+
+
+class UnitLike:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __format__(self, spec: str) -> str:
+        return self.text
+
+
+PintLike.__module__ = UnitLike.__module__ = "pint.like"
+
+
+def test_a_quantity_of_another_library_keeps_its_unit() -> None:
+    x = QuantityTensor(PintLike([1.0, 2.0], "kilometer"))
+    assert (x.magnitude.tolist(), x.unit) == ([1.0, 2.0], Unit("km"))
+    assert QuantityTensor([PintLike(1.0, "m"), PintLike(2.0, "km")]).magnitude.tolist() == [1.0, 2000.0]
+    assert QuantityTensor(x).unit == Unit("km")
+    with pytest.raises(UnitError, match=r"^QuantityTensor: the array is in 'km' already; write x\.to\('m'\)$"):
+        QuantityTensor(PintLike(1.0, "km"), "m")
+
+
+def test_quantities_and_units_of_astropy_are_taken_by_size() -> None:
+    units = pytest.importorskip("astropy.units")
+    assert QuantityTensor([1.0, 2.0] * units.km / units.s**2).unit == Unit("km/s**2")
+    assert QuantityTensor(units.Quantity(20.0, "deg_C")).unit == Unit("degC")
+    assert QuantityTensor(5.0 * units.percent).unit == Unit("percent")
+    assert QuantityTensor(1.0, "km").to(units.m).magnitude == 1000.0
+    assert QuantityTensor(3 * units.Unit("2 km")).magnitude == 6.0
+    with pytest.raises(UnitError, match=r"^'2 km' of astropy has the factor 2\.0; multiply the numbers by it$"):
+        Unit(units.Unit("2 km"))
+    with pytest.raises(UnitError, match=r"^unknown unit 'vox', which is one of astropy$"):
+        Unit(units.vox)

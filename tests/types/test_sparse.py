@@ -511,3 +511,12 @@ def test_what_is_refused(name: str) -> None:
     call, error, message = WRONG[name]
     with pytest.raises(error, match=message):
         call(FORMS["csr"]())
+
+
+def test_the_distinct_elements_of_a_sparse_matrix_count_what_is_not_stored_as_zeros() -> None:
+    x = SparseTensor.coo([2.0, 0.0, 2.0], [0, 0, 1], [0, 1, 1], shape=(2, 3))
+    with dk.densify(on="error"):
+        assert dk.unique_values(x).tolist() == [0.0, 2.0]
+        assert [part.tolist() for part in dk.unique_counts(x)] == [[0.0, 2.0], [4, 2]]
+        full = SparseTensor.from_dense(dk.asarray([[1.0, 3.0]]))
+        assert [part.tolist() for part in dk.unique_counts(full)] == [[1.0, 3.0], [1, 1]]

@@ -206,7 +206,7 @@ def test_standard_deviations_can_be_differentiated() -> None:
 
 
 def test_printing() -> None:
-    assert repr(x) == "UncertainTensor(tensor([1., 2.]), std=tensor([0.1000, 0.2000]))"
+    assert repr(x) == "UncertainTensor([1.00 ± 0.10, 2.00 ± 0.20])"
 
 
 @pytest.mark.parametrize("join", [dk.concat, dk.stack])
@@ -291,3 +291,35 @@ def test_deviations_of_half_precision_are_kept_in_single() -> None:
     assert float(UncertainTensor(np.float16(1.0), 1e-8).std) == pytest.approx(1e-8)
     y = UncertainTensor(np.float32(1.0), 1e-30) + UncertainTensor(np.float32(1.0), 1e-30)
     assert float(y.std) == pytest.approx(1.4142136e-30, rel=1e-5)
+
+
+class Variable:
+    """As the numbers of the library uncertainties are."""
+
+    def __init__(self, nominal_value: float, std_dev: float) -> None:
+        self.nominal_value, self.std_dev = nominal_value, std_dev
+        self.derivatives = {self: 1.0}
+
+
+Variable.__module__ = "uncertainties.core"
+
+
+def test_numbers_of_uncertainties_keep_their_correlations() -> None:
+    a, b = Variable(1.0, 0.5), Variable(2.0, 0.25)
+    x = UncertainTensor([a, b, a])
+    assert (x.value.tolist(), x.std.tolist()) == ([1.0, 2.0, 1.0], [0.5, 0.25, 0.5])
+    assert dk.sum(x[0] - x[2]).std == 0
+    assert UncertainTensor(np.array([[a], [b]], dtype=object)).shape == (2, 1)
+    assert UncertainTensor([a, 3.0]).std.tolist() == [0.5, 0.0]
+    with pytest.raises(TypeError, match=r"^UncertainTensor: the value has a standard deviation already$"):
+        UncertainTensor(a, 0.1)
+
+
+def test_numbers_go_to_the_library_uncertainties_and_come_back() -> None:
+    uncertainties = pytest.importorskip("uncertainties")
+    x = UncertainTensor([1.0, 2.0], [0.5, 0.25])
+    numbers = dk.cumulative_sum(x).to_uncertainties()
+    assert uncertainties.covariance_matrix(list(numbers)) == [[0.25, 0.25], [0.25, 0.3125]]
+    back = UncertainTensor(numbers)
+    assert (back[1] - back[0]).std == 0.25
+    assert UncertainTensor([3.0]).to_uncertainties().tolist() == [3.0]

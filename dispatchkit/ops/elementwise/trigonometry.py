@@ -306,7 +306,7 @@ def deg2rad(xp: Namespace, x: Array, /) -> Array:
     >>> dk.deg2rad(dk.asarray([180.0, 90.0]))
     tensor([3.1416, 1.5708])
     >>> dk.deg2rad(dk.types.QuantityTensor(180.0, "deg"))
-    QuantityTensor(tensor(3.1416), 'rad')
+    QuantityTensor(3.1416, 'rad')
     """
     x = floating(xp, x)
     if xp is numpy_namespace:
@@ -331,7 +331,7 @@ def rad2deg(xp: Namespace, x: Array, /) -> Array:
     >>> dk.rad2deg(dk.asarray([1.0, 2.0]))
     tensor([ 57.2958, 114.5916])
     >>> dk.rad2deg(dk.types.QuantityTensor(0.5, "turn"))
-    QuantityTensor(tensor(180.), 'deg')
+    QuantityTensor(180., 'deg')
     """
     x = floating(xp, x)
     if xp is numpy_namespace:

@@ -80,7 +80,7 @@ def array_type(protocol: Registering, declaration: Declaration) -> Callable[[T],
                 _derive_attributes(protocol, cls)
             changed: Any = cls
             if changed.__repr__ is object.__repr__:
-                changed.__repr__ = _repr_of_fields(protocol)
+                changed.__repr__ = repr_of_fields(protocol)
 
         protocol.journal.make(
             lambda: types.records.declare(cls, checked), lambda: _change_class(protocol, cls, complete)
@@ -126,18 +126,33 @@ def register_type(protocol: Registering, cls: type, declaration: Declaration) ->
     )
 
 
-def _repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
+def repr_of_fields(protocol: Registering) -> Callable[[Any], str]:
+    """Return a `__repr__` for the types of a protocol."""
+
     @recursive_repr()
     def __repr__(self: Any) -> str:  # noqa: N807  # as Python calls it
         """Return the type with its fields, each on its own line where one takes several."""
         names = [name for name in protocol.types.field_names(type(self)) if hasattr(self, name)]
-        shown = [f"{_parameter_name(type(self), name)}={getattr(self, name)!r}" for name in names]
+        shown = [f"{_parameter_name(type(self), name)}={_shown(getattr(self, name))}" for name in names]
         if not any("\n" in text for text in shown):
             return f"{type(self).__name__}({', '.join(shown)})"
         lines = [indent(f"{text},", "    ") for text in shown]
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
     return __repr__
+
+
+SHOWN = 3  # members at each end of a long sequence
+
+
+def _shown(value: Any) -> str:
+    """Return a field as text, of a long list or tuple its ends."""
+    if type(value) not in (list, tuple) or len(value) <= 10 * SHOWN:
+        return repr(value)
+    ends = ", ".join([*map(repr, value[:SHOWN]), "...", *map(repr, value[-SHOWN:])])
+    if isinstance(value, list):
+        return f"[{ends}]"
+    return f"({ends})"
 
 
 def _parameter_name(cls: type, field: str) -> str:

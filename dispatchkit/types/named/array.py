@@ -12,6 +12,7 @@ from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import Written
 from dispatchkit.types.levels import Wrapper, as_array, level, map_results
 
 Names = tuple[str, ...]
@@ -56,7 +57,7 @@ class NamedTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> x = dk.types.NamedTensor([[1.0, 2.0], [3.0, 4.0]], ("time", "place"))
     >>> x.sum("time")
-    NamedTensor(tensor([4., 6.]), ('place',))
+    NamedTensor([4., 6.], ('place',))
     >>> weights = dk.types.NamedTensor([0.5, 2.0], "time")
     >>> (weights * x).names == (x * weights).names == ("time", "place")
     True
@@ -130,7 +131,7 @@ class NamedTensor(Wrapper):
         >>> import dispatchkit as dk
         >>> x = dk.types.NamedTensor([[1, 2, 3], [4, 5, 6]], ("time", "place"))
         >>> x.at(time=1), x.at(place=[0, 2], time=[1])
-        (NamedTensor(tensor([4, 5, 6]), ('place',)), NamedTensor(tensor([[4, 6]]), ('time', 'place')))
+        (NamedTensor([4, 5, 6], ('place',)), NamedTensor([[4, 6]], ('time', 'place')))
         """
         unknown = [name for name in places if name not in self.names]
         if unknown:
@@ -158,8 +159,8 @@ class NamedTensor(Wrapper):
         >>> import dispatchkit as dk
         >>> x = dk.types.NamedTensor([[1.0, 2.0], [3.0, 5.0]], ("time", "place"))
         >>> x @ x.rename(time="other").T
-        NamedTensor(tensor([[ 5., 13.],
-                [13., 34.]]), ('time', 'other'))
+        NamedTensor([[ 5., 13.],
+                     [13., 34.]], ('time', 'other'))
         """
         unknown = [name for name in names if name not in self.names]
         if unknown:
@@ -247,8 +248,9 @@ class NamedTensor(Wrapper):
             return value.aligned(self.names)
         return value
 
-    def __repr__(self) -> str:
-        return f"NamedTensor({self.data!r}, {self.names!r})"
+    def _written(self, inner: Written) -> Written:
+        sizes = ", ".join([f"{name}: {length}" for name, length in self.sizes.items()])
+        return inner.around(notes=(repr(self.names),), after=(f"({sizes})" * bool(sizes),), headings=self.names)
 
 
 def with_names(result: Any, names: Names) -> Any:

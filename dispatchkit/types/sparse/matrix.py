@@ -13,6 +13,7 @@ from dispatchkit import autograd, ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import (
     check_product,
     implements,
@@ -209,6 +210,7 @@ class SparseTensor(ArrayMethods):
         """Return what a module shows of it."""
         return f"nnz={self.nnz}, shape={self.shape}"
 
+    @summarised
     def __repr__(self) -> str:
         return f"SparseTensor({self.extra_repr()}, dtype={self.dtype}, format='{self.format}')"
 

@@ -314,3 +314,26 @@ def vecdot_sparse(x1: SparseTensor, x2: Any, /, *, axis: int = -1) -> Any:
     else:
         values = x1.values
     return ops.matmul(SparseTensor(values, x1.pattern), x2)
+
+
+# Distinct elements.
+
+
+@implements(ops.unique_values)
+def unique_values_sparse(x: SparseTensor, /) -> Any:
+    return ops.unique_values(_with_one_zero(x))
+
+
+@implements(ops.unique_counts)
+def unique_counts_sparse(x: SparseTensor, /) -> Any:
+    result = ops.unique_counts(_with_one_zero(x))
+    more = max(x.shape[0] * x.shape[1] - x.nnz - 1, 0)
+    counts = ops.where(result.values == 0, result.counts + more, result.counts)
+    return result._replace(counts=ops.astype(counts, result.counts.dtype))
+
+
+def _with_one_zero(x: SparseTensor) -> Any:
+    """Return what is stored, and one zero if there is any element that is not."""
+    if x.nnz == x.shape[0] * x.shape[1]:
+        return x.values
+    return ops.concat([x.values, ops.zeros((1,), dtype=x.dtype, device=x.device)])

@@ -14,6 +14,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import all_finite, check_product, implements
 from dispatchkit.types.structured.base import (
     StructuredTensor,
@@ -129,6 +130,7 @@ class BandedTensor(StructuredTensor):
         """Return the matrix of some of the rows and columns."""
         return BandedTensor(self.bands[..., start:stop], lower=self.lower, upper=self.upper)
 
+    @summarised
     def __repr__(self) -> str:
         shown = repr(self.elements).replace("\n", "\n" + " " * len("BandedTensor("))
         return f"BandedTensor({shown}, lower={self.lower}, upper={self.upper})"

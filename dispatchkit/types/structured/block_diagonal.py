@@ -14,6 +14,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import cut, summarised
 from dispatchkit.types.rules import check_product, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, as_tensor, implement_pairs, in_one_dtype
 from dispatchkit.types.structured.diagonal import DiagonalTensor
@@ -182,8 +183,9 @@ class BlockDiagonalTensor(StructuredTensor):
         batch = np.broadcast_shapes(self.shape[:-2], columns.shape[:-2])
         return ops.concat([ops.broadcast_to(part, (*batch, *part.shape[-2:])) for part in parts], axis=-2)
 
+    @summarised
     def __repr__(self) -> str:
-        return f"BlockDiagonalTensor([{', '.join(map(repr, self.blocks))}])"
+        return f"BlockDiagonalTensor([{cut(self.blocks)}])"
 
 
 def _parted(columns: Tensor, blocks: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
 from dispatchkit.types.rules import Number, all_finite, implements, implements_each, promote
 from dispatchkit.types.structured.base import StructuredTensor, floating, full_tensor
@@ -102,6 +103,7 @@ class CirculantTensor(StructuredTensor):
         """Return the solution of the system with right-hand sides of shape (..., N, K)."""
         return linalg.inv(CirculantTensor(promote(self.column, columns.dtype))).times(columns)
 
+    @summarised
     def __repr__(self) -> str:
         return f"CirculantTensor({str(self.column).removeprefix('tensor(').removesuffix(')')})"
 

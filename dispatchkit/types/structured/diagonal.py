@@ -13,6 +13,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import format_number, summarised
 from dispatchkit.types.rules import axes_of, check_product, implements, implements_each
 from dispatchkit.types.structured.base import (
     StructuredTensor,
@@ -109,6 +110,7 @@ class DiagonalTensor(StructuredTensor):
         """Return the matrix of some of the rows and columns."""
         return DiagonalTensor(self.values[..., start:stop])
 
+    @summarised
     def __repr__(self) -> str:
         return f"DiagonalTensor({repr(self.values).removeprefix('tensor(')}"
 
@@ -284,6 +286,7 @@ class ScalarTensor(StructuredTensor):
         """Return the matrix of some of the rows and columns."""
         return ScalarTensor(stop - start, self.value)
 
+    @summarised
     def __repr__(self) -> str:
         return f"ScalarTensor(n={self.n}, value={_show_value(self.value)})"
 
@@ -291,7 +294,7 @@ class ScalarTensor(StructuredTensor):
 def _show_value(value: Any) -> str:
     plain = type(value) is Tensor and value.ndim == 0 and not value.requires_grad
     if plain:
-        return repr(value.item())
+        return format_number(value.item())
     return repr(value)
 
 

@@ -16,6 +16,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import cut, summarised
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, axes_of, implements, implements_each
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, in_one_dtype, product_of_elements
 from dispatchkit.types.structured.permutation import in_order
@@ -132,8 +133,9 @@ class KroneckerTensor(StructuredTensor):
             return decline(ORDER_MATTERS)
         return _one_by_one(self.factors, columns, linalg.solve)
 
+    @summarised
     def __repr__(self) -> str:
-        return f"KroneckerTensor({', '.join(map(repr, self.factors))})"
+        return f"KroneckerTensor({cut(self.factors)})"
 
 
 def _kron(x1: Tensor, x2: Tensor) -> Any:

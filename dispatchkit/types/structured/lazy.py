@@ -15,6 +15,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import cut, summarised
 from dispatchkit.types.rules import all_finite, check_product, implements
 from dispatchkit.types.structured.base import (
     NO_MATRIX,
@@ -127,8 +128,9 @@ class SumTensor(StructuredTensor):
         """Return the sum of the terms' submatrices."""
         return _sum_of([term.principal(start, stop) for term in self.terms])
 
+    @summarised
     def __repr__(self) -> str:
-        return f"SumTensor({', '.join(map(repr, self.terms))})"
+        return f"SumTensor({cut(self.terms)})"
 
 
 def _sum_of(terms: Sequence[Any]) -> Any:
@@ -322,8 +324,9 @@ class ProductTensor(StructuredTensor):
             columns = linalg.solve(factor, columns)
         return columns
 
+    @summarised
     def __repr__(self) -> str:
-        return f"ProductTensor({', '.join(map(repr, self.factors))})"
+        return f"ProductTensor({cut(self.factors)})"
 
 
 def _factors(x: Any) -> tuple[Any, ...]:
@@ -466,6 +469,7 @@ class InverseTensor(StructuredTensor):
         """Return the product with the matrix."""
         return ops.matmul(self.matrix, columns)
 
+    @summarised
     def __repr__(self) -> str:
         return f"InverseTensor({self.matrix!r})"
 

@@ -13,6 +13,7 @@ from dispatchkit.graph.recording import no_grad
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import (
@@ -131,6 +132,7 @@ class LowRankTensor(StructuredTensor):
         """Return the square submatrix of the rows and columns `start` to `stop`."""
         return LowRankTensor(self.left[..., start:stop, :], self.right[..., start:stop])
 
+    @summarised
     def __repr__(self) -> str:
         return f"LowRankTensor(left={self.left!r}, right={self.right!r})"
 
@@ -345,6 +347,7 @@ class LowRankUpdateTensor(StructuredTensor):
             return base
         return LowRankUpdateTensor(base, self.update.principal(start, stop))
 
+    @summarised
     def __repr__(self) -> str:
         return f"LowRankUpdateTensor(base={self.base!r}, update={self.update!r})"
 

@@ -12,6 +12,7 @@ from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import cut, summarised
 from dispatchkit.types.rules import Number, check_product, implements, implements_each, promote
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
@@ -104,11 +105,12 @@ class PermutationTensor(StructuredTensor):
         """Return a tensor with its rows permuted back."""
         return _take(columns, ops.argsort(self.permutation, axis=-1), -2)
 
+    @summarised
     def __repr__(self) -> str:
         dtype = ""
         if self.dtype != np.float64:
             dtype = f", dtype={self.dtype}"
-        return f"PermutationTensor({self.permutation.tolist()}{dtype})"
+        return f"PermutationTensor([{cut(self.permutation.tolist())}]{dtype})"
 
 
 def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:

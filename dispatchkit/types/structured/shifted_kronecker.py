@@ -13,6 +13,7 @@ from dispatchkit.errors import AutogradError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import all_finite, bind_rule, implements, in_either_order
 from dispatchkit.types.structured.base import (
     StructuredTensor,
@@ -120,6 +121,7 @@ class ShiftedKroneckerTensor(StructuredTensor):
         factors = [ops.astype(plain(f), np.result_type(f.dtype, columns.dtype)) for f in self.product.factors]
         return _ShiftedSolution.apply(columns, floating(self.shift), values, *vectors.factors, *factors)
 
+    @summarised
     def __repr__(self) -> str:
         return f"ShiftedKroneckerTensor({self.product!r}, shift={self.shift!r})"
 

@@ -13,6 +13,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
 from dispatchkit.types.rules import bind_rule, enter, implements, in_either_order
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
@@ -356,6 +357,7 @@ class ToeplitzTensor(StructuredTensor):
             row = self.row[..., : stop - start]
         return ToeplitzTensor(self.column[..., : stop - start], row)
 
+    @summarised
     def __repr__(self) -> str:
         row = ""
         if self.row is not None:

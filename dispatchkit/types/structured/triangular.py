@@ -13,6 +13,7 @@ from dispatchkit import linalg, ops
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.rules import all_finite, check_product, implements, in_either_order, promote
 from dispatchkit.types.structured.base import (
     StructuredTensor,
@@ -130,6 +131,7 @@ class TriangularTensor(StructuredTensor):
         """Return the triangle of some of the rows and columns."""
         return TriangularTensor(self.data[..., start:stop, start:stop], self.upper)
 
+    @summarised
     def __repr__(self) -> str:
         shown = repr(self.elements).replace("\n", "\n" + " " * len("TriangularTensor("))
         return f"TriangularTensor({shown}, upper={self.upper})"

@@ -195,12 +195,14 @@ def subtraction(call: QuantityCall) -> Plan:
 
 
 def exponentiation(call: QuantityCall) -> Plan:
-    """Raise a unit to a power that is one number, and plain numbers to any plain power."""
+    """Raise a unit to a power that is one number; plain numbers, and what can be one, to any plain power."""
     (unit,) = call.units["x1"]
     if unit == ONE:
         return {}, ONE
     exponent = call.args[1]
     if getattr(exponent, "ndim", 0) or isinstance(exponent, complex) or not hasattr(type(exponent), "__float__"):
+        if not unit.dimension:
+            return {"x1": ONE}, ONE
         raise UnitError(f"pow: the elements of '{unit}' to several powers would have several units; raise to a number")
     return {"x1": KEPT}, _vector(call, unit) ** Fraction(float(exponent)).limit_denominator(1000)
 

@@ -19,9 +19,11 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
+from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
 
 DEVICES = ("cpu", "cuda", "gpu", "mps", "tpu", "xpu", "meta")
@@ -50,8 +52,9 @@ class QuantityTensor(Wrapper):
     Parameters
     ----------
     data : array, or what `asarray` makes one of; inside an array type, such as `NamedTensor`, that is outside of units,
-        the quantity is put inside of it
-    unit : text such as ``"m/s"``, a `Unit`, or a unit of Pint; a plain number by default
+        the quantity is put inside of it. A quantity of Pint or astropy has its unit already
+    unit : text such as ``"m/s"``, a `Unit`, or a unit of Pint or astropy; by default that of `data` if it is a
+        quantity, else a plain number
 
     Raises
     ------
@@ -74,22 +77,32 @@ class QuantityTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> way, time = dk.types.QuantityTensor([3.0, 5.0], "km"), dk.types.QuantityTensor(2.0, "h")
     >>> way / time, (way / time).to("m/s")
-    (QuantityTensor(tensor([1.5000, 2.5000]), 'km/h'), QuantityTensor(tensor([0.4167, 0.6944]), 'm/s'))
+    (QuantityTensor([1.5000, 2.5000], 'km/h'), QuantityTensor([0.4167, 0.6944], 'm/s'))
     >>> way + time
     Traceback (most recent call last):
         ...
     dispatchkit.errors.UnitError: add: 'h' and 'km' measure different things
     >>> dk.func.grad(lambda t: (way / t).sum())(time)
-    QuantityTensor(tensor(-2.), 'km/h**2')
+    QuantityTensor(-2., 'km/h**2')
     """
 
     unit: Unit
 
-    def __init__(self, data: Any, unit: Any = "") -> None:
-        self.data = as_array(data)
-        if isinstance(self.data, QuantityTensor):
-            self.data = _without_unit(self.data, Unit(unit))
-        self.unit = Unit(unit)
+    def __init__(self, data: Any, unit: Any = None) -> None:
+        if has_quantities(data):
+            data = ops.stack([QuantityTensor(member) for member in data])
+        data, known = split_quantity(data)
+        data = as_array(data)
+        if known is not None:
+            data = times_unit(data, Unit(known))
+        if isinstance(data, QuantityTensor):
+            if unit is None:
+                data, unit = data.data, data.unit
+            else:
+                data = _without_unit(data, Unit(unit))
+        elif unit is None:
+            unit = ONE
+        self.data, self.unit = data, Unit(unit)
 
     @property
     def magnitude(self) -> Any:
@@ -220,14 +233,8 @@ class QuantityTensor(Wrapper):
             )
         return operator.index(self.data)
 
-    def __repr__(self) -> str:
-        return f"QuantityTensor({self.data!r}, {str(self.unit)!r})"
-
-    def __format__(self, spec: str) -> str:
-        """Return the number, or the elements, in a format, and the unit."""
-        if spec:
-            return f"{format(self.data, spec)} {self.unit}".rstrip()
-        return str(self)
+    def _written(self, inner: Written) -> Written:
+        return inner.around(notes=(repr(str(self.unit)),), after=(self.unit,))
 
 
 def times_unit(value: Any, unit: Unit) -> Any:
@@ -266,7 +273,7 @@ def _without_unit(x: QuantityTensor, unit: Unit) -> Any:
 def _is_unit(value: Any) -> bool:
     if isinstance(value, str):
         return value.partition(":")[0] not in DEVICES
-    return isinstance(value, Unit) or type(value).__module__.partition(".")[0] == "pint"
+    return isinstance(value, Unit) or is_of("pint", value) or is_of("astropy", value)
 
 
 SIMPLE = frozenset((QuantityTensor, Tensor, int, float))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import math
 import operator
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from importlib import resources
 from typing import Any, ClassVar, NamedTuple, overload
 
 from dispatchkit.errors import UnitError
+from dispatchkit.types.units.of_astropy import AstropyPart, is_of, parts_of_astropy
 from dispatchkit.types.units.of_pint import unit_of_pint
 from dispatchkit.types.units.size import UnitSize, size_of
 
@@ -72,7 +74,7 @@ class Unit:
     >>> Unit("km/h"), Unit("m") * Unit("s") ** -1 == Unit("m/s")
     (Unit('km/h'), True)
     >>> 3 * Unit("m"), [1.0, 2.0] / Unit("s")
-    (QuantityTensor(tensor(3), 'm'), QuantityTensor(tensor([1., 2.]), '1/s'))
+    (QuantityTensor(3, 'm'), QuantityTensor([1., 2.], '1/s'))
     """
 
     __slots__ = ("__dict__", "parts")
@@ -90,7 +92,9 @@ class Unit:
             return _parse(text)
         if type(text).__module__.partition(".")[0] == "pint":
             return _parse(f"{getattr(text, 'units', text):D}")
-        raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint; found {text!r}")
+        if hasattr(text, "bases") and is_of("astropy", text):
+            return _unit_of_astropy(text)
+        raise UnitError(f"a unit is written as text, such as 'm/s', or is one of Pint or astropy; found {text!r}")
 
     @cached_property
     def _base(self) -> tuple[UnitSize, Exponents]:
@@ -201,6 +205,29 @@ class Unit:
     def __repr__(self) -> str:
         return f"Unit({str(self)!r})"
 
+    def __format__(self, spec: str) -> str:
+        """Return the unit as Pint writes it: ``P`` m/s², ``L`` LaTeX, ``C`` m/s**2, ``H`` HTML, ``D`` m / s ** 2.
+
+        Parameters
+        ----------
+        spec : one of these letters, with or without ``~``: names are as they were given. Without one as `str`
+
+        Raises
+        ------
+        ValueError : for another
+        """
+        if not spec:
+            return str(self)
+        style = STYLES.get(spec.replace("~", "") or "D")
+        if style is None:
+            raise ValueError(f"invalid format {spec!r} for a Unit: write ~P, ~L, ~C, ~H or ~D")
+        above = [style.power(name, power) for name, power in self.parts if power > 0]
+        below = [style.power(name, -power) for name, power in self.parts if power < 0]
+        if spec.strip("~") == "L" and below:
+            return f"\\frac{{{style.times.join(above) or 1}}}{{{style.times.join(below)}}}"
+        text = style.times.join(above) or ("1" if below else "")
+        return style.by.join([text, *below])
+
     def ratio(self, other: Unit) -> Fraction | None:
         """Return how many of another unit this one is, None where that is no rational number, or more is to be done.
 
@@ -226,6 +253,59 @@ class Unit:
         UnitError : if the dimensions differ, or one is an angle in a rate and the other is not
         """
         return _conversion(self, target)
+
+
+SUPERSCRIPTS = str.maketrans("0123456789-.", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⋅")
+# As Pint writes in short what has no letter.
+SYMBOLS = {
+    "degC": "°C",
+    "delta_degC": "Δ°C",
+    "degF": "°F",
+    "delta_degF": "Δ°F",
+    "degree_Celsius": "°C",
+    "degree_Fahrenheit": "°F",
+    "percent": "%",
+}
+
+
+class UnitStyle(NamedTuple):
+    """How units are written.
+
+    Attributes
+    ----------
+    times, by : between factors, and before each divisor
+    raised : takes the name and the exponent, "" for 1
+    name : how a name is written
+    """
+
+    times: str
+    by: str
+    raised: str
+    name: str = "{}"
+    small: bool = False
+
+    def power(self, name: str, power: Fraction) -> str:
+        """Return a power of a unit."""
+        shown = self.name.format(SYMBOLS.get(name, name))
+        if "mathrm" in self.name:
+            shown = shown.replace("%", "\\%")
+        exponent = str(power)
+        if power.denominator in (2, 4, 5, 8, 10):
+            exponent = f"{float(power):g}"
+        if self.small:
+            exponent = exponent.translate(SUPERSCRIPTS).replace("/", "ᐟ")
+        if power == 1:
+            return shown
+        return self.raised.format(shown, exponent)
+
+
+STYLES = {
+    "D": UnitStyle(" * ", " / ", "{} ** {}"),
+    "C": UnitStyle("*", "/", "{}**{}"),
+    "P": UnitStyle("·", "/", "{}{}", small=True),
+    "H": UnitStyle(" ", "/", "{}<sup>{}</sup>"),
+    "L": UnitStyle(" \\cdot ", "", "{}^{{{}}}", "\\mathrm{{{}}}"),
+}
 
 
 class Rescaling(NamedTuple):
@@ -273,6 +353,33 @@ def _conversion(unit: Unit, target: Unit) -> Rescaling:
     if before.denominator < after.denominator:
         return Rescaling(factor, divisor, before=float(before))
     return Rescaling(factor, divisor, after=float(after))
+
+
+def _unit_of_astropy(unit: Any) -> Unit:
+    """Return a unit of astropy, whose parts have the same size here under one of their names.
+
+    Raises
+    ------
+    UnitError : if one is not known here by any name
+    """
+    result = ONE
+    for part in parts_of_astropy(unit):
+        result = result * _known_by_name(part) ** part.power
+    return result
+
+
+def _known_by_name(part: AstropyPart) -> Unit:
+    """Return the unit that is the same here by one of the names of one of astropy."""
+    for name in part.names:
+        try:
+            unit = _parse(name)
+        except UnitError:
+            continue
+        if part.size is None:
+            return unit
+        if unit.dimension == part.bases and math.isclose(float(unit._base[0].value()), part.size, rel_tol=1e-6):
+            return unit
+    raise UnitError(f"unknown unit '{part.names[0]}', which is one of astropy")
 
 
 def _is_difference(unit: Unit) -> bool:

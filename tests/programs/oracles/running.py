@@ -10,12 +10,12 @@ from .comparing import SORTS, Case, Verdict, compare, draw_case
 from .listed import Difference, read
 from .pair import Pair
 
-__all__ = ["Report", "Unlisted", "run"]
+__all__ = ["Found", "Report", "run"]
 
 
 @dataclass(frozen=True)
-class Unlisted:
-    """A difference that stands in no list."""
+class Found:
+    """A call and in what its two sides differ."""
 
     case: Case
     verdict: Verdict
@@ -29,15 +29,15 @@ class Report:
     ----------
     pair : which
     counts : of calls by what came of them; of differences by sort, listed ones too
-    listed : of differences that the list names, by reason
+    listed : differences that the list names, by its entries, in their order
     unlisted : the others
     lines : of calls that both sides answered alike, by the line that they were drawn from
     """
 
     pair: Pair
     counts: Counter[str] = field(default_factory=Counter)
-    listed: Counter[str] = field(default_factory=Counter)
-    unlisted: list[Unlisted] = field(default_factory=list)
+    listed: dict[Difference, list[Found]] = field(default_factory=dict)
+    unlisted: list[Found] = field(default_factory=list)
     lines: Counter[str] = field(default_factory=Counter)
 
     def summary(self) -> str:
@@ -51,23 +51,22 @@ class Report:
 def run(pair: Pair, seeds: Iterable[int]) -> Report:
     """Run a call for each seed, and return what came of them."""
     lines = tuple(pair.lines())
-    listed = read(pair.name)
-    report = Report(pair)
+    report = Report(pair, listed={difference: [] for difference in read(pair.name)})
     for seed in seeds:
         case = draw_case(pair, lines, seed)
         if case is not None:
-            _enter(report, case, compare(pair, case), listed)
+            _enter(report, case, compare(pair, case))
     return report
 
 
-def _enter(report: Report, case: Case, verdict: Verdict, listed: list[Difference]) -> None:
+def _enter(report: Report, case: Case, verdict: Verdict) -> None:
     report.counts[verdict.sort] += 1
     if verdict.sort == "agree":
         report.lines[case.template] += 1
     if verdict.sort not in SORTS:
         return
-    for difference in listed:
+    for difference, found in report.listed.items():
         if difference.covers(case, verdict):
-            report.listed[difference.reason] += 1
+            found.append(Found(case, verdict))
             return
-    report.unlisted.append(Unlisted(case, verdict))
+    report.unlisted.append(Found(case, verdict))

@@ -38,6 +38,10 @@ class UnitsAstropy(Pair):
         """Return a unit, mostly of the dimension of the operands that are drawn already."""
         return drawn_unit(draw, [operand.extra for operand in before.values() if operand.lifted])
 
+    def wanted(self, line: str, operands: Mapping[str, Operand]) -> bool:
+        """Leave out what holds no numbers yet."""
+        return line != "np.empty(x)"
+
     def make_ours(self, operand: Operand) -> Any:
         """Return a quantity of ours."""
         return QuantityTensor(operand.data.copy(), operand.extra)
@@ -77,7 +81,7 @@ def in_base_units(value: np.ndarray[Any, Any], unit: Unit) -> Parts:
     """Return the numbers in base units and the name of these, of which a radian is a number."""
     (factor, bases) = unit._base
     text = "*".join(f"{name}**{power}" for name, power in bases if name != "rad")
-    if factor.value() == 1 or value.dtype.kind == "b":
+    if factor.value() == 1:
         return {"value": value, "unit": text}
     scaled = np.asarray(value * float(factor.value()))
     return {"value": scaled.astype(np.result_type(value.dtype, np.float16), copy=False), "unit": text}

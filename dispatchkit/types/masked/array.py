@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce, wraps
+from importlib import import_module
 from types import NotImplementedType
 from typing import Any
 
@@ -20,6 +21,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
+from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
 from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.rules import implements, implements_each, is_plain
@@ -62,7 +64,7 @@ class MaskedTensor(Wrapper):
     >>> import dispatchkit as dk
     >>> x = dk.types.MaskedTensor([1.0, -5.0, 4.0], [True, False, True])
     >>> x.sum(), dk.sqrt(x).filled(0.0)
-    (MaskedTensor(tensor(5.), valid=tensor(True)), tensor([1., 0., 2.]))
+    (MaskedTensor(5.), tensor([1., 0., 2.]))
     >>> dk.func.grad(lambda x: dk.sqrt(x).sum())(x).data
     tensor([0.5000, 0.0000, 0.2500])
     """
@@ -129,6 +131,27 @@ class MaskedTensor(Wrapper):
         """Return the array with what is NaN missing, too."""
         return MaskedTensor(self.data, self.valid & ~ops.isnan(_numbers(self.data)))
 
+    def to_pandas(self) -> Any:
+        """Return an array of pandas that says what is missing, of one axis: a copy, of ``Int64``, ``boolean`` or such.
+
+        Raises
+        ------
+        ValueError : if there are several axes, or none
+        TypeError : for what pandas has no such array of: complex numbers and half precision
+        """
+        if self.ndim != 1:
+            raise ValueError(f"to_pandas: an array of pandas has one axis, and this one {self.ndim}")
+        arrays = import_module("pandas.arrays")
+        makers = {"b": arrays.BooleanArray, "i": arrays.IntegerArray, "u": arrays.IntegerArray}
+        if self.dtype in (np.float32, np.float64):
+            makers["f"] = arrays.FloatingArray
+        if self.dtype.kind not in makers:
+            raise TypeError(
+                f"to_pandas: pandas has no array of {self.dtype} with missing elements; write x.astype(dtype)"
+            )
+        masked = self.to_masked_array()
+        return makers[self.dtype.kind](np.asarray(masked.data), np.ma.getmaskarray(masked))
+
     def item(self) -> Any:
         """Return the one element as a Python number.
 
@@ -171,8 +194,26 @@ class MaskedTensor(Wrapper):
             return value.data
         return value
 
-    def __repr__(self) -> str:
-        return f"MaskedTensor({self.data!r}, valid={self.valid!r})"
+    def tolist(self) -> Any:
+        """Return the elements in nested lists, with None in the places of missing ones."""
+        if self.ndim:
+            return [part.tolist() for part in self]
+        if not self.valid.all():
+            return None
+        return self.data.tolist()
+
+    def _written(self, inner: Written) -> Written:
+        texts_inside, known = inner.elements, written(self.valid).numbers
+        if texts_inside is None or known is None:
+            return inner.around(notes=(f"valid={self.valid!r}",), after=(f"valid={self.valid!r}",))
+
+        def elements(places: Places, form: Format, kept: Texts) -> Texts:
+            valid = known(places)
+            texts = texts_inside(places, form, kept & valid)
+            texts[kept & ~valid] = MISSING
+            return texts
+
+        return inner.around(elements=elements, aligned=False)
 
 
 def _numbers(data: Any) -> Any:
@@ -187,6 +228,8 @@ def with_value(x: MaskedTensor, value: Any) -> Any:
     return ops.where(x.valid, x.data, ops.asarray(value, dtype=x.dtype, device=x.data.device))
 
 
+# As `numpy.ma` and pandas' readers have it.
+MISSING = "--"
 # Inside the domain of every function and of its derivative, but for these.
 SAFE: dict[Any, float] = {ops.acosh: 2.0, special.erfinv: 0.25}
 
@@ -502,6 +545,9 @@ def quantile_masked(
     along = axis
     if axis is None:
         along = 0
+    if not flat.shape[along]:  # the median of nothing
+        nothing = ops.sum(flat, axis=along, keepdims=True)
+        flat = MaskedTensor(ops.astype(nothing.data, (flat.data / 1).dtype), nothing.valid)
     line = sort_masked(flat, axis=along)
     place = ops.maximum(_count(flat, along, True) - 1, 0) * q
     low, high = ops.floor(place), ops.ceil(place)
