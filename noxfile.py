@@ -214,6 +214,7 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "tests.programs.fuzz", *session.posargs)
     session.run("python", "-m", "tests.programs.fuzz.array_types", *session.posargs)
     session.run("python", "-m", "tests.programs.fuzz.array_types", "--derivatives", *session.posargs)
+    session.run("python", "-m", "tests.programs.fuzz.predictions")
 
 
 @nox.session

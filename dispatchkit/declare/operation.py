@@ -232,6 +232,14 @@ class DeclaredOperation(Overridable):
         return self.implementation.trusted and known
 
     @override
+    def final_function(self) -> Callable[..., Any]:
+        # What is compiled at its first call takes any arguments until then.
+        names = getattr(self.function, "__globals__", {})
+        if "_uncompiled" in names:
+            names["_install"](self.function)
+        return self.function
+
+    @override
     def refresh(self) -> None:
         """Let what was compiled from rules and base type be compiled anew."""
         self.derivative.forget_plan()

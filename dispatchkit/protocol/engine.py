@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import MethodType, NoneType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
+from weakref import WeakSet
 
 from dispatchkit import protocol
 from dispatchkit.errors import RegistrationError
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=type)
+_made: WeakSet[DispatchProtocol] = WeakSet()
 
 
 class DispatchProtocol:
@@ -79,6 +81,7 @@ class DispatchProtocol:
         self.composing: ContextVar[bool] = ContextVar(f"dispatchkit.composing.{name}", default=False)
         self._place: tuple[str, str] | None = None
         self.types.records.pickle_with(self)
+        _made.add(self)
 
     def __repr__(self) -> str:
         return f"DispatchProtocol({self.method!r})"
@@ -399,8 +402,7 @@ class DispatchProtocol:
         >>> dk.exp(Counted([0.0])), Counted.calls
         (Counted([1.]), 1)
         """
-        operation = self.operation(function)
-        keywords = dict(kwargs or {})
+        operation, args, keywords = self._call_of(function, args, kwargs or {})
         key = operation.parameters.key(args, keywords)
         return build_chain(operation, key, without=without).run(args, keywords)
 
@@ -418,9 +420,7 @@ class DispatchProtocol:
         ------
         TypeError : if the function is not overridable
         """
-        operation = self.operation(function)
-        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
-            args, kwargs = call_of_method(operation, function, args, kwargs)
+        operation, args, kwargs = self._call_of(function, args, kwargs)
         explanation: Explanation = protocol.explain.explain_call(operation, args, kwargs, run)
         return explanation
 
@@ -480,6 +480,15 @@ class DispatchProtocol:
         """
         return operation_of(self, function)
 
+    def _call_of(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Overridable, tuple[Any, ...], dict[str, Any]]:
+        """Return the operation that a call is of, and its arguments; the array of a bound method is one of them."""
+        operation, keywords = self.operation(function), dict(kwargs)
+        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
+            args, keywords = call_of_method(operation, function, args, keywords)
+        return operation, args, keywords
+
     def map_arguments(
         self,
         function: Callable[..., Any],
@@ -502,7 +511,8 @@ class DispatchProtocol:
         >>> dk.tensor_protocol.map_arguments(dk.concat, *call, lambda name, x: f"{name} of {x.shape}")
         ((['arrays of (2,)', 'arrays of (2,)'],), {'axis': 0})
         """
-        return self.operation(function).parameters.replace_arrays(args, kwargs, change, self.types.participates)
+        operation, args, keywords = self._call_of(function, args, kwargs)
+        return operation.parameters.replace_arrays(args, keywords, change, self.types.participates)
 
     def map_results(self, result: Any, change: Callable[..., Any], *others: Any) -> Any:
         """Return the result of a call with each array in it put through `change`.
@@ -554,3 +564,23 @@ class DispatchProtocol:
     def plain_chain(self, operation: Overridable, key: Key, /) -> Chain:
         """Return what answers where overrides are off: the default alone."""
         return recall_chain(operation, operation.type_chains, (object, key), lambda: build_plain_chain(operation, key))
+
+
+def made_protocols() -> list[DispatchProtocol]:
+    """Return the protocols of this process, in the order of the names of their methods."""
+    return sorted(_made, key=lambda protocol: protocol.method)
+
+
+def protocols_of(cls: Any) -> list[DispatchProtocol]:
+    """Return the protocols in which a class takes part, in the order of their names; none for what is no class."""
+    if not isinstance(cls, type):
+        return []
+    found = [protocol for protocol in made_protocols() if protocol.types.participates(cls)]
+    # Several may have methods of one name; a class that has declared itself belongs to the one that knows it.
+    declared = [protocol for protocol in found if protocol.types.records.find(cls) is not None]
+    return declared or found
+
+
+def misfit_in(tool: str, value: Any, protocol: DispatchProtocol) -> TypeError:
+    """Return the error of a tool that was given what takes no part in a protocol; it names those in which it does."""
+    return misfit(tool, value, protocol.types, [other.method for other in protocols_of(value)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -45,10 +45,21 @@ def type_name(cls: type) -> str:
     return cls.__qualname__.replace("<locals>.", "")
 
 
-def misfit(tool: str, value: Any, types: ArrayTypes) -> TypeError:
-    """Return the error of a tool that takes types of a protocol and was given something else."""
+def misfit(tool: str, value: Any, types: ArrayTypes, others: Sequence[str] = ()) -> TypeError:
+    """Return the error of a tool that takes types of a protocol and was given something else.
+
+    Parameters
+    ----------
+    tool : its name
+    value : what it was given
+    types : of the protocol
+    others : the methods of the protocols in which a type takes part instead
+    """
     if isinstance(value, type):
         text = f"{type_name(value)} takes no part in {types.method}"
+        if others:
+            listed = " and ".join(others)
+            return TypeError(f"{tool}: {text}; it takes part in {listed}, so give its protocol as 'protocol'")
         return TypeError(f"{tool}: {text}; decorate it with array_type, or define {types.method}")
     cls = type(value)
     advice = ""

@@ -297,6 +297,10 @@ class Overridable:
         self.type_chains.clear()
         self.called.clear()
 
+    def final_function(self) -> Handler:
+        """Return the public function with the code that calls run, also before the first one."""
+        return self.function
+
     def refresh(self) -> None:
         """Bring what depends on the protocol's base type up to date; nothing does, unless a subclass says so."""
 

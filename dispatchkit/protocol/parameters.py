@@ -190,6 +190,15 @@ class Parameters:
             self.most = 1_000_000
         else:
             self.most = sum(p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in every)
+        # By place the names by which arguments may come, too, "" for those that come by place alone; what must come.
+        placed = [p for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.names_by_place = tuple(p.name if p.kind is p.POSITIONAL_OR_KEYWORD else "" for p in placed)
+        self.demanded = tuple(
+            (place, p.name)
+            for place, p in enumerate([*placed, *(p for p in every if p.kind is p.KEYWORD_ONLY)])
+            if p.default is p.empty and p.kind is not p.POSITIONAL_ONLY
+        )
+        self.either_way = any(self.names_by_place) or bool(self.demanded)
 
     @classmethod
     def later(cls, read: Callable[..., Parameters], arguments: tuple[Any, ...], **known: Any) -> Parameters:
@@ -217,7 +226,19 @@ class Parameters:
     def allows(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Return whether the signature allows the number of arguments and the names of keywords."""
         count = len(args)
-        return count <= self.most and count + len(kwargs) >= self.least and (not kwargs or self.knows(kwargs))
+        if count > self.most or count + len(kwargs) < self.least:
+            return False
+        if not kwargs:
+            return True
+        if not self.knows(kwargs):
+            return False
+        return not self.either_way or self._each_once(count, kwargs)
+
+    def _each_once(self, count: int, kwargs: Mapping[str, Any]) -> bool:
+        """Return whether none of the arguments that may come by place or name comes twice, and what must come does."""
+        if not kwargs.keys().isdisjoint(self.names_by_place[:count]):
+            return False
+        return all(name in kwargs for place, name in self.demanded if place >= count)
 
     def others_from(self, place: int) -> list[inspect.Parameter]:
         """Return the parameters from a place on that are given by position and are no arrays."""

@@ -23,15 +23,23 @@ from dispatchkit.versions import Version
 _complete: WeakKeyDictionary[Rule, WeakKeyDictionary[Overridable, bool]] = WeakKeyDictionary()
 
 
-def rule_steps(operation: Overridable, key: Key, cls: type) -> list[Step]:
-    """Return the rules by which a type answers, the most specific first, rules for kinds last."""
+def rule_steps(operation: Overridable, key: Key, cls: type, trial: Sequence[Rule] = ()) -> list[Step]:
+    """Return the rules by which a type answers, the most specific first, rules for kinds last.
+
+    Parameters
+    ----------
+    operation, key : the function and the types of a call
+    cls : the type that answers
+    trial : rules that are taken to be registered, too, in place of those that they would replace
+    """
     order, parameters = operation.types.counts_as, operation.parameters
     counted = order(cls)
     steps: list[Step] = []
-    for target in (operation, *operation.kind.lineage()):
+    targets: tuple[Overridable | Kind, ...] = (operation, *operation.kind.lineage())
+    for target in targets:
         fitting = [
             (far, rule)
-            for rule in _candidates(operation, target, key)
+            for rule in _with_trial(target, _candidates(operation, target, key), trial)
             if rule.serves(counted) and (far := rule.distances(key, parameters, cls, order)) is not None
         ]
         if fitting:
@@ -46,6 +54,15 @@ def _candidates(operation: Overridable, target: Any, key: Key) -> list[Rule]:
     if NoneType in classes or not all(flatten((entry,)) for entry in key):
         return handlers.of(target)  # a rule fits without the type that it names for what is left out
     return handlers.needing(target, dict.fromkeys(counted for cls in classes for counted in order(cls)))
+
+
+def _with_trial(target: Overridable | Kind, rules: list[Rule], trial: Sequence[Rule]) -> list[Rule]:
+    """Return the rules of an operation or kind with those that are tried."""
+    tried = [rule for rule in trial if rule.target is target]
+    if not tried:
+        return rules
+    replaced = {rule.signature for rule in tried}
+    return [*(rule for rule in rules if rule.signature not in replaced), *tried]
 
 
 def _rank(

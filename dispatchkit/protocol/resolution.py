@@ -21,6 +21,7 @@ from dispatchkit.protocol.outcome import DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.protocol.ranking import rule_steps
+from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step, StepDecline, decline, skip
 from dispatchkit.wording import class_name
 
@@ -70,7 +71,13 @@ def candidates(types: Sequence[type], priority: Callable[[type], float]) -> list
     return [cls for rank in sorted(ranked, reverse=True) for cls in ranked[rank]]
 
 
-def build_chain(operation: Overridable, key: Key, without: type | None = None, later_fallbacks: bool = True) -> Chain:
+def build_chain(
+    operation: Overridable,
+    key: Key,
+    without: type | None = None,
+    later_fallbacks: bool = True,
+    trial: Sequence[Rule] = (),
+) -> Chain:
     """Decide who answers calls of these types.
 
     Parameters
@@ -79,6 +86,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
     key : types of its array arguments
     without : a type that counts as one that declined
     later_fallbacks : whether the fallbacks that a type declares after `decompose` are on
+    trial : rules that are taken to be registered, too
     """
     types = operation.types
     present = types.participating(key)
@@ -96,7 +104,7 @@ def build_chain(operation: Overridable, key: Key, without: type | None = None, l
         written = _own_method(operation, present, cls)
         if joined[:1] == [cls]:
             written.append(_joining(operation, key, cls))
-        written += rule_steps(operation, key, cls)
+        written += rule_steps(operation, key, cls, trial)
         if not written:
             steps.append(skip(cls, f"no rule for {operation.name}"))
         # A handler is asked once, for whichever of its types it is found.

@@ -26,8 +26,14 @@ def instead_of_rule(operation: Overridable, key: Key) -> str:
     return f"what the reasons above say, or compute with plain arrays; the rules of {names} are {package}'s own"
 
 
-def stub_for(operation: Overridable, key: Key) -> str:
-    """Return a handler to paste for calls with arguments of these types; "" where none of them takes part."""
+def stub_for(operation: Overridable, key: Key, result: str = "") -> str:
+    """Return a handler to paste for calls with arguments of these types; "" where none of them takes part.
+
+    Parameters
+    ----------
+    operation, key : the function, and the types of a call
+    result : what it is annotated to return; "" for no annotation
+    """
     types = operation.types
     owner = next((cls for cls in types.participating(key) if not types.ranks_as_base(cls)), None)
     if owner is None:
@@ -44,11 +50,14 @@ def stub_for(operation: Overridable, key: Key) -> str:
     ]
     # Annotations given as text print in quotes, which a stub does without.
     signature = re.sub(r": '([^']*)'", r": \1", str(inspect.Signature(parameters)))
+    returns = ""
+    if result:
+        returns = f" -> {result}"
     handler = f"{operation.name}_{owner.__name__.lower()}"
     decorator = "dk"
     if types.base is None:
         decorator = "protocol"
-    return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}:\n    ..."
+    return f"@{decorator}.implements({public_path(operation)})\ndef {handler}{signature}{returns}:\n    ..."
 
 
 def _hint(types: ArrayTypes, entry: Any, form: Form) -> str:

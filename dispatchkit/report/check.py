@@ -8,19 +8,17 @@ import pkgutil
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from types import ModuleType
 from typing import Any
-from xml.etree import ElementTree as ET
 
 from dispatchkit.errors import FieldWarning, ReplacementWarning, SignatureWarning
-from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.engine import DispatchProtocol, made_protocols, protocols_of
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.frames import place_of
-from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.naming import type_name
+from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.prediction.tree import first_line, promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.surface import REFLECTED
@@ -28,6 +26,7 @@ from dispatchkit.protocol.types.declaration import Conversion
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import Finding
 from dispatchkit.report.audit.page import finding_lines
+from dispatchkit.report.builds import junit, sarif, workflow_commands
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage
 from dispatchkit.report.coverage.rows import FAULTS, MeasuredRow
 from dispatchkit.report.documents import (
@@ -43,6 +42,39 @@ from dispatchkit.report.documents import (
 from dispatchkit.report.operations import import_named
 from dispatchkit.signatures import module_of
 from dispatchkit.testing.samples import TypeSample
+from dispatchkit.wording import plural
+
+
+@dataclass(frozen=True)
+class PackageFinding:
+    """Something that is wrong with a package.
+
+    Attributes
+    ----------
+    check : one of `CHECKS`
+    text : what is found, and what would mend it
+    location : file and line that it is about, "" where none is known
+    """
+
+    check: str
+    text: str
+    location: str = ""
+
+
+@dataclass(frozen=True)
+class PackagePart:
+    """What a package has of one protocol.
+
+    Attributes
+    ----------
+    protocol : of the types and rules
+    types : the array types that it defines
+    rules : the rules that it registers
+    """
+
+    protocol: DispatchProtocol
+    types: tuple[type, ...]
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
@@ -52,48 +84,75 @@ class Package:
     Attributes
     ----------
     name : of the package or module
-    types : the array types that it defines
-    rules : the rules that it registers
-    noticed : by the checks of `CHECKS`, what importing it found
+    file : its own, "" where it has none
+    parts : one for each protocol of which it has types or rules
+    noticed : what importing it found
     """
 
     name: str
-    types: tuple[type, ...]
-    rules: tuple[Rule, ...]
-    noticed: Mapping[str, Sequence[str]]
+    file: str
+    parts: tuple[PackagePart, ...] = ()
+    noticed: tuple[PackageFinding, ...] = ()
 
     def owns(self, module: str) -> bool:
         """Return whether a module belongs to the package."""
         return module == self.name or module.startswith(f"{self.name}.")
 
 
-def load_package(name: str, protocol: DispatchProtocol) -> Package:
+def load_package(name: str, *protocols: DispatchProtocol) -> Package:
     """Import a package with all its modules, and return what it holds.
+
+    Parameters
+    ----------
+    name : of the package or module
+    *protocols : whose types and rules it may hold; by default all of which it holds some
 
     Raises
     ------
     ModuleNotFoundError : if there is no such package; other errors of its modules are among what is noticed
+    ValueError : if it has no array type and no rule, so that there is nothing to check
     """
-    noticed: dict[str, dict[str, None]] = {check: {} for check in ("import", *NOTICED.values())}
+    noticed: list[PackageFinding] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         for category in NOTICED:
             warnings.simplefilter("always", category)
-        modules = list(_modules_of(name, noticed["import"]))
+        modules = list(_modules_of(name, noticed))
     for warning in (warning for warning in caught if warning.category in NOTICED):
-        place = short_location(f"{warning.filename}:{warning.lineno}")
+        location = f"{warning.filename}:{warning.lineno}"
         text = str(warning.message)
         if " at " not in text:
-            text = f"{text} at {place}"
-        noticed[NOTICED[warning.category]][text] = None
-    bare = Package(name, (), (), {})
+            text = f"{text} at {short_location(location)}"
+        noticed.append(PackageFinding(NOTICED[warning.category], text, location))
+    file = ""
+    if modules:
+        file = getattr(modules[0], "__file__", None) or ""
+    bare = Package(name, file)
     classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
-    types = [cls for cls in classes if bare.owns(cls.__module__) and protocol.types.participates(cls)]
-    rules = [rule for rule in protocol.rules() if bare.owns(module_of(rule.handler))]
-    return Package(name, tuple(types), tuple(rules), {check: tuple(texts) for check, texts in noticed.items()})
+    own = [cls for cls in classes if bare.owns(cls.__module__)]
+    by_type = {cls: protocols or protocols_of(cls) for cls in own}
+    parts = [
+        _part_of(bare, protocol, [cls for cls in own if protocol in by_type[cls]])
+        for protocol in protocols or made_protocols()
+    ]
+    found = tuple(part for part in parts if part.types or part.rules)
+    if not found and not noticed:
+        methods = ""
+        if protocols:
+            methods = f" of {', '.join(protocol.method for protocol in protocols)}"
+        raise ValueError(
+            f"{name} has no array type and no rule{methods}, so there is nothing to check; name a package that has "
+            f"some, or their protocol as --protocol package.module:name"
+        )
+    return Package(name, file, found, tuple(dict.fromkeys(noticed)))
 
 
-def _modules_of(name: str, failures: dict[str, None]) -> Iterator[ModuleType]:
+def _part_of(package: Package, protocol: DispatchProtocol, classes: Iterable[type]) -> PackagePart:
+    types = tuple(cls for cls in classes if protocol.types.participates(cls))
+    return PackagePart(protocol, types, tuple(r for r in protocol.rules() if package.owns(module_of(r.handler))))
+
+
+def _modules_of(name: str, noticed: list[PackageFinding]) -> Iterator[ModuleType]:
     """Yield a package and all its modules but those that are programs; note those that cannot be imported."""
 
     def load(module: str) -> Iterator[ModuleType]:
@@ -102,7 +161,10 @@ def _modules_of(name: str, failures: dict[str, None]) -> Iterator[ModuleType]:
         except (Exception, SystemExit) as error:  # a module may raise anything, which is what is found
             if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
                 raise
-            failures[f"{module}: {first_line(error)}{place_of(error)}"] = None
+            location = place_of(error).removeprefix(" at ")
+            if isinstance(error, SyntaxError) and error.filename:
+                location = f"{error.filename}:{error.lineno or 1}"
+            noticed.append(PackageFinding("import", f"{module}: {first_line(error)}{place_of(error)}", location))
 
     for package in load(name):
         yield package
@@ -147,24 +209,36 @@ class PackageCheck(Reported):
     ----------
     package : its name
     types, rules : how many it has
-    findings : by the checks of `CHECKS`, each a text; those without any passed
+    checks : of `CHECKS`, which were made
+    found : what these found, in the order of the checks
     """
 
     package: str
     types: int
     rules: int
-    findings: Mapping[str, Sequence[str]]
+    checks: tuple[str, ...]
+    found: tuple[PackageFinding, ...]
+
+    @property
+    def findings(self) -> dict[str, list[str]]:
+        """The texts of what each of the checks found; those without any passed."""
+        return {check: [each.text for each in self.found if each.check == check] for check in self.checks}
 
     @property
     def passed(self) -> bool:
         """Whether nothing was found."""
-        return not any(self.findings.values())
+        return not self.found
+
+    @property
+    def headline(self) -> str:
+        """How much was looked at, and how much each check found, in a line."""
+        counts = ", ".join(f"{len(texts)} {name}" for name, texts in self.findings.items() if texts)
+        types = f"{self.types} array {plural('type', self.types)}"
+        return f"{types} and {self.rules} {plural('rule', self.rules)}: {counts or 'nothing found'}"
 
     def document(self) -> Document:
         """Return it for text, Markdown and pages."""
-        counts = ", ".join(f"{len(texts)} {name}" for name, texts in self.findings.items() if texts)
-        note = f"{self.types} array types and {self.rules} rules: {counts or 'nothing found'}"
-        parts: list[Part] = [Title("check of", 1, [self.package], note)]
+        parts: list[Part] = [Title("check of", 1, [self.package], self.headline)]
         rows = [(name, str(len(texts) or ""), CHECKS[name]) for name, texts in self.findings.items()]
         parts.append(Table(("check", "found", "what it means"), rows, right=(1,), code=()))
         for name, texts in self.findings.items():
@@ -179,13 +253,16 @@ class PackageCheck(Reported):
 
     def to_junit(self) -> str:
         """Return it in JUnit's format: a test for each check, which fails with all that it found."""
-        failed = sum(bool(texts) for texts in self.findings.values())
-        suite = ET.Element("testsuite", name=self.package, tests=str(len(self.findings)), failures=str(failed))
-        for name, texts in self.findings.items():
-            case = ET.SubElement(suite, "testcase", classname=self.package, name=name)
-            if texts:
-                ET.SubElement(case, "failure", message=f"{len(texts)}: {CHECKS[name]}").text = "\n".join(texts)
-        return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+        return junit(self.package, self.findings, CHECKS)
+
+    def to_sarif(self) -> str:
+        """Return it in SARIF's format 2.1.0: a result for each finding, at its file and line."""
+        return sarif([(each.check, each.text, each.location) for each in self.found], CHECKS)
+
+    def to_github(self) -> str:
+        """Return it as commands of GitHub's workflows, which show each finding at its file and line; and how many."""
+        found = [(f"dispatchkit: {each.check}", each.text, each.location) for each in self.found]
+        return workflow_commands(found) + f"check of {self.package}: {self.headline}\n"
 
 
 def check_package(
@@ -194,7 +271,6 @@ def check_package(
     samples: Iterable[Any] = (),
     baseline: Mapping[str, dict[str, Any]] | None = None,
     ignored: Iterable[str] = (),
-    protocol: DispatchProtocol = tensor_protocol,
 ) -> tuple[PackageCheck, list[Coverage]]:
     """Return what is wrong with a package, and the coverage of its types.
 
@@ -204,65 +280,96 @@ def check_package(
     samples : instances of its types; calls are made with them where there are some
     baseline : reports by type, as `read_baseline` gives them
     ignored : checks that are left out
-    protocol : whose types and rules they are
     """
     instances = list(samples)
-    reports = coverage_reports(package, instances, protocol)
-    problems: dict[str, list[str]] = {name: [] for name in CHECKS if name not in ignored}
+    checks = tuple(name for name in CHECKS if name not in ignored)
+    found = list(package.noticed)
+    reports: list[Coverage] = []
+    for part in package.parts:
+        its_samples = instances
+        if part.protocol.types.base is None:
+            its_samples = []  # without plain arrays there is nothing to compare calls with
+        its_reports = coverage_reports(part, its_samples)
+        reports += its_reports
+        found += _findings_of(package, part, its_reports, {type(sample) for sample in its_samples})
+    types_by_name = {type_name(cls): cls for part in package.parts for cls in part.types}
+    for change in compare(reports, baseline or {}):
+        location = _location_of_type(types_by_name.get(change.type))
+        for name, what in change.worse:
+            found.append(PackageFinding("baseline", f"{name} of {change.type}: {what}", location))
+    placed = [replace(each, location=each.location or f"{package.file}:1") for each in found if each.check in checks]
+    placed.sort(key=lambda each: checks.index(each.check))
+    types = sum(len(part.types) for part in package.parts)
+    rules = sum(len(part.rules) for part in package.parts)
+    return PackageCheck(package.name, types, rules, checks, tuple(placed)), reports
 
-    def add(name: str, texts: Iterable[str]) -> None:
-        if name in problems:
-            problems[name] += texts
 
-    for finding in _audit_findings(package, protocol):
+def _findings_of(
+    package: Package, part: PackagePart, reports: Sequence[Coverage], sampled: set[type]
+) -> Iterator[PackageFinding]:
+    """Yield what is found of the types and rules of one protocol."""
+    its_locations = {rule.location for rule in part.rules}
+    for finding in _audit_findings(part):
         kind = finding.kind
         if finding.kind == "asymmetry":
             kind = "partner"
-        add(kind, ["\n".join(finding_lines(finding))])
-    for name, texts in package.noticed.items():
-        add(name, texts)
-    add("piracy", _piracies(package, protocol))
-    add("never entered", _never_entered(package, reports, {type(sample) for sample in instances}))
-    declining = filter(_always_declines, package.rules)
-    add("declines", (f"{rule}: annotate it with -> NotImplementedType if that is meant" for rule in declining))
-    add("conversion", _unused_conversions(package, protocol))
+        location = next((place for place in finding.locations if place in its_locations), "")
+        yield PackageFinding(kind, "\n".join(finding_lines(finding)), location)
+    yield from _piracies(package, part)
+    yield from _never_entered(part, reports, sampled)
+    for rule in filter(_always_declines, part.rules):
+        text = f"{rule}: annotate it with -> NotImplementedType if that is meant"
+        yield PackageFinding("declines", text, rule.location)
+    yield from _unused_conversions(part)
+    places = {type_name(cls): _location_of_type(cls) for cls in part.types}
     for report in reports:
-        faulty = (row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS)
-        add("fault", (f"{row.short_name} of {report.type}: {row.problem}" for row in faulty))
-    for change in compare(reports, baseline or {}):
-        add("baseline", (f"{name} of {change.type}: {what}" for name, what in change.worse))
-    return PackageCheck(package.name, len(package.types), len(package.rules), problems), reports
+        for row in report.rows:
+            if isinstance(row, MeasuredRow) and row.bucket in FAULTS:
+                text = f"{row.short_name} of {report.type}: {row.problem}"
+                yield PackageFinding("fault", text, row.location or places.get(report.type, ""))
 
 
-def coverage_reports(package: Package, samples: Sequence[Any], protocol: DispatchProtocol) -> list[Coverage]:
-    """Return the coverage of the types of a package: measured for those with samples, if there are any."""
+def _location_of_type(cls: type | None) -> str:
+    """Return file and line of a class, "" where it has no source."""
+    if cls is None:
+        return ""
+    try:
+        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return ""
+
+
+def coverage_reports(part: PackagePart, samples: Sequence[Any]) -> list[Coverage]:
+    """Return the coverage of types of a package: measured for those with samples, if there are any."""
+    protocol = part.protocol
     if not samples:
-        return [coverage(cls, protocol=protocol) for cls in package.types]
+        return [coverage(cls, protocol=protocol) for cls in part.types]
     typed = [(sample, TypeSample(protocol, sample).cls) for sample in samples]
     with_samples = {cls for _, cls in typed}
-    sampled = [cls for cls in package.types if cls in with_samples]
+    sampled = [cls for cls in part.types if cls in with_samples]
     its_samples = [sample for sample, cls in typed if cls in sampled]
     others = [sample for sample, cls in typed if cls not in sampled]
     measured: Iterable[Coverage] = ()
     if sampled:
         measured = coverage(sampled, samples=its_samples, companions=others, protocol=protocol)
-    return [*measured, *(coverage(cls, protocol=protocol) for cls in package.types if cls not in sampled)]
+    return [*measured, *(coverage(cls, protocol=protocol) for cls in part.types if cls not in sampled)]
 
 
-def _audit_findings(package: Package, protocol: DispatchProtocol) -> Iterator[Finding]:
-    """Yield the findings of an audit that are about rules of the package."""
-    if not package.types:
+def _audit_findings(part: PackagePart) -> Iterator[Finding]:
+    """Yield the findings of an audit that are about rules of the part."""
+    protocol = part.protocol
+    if not part.types:
         return
     base = []
     if protocol.types.base is not None:
         base = [protocol.types.base]
-    its_locations = {rule.location for rule in package.rules}
+    its_locations = {rule.location for rule in part.rules}
     operators = {member.name: member.operation for member in protocol.surface if member.name in REFLECTED.values()}
-    types = [*package.types, *base]
+    types = [*part.types, *base]
     whole = [finding for finding in audit(types, protocol=protocol).findings if finding.kind != "asymmetry"]
     partners: list[Finding] = []
     # Of numbers alone it is not known whether the other order can keep the structure: 1 / x, 2 ** x.
-    for listed, names in ((types, operators), ([*package.types, float, int], COMMUTATIVE)):
+    for listed, names in ((types, operators), ([*part.types, float, int], COMMUTATIVE)):
         functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
         if functions:
             partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry")
@@ -285,49 +392,51 @@ def _always_declines(rule: Rule) -> bool:
     return bool(called) and called <= {"decline", "NotImplemented"}
 
 
-def _unused_conversions(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
+def _unused_conversions(part: PackagePart) -> Iterator[PackageFinding]:
+    protocol = part.protocol
     types, rules = protocol.types, protocol.rules()
     taken: set[Conversion] = set()
-    for cls in package.types:
+    for cls in part.types:
         if fallback.convert in types.fallback(cls):
             for _, target, path in protocol.conversions.reachable(cls):
                 answers = target is types.base or types.takes_default(target) or types.own_method(target) is not None
                 if answers or any(rule.serves(types.counts_as(target)) for rule in rules):
                     taken.update(path)
-    for cls in package.types:
+    for cls in part.types:
         for edge in protocol.conversions.of(cls):
             if edge.source is cls and edge not in taken:
                 if fallback.convert in types.fallback(cls):
                     cure = f"nothing that {type_name(cls)} becomes by it has a rule"
                 else:
                     cure = f"the fallback of {type_name(cls)} lacks dk.fallback.convert"
-                yield f"{edge.function.__name__}({type_name(edge.source)}) -> {type_name(edge.target)}: {cure}"
+                text = f"{edge.function.__name__}({type_name(edge.source)}) -> {type_name(edge.target)}: {cure}"
+                yield PackageFinding("conversion", text, location_of(edge.function))
 
 
-def _piracies(package: Package, protocol: DispatchProtocol) -> Iterator[str]:
-    for rule in package.rules:
+def _piracies(package: Package, part: PackagePart) -> Iterator[PackageFinding]:
+    for rule in part.rules:
         target = rule.target
         # A kind stands for operations of the library.
         place = "dispatchkit"
         if not isinstance(target, Kind):
             place = target.qualified_name.rpartition(".")[0]
-        types = protocol.types.named_own(rule.types)
+        types = part.protocol.types.named_own(rule.types)
         if not package.owns(place) and not any(package.owns(cls.__module__) for cls in types):
             owners = ", ".join(dict.fromkeys(f"{type_name(cls)} of {cls.__module__}" for cls in types))
             what = target
             if not isinstance(target, Kind):
                 what = target.qualified_name
-            yield f"{rule} is for {what} and {owners}"
+            yield PackageFinding("piracy", f"{rule} is for {what} and {owners}", rule.location)
 
 
-def _never_entered(package: Package, reports: Sequence[Coverage], sampled: set[type]) -> Iterator[str]:
+def _never_entered(part: PackagePart, reports: Sequence[Coverage], sampled: set[type]) -> Iterator[PackageFinding]:
     entered: dict[str, int] = {}
     for report in reports:
         for row in report.rows:
             for entry in row.rules:
                 entered[entry.location] = entered.get(entry.location, 0) + entry.entered
-    for rule in {rule.location: rule for rule in package.rules}.values():
-        named = [cls for cls in rule.types if cls in package.types]
+    for rule in {rule.location: rule for rule in part.rules}.values():
+        named = [cls for cls in rule.types if cls in part.types]
         # Without samples no call has two types of the package in it.
         if sampled:
             tried = set(named) <= sampled
@@ -338,4 +447,4 @@ def _never_entered(package: Package, reports: Sequence[Coverage], sampled: set[t
                 what = rule.target
             else:
                 what = rule.target.qualified_name
-            yield f"{rule}: no sample call of {what} comes to it"
+            yield PackageFinding("never entered", f"{rule}: no sample call of {what} comes to it", rule.location)

@@ -6,18 +6,22 @@ import argparse
 import json
 import runpy
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Any
 
 from dispatchkit.progress import set_progress
+from dispatchkit.protocol.engine import DispatchProtocol, protocols_of
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
 from dispatchkit.report.check import CHECKS, check_package, load_package
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
+from dispatchkit.report.documents import Reported
 from dispatchkit.report.operations import import_named
 from dispatchkit.testing.samples import TypeSample
 
@@ -67,13 +71,26 @@ def print_error(line: str) -> None:
     sys.stderr.write(line + "\n")
 
 
-def print_report(report: Any, form: str) -> None:
-    """Print a report as text, or in another of its forms."""
+def print_report(report: Reported, form: str) -> None:
+    """Print a report as text that fits the terminal, or in another of its forms."""
     if form == "text":
-        text = str(report)
+        text = report.document().text(get_terminal_size().columns)
     else:
         text = getattr(report, f"to_{form}")()
     sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def check_folders(*paths: str | None) -> None:
+    """Raise where a file is to be written into a folder that is not there; before any work is done for it.
+
+    Raises
+    ------
+    FileNotFoundError : naming the folder
+    """
+    for path in filter(None, paths):
+        folder = Path(path).parent
+        if not folder.is_dir():
+            raise FileNotFoundError(f"cannot write {path}: there is no folder {folder}")
 
 
 def write_files(*texts: tuple[str | None, Callable[[], str]]) -> None:
@@ -140,6 +157,37 @@ def load_type(path: str) -> type:
     return target
 
 
+def load_protocol(path: str) -> DispatchProtocol:
+    """Return the protocol at ``package.module:name``.
+
+    Raises
+    ------
+    TypeError : if something else stands there
+    """
+    target = load(path, "protocol")
+    if not isinstance(target, DispatchProtocol):
+        raise TypeError(f"{path!r} is no DispatchProtocol but {target!r}")
+    return target
+
+
+def protocol_for(path: str | None, types: Sequence[type]) -> DispatchProtocol:
+    """Return the protocol that is named, else the one in which all types take part.
+
+    Raises
+    ------
+    TypeError : if there are several such, and dispatchkit's own is none of them
+    """
+    if path is not None:
+        return load_protocol(path)
+    common = [protocol for protocol in protocols_of(types[0]) if all(map(protocol.types.participates, types))]
+    if tensor_protocol in common or not common:
+        return tensor_protocol
+    if len(common) > 1:
+        listed, names = " and ".join(each.method for each in common), ", ".join(map(type_name, types))
+        raise TypeError(f"{names} take part in {listed}; name one as --protocol package.module:name")
+    return common[0]
+
+
 def samples_from(path: str | None) -> list[Any]:
     """Return the samples that the function at ``package.module:function`` gives; none where there is no path."""
     if path is None:
@@ -147,22 +195,35 @@ def samples_from(path: str | None) -> list[Any]:
     return list(load(path, "function")())
 
 
-def baseline_from(path: str | None) -> dict[str, dict[str, Any]]:
-    """Return the reports of a file by type; none where there is no path."""
+def baseline_from(path: str | None, option: str) -> dict[str, dict[str, Any]]:
+    """Return the reports of a file by type; none where there is no path.
+
+    Raises
+    ------
+    FileNotFoundError : if there is no such file
+    ValueError : if it holds no report
+    """
     if path is None:
         return {}
-    return read_baseline(Path(path).read_text(encoding="utf-8"))
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no baseline {path}; make it with the same command and {option} {path}")
+    try:
+        return read_baseline(Path(path).read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the baseline {path} is no JSON: {error}") from None
 
 
 def _run_audit(options: argparse.Namespace) -> int:
+    check_folders(options.html, options.json)
     types = [load_type(path) for path in options.types]
+    protocol = protocol_for(options.protocol, types)
     base = []
-    if tensor_protocol.types.base is not None:
-        base = [tensor_protocol.types.base]
+    if protocol.types.base is not None:
+        base = [protocol.types.base]
     names = None
     if options.operations is not None:
         names = [part.strip() for part in options.operations.split(",")]
-    report = audit([*types, *base], operations=names)
+    report = audit([*types, *base], operations=names, protocol=protocol)
     write_files((options.html, report.to_html), (options.json, lambda: report.to_json() + "\n"))
     print_report(report, options.format)
     failed = {kind: count for kind, count in report.totals.items() if count and kind in options.fail_on}
@@ -172,12 +233,16 @@ def _run_audit(options: argparse.Namespace) -> int:
 
 
 def _run_check(options: argparse.Namespace) -> int:
-    package = load_package(options.package, tensor_protocol)
-    samples, baseline = samples_from(options.samples), baseline_from(options.baseline)
+    check_folders(options.record, options.junit, options.sarif, options.html)
+    baseline = baseline_from(options.baseline, "--record")
+    protocols = [load_protocol(options.protocol)] if options.protocol else []
+    package = load_package(options.package, *protocols)
+    samples = samples_from(options.samples)
     report, reports = check_package(package, samples=samples, baseline=baseline, ignored=options.ignore)
     write_files(
         (options.record, lambda: json.dumps({"types": [entry.data() for entry in reports]}, indent=1) + "\n"),
         (options.junit, report.to_junit),
+        (options.sarif, report.to_sarif),
         (options.html, report.to_html),
     )
     print_report(report, options.format)
@@ -185,12 +250,15 @@ def _run_check(options: argparse.Namespace) -> int:
 
 
 def _run_coverage(options: argparse.Namespace) -> int:
+    check_folders(options.html, options.json, options.markdown)
+    baseline = baseline_from(options.baseline, "--json")
     types = [load_type(path) for path in options.types]
-    samples: dict[str, list[Any]] = {}
+    protocol = protocol_for(options.protocol, types)
+    samples: dict[str, Any] = {}
     if options.samples is not None:
         samples = {"samples": [], "companions": []}
         for sample in samples_from(options.samples):
-            is_own = TypeSample(tensor_protocol, sample).cls in types
+            is_own = TypeSample(protocol, sample).cls in types
             option = "companions"
             if is_own:
                 option = "samples"
@@ -198,13 +266,12 @@ def _run_coverage(options: argparse.Namespace) -> int:
     chosen: Any = types
     if len(types) == 1:
         chosen = types[0]
-    report = coverage(chosen, **samples)  # type: ignore[call-overload]
+    report = coverage(chosen, protocol=protocol, **samples)
     if isinstance(report, Coverage):
         reports = [report]
     else:
         reports = list(report)
-    # Read before anything is written, which may be the same file.
-    changes = compare(reports, baseline_from(options.baseline))
+    changes = compare(reports, baseline)
     write_files((options.html, report.to_html), (options.json, report.to_json), (options.markdown, report.to_markdown))
     if options.markdown == "":
         form = "markdown"
@@ -215,11 +282,11 @@ def _run_coverage(options: argparse.Namespace) -> int:
     for line in (line for change in changes for line in change.lines(options.baseline)):
         print_error(line)
     for type_report in reports:
-        if options.fail_under is not None and type_report.structured_percent < options.fail_under:
+        if options.fail_under is not None and type_report.gated_percent < options.fail_under:
             name = ""
             if len(reports) != 1:
                 name = f"{type_report.type}: "
-            kept = f"{type_report.structured_percent:.1f} % of the calls keep the structure"
+            kept = f"{type_report.gated_percent:g} % of the calls keep the structure"
             print_error(f"coverage: {name}{kept}, which is under {options.fail_under:g} %")
             failed = True
     return int(failed)
@@ -244,6 +311,11 @@ PROGRESS = {
 }
 
 
+def _protocol() -> dict[str, Any]:
+    text = "the protocol, where it is not dispatchkit's own and the types do not say which"
+    return {"metavar": "package.module:name", "help": text}
+
+
 def _samples(text: str) -> dict[str, Any]:
     return {"metavar": "package.module:function", "help": f"a function without arguments that returns {text}"}
 
@@ -266,6 +338,7 @@ COMMANDS = (
                 "instances of the types: every function is then called with them, and with instances of further types "
                 "among its other arrays"
             ),
+            "--protocol": _protocol(),
             "--format": _format("markdown", "json"),
             "--html": _file("write a page with a heat map of types by functions"),
             "--json": _file("write the report as JSON, also for --baseline"),
@@ -273,7 +346,7 @@ COMMANDS = (
             "--fail-under": {
                 "type": float,
                 "metavar": "PERCENT",
-                "help": "exit with 1 if fewer per cent of the calls keep the structure",
+                "help": "exit with 1 if the first number of the headline is smaller",
             },
             "--baseline": _file(
                 "exit with 1 if calls, results or keywords got worse than in this file, made with --json"
@@ -288,6 +361,7 @@ COMMANDS = (
         _run_audit,
         {
             "types": {"nargs": "+", "metavar": "package.module:Type", "help": "the types; plain Tensor is one anyway"},
+            "--protocol": _protocol(),
             "--operations": {"metavar": "NAME,...", "help": "the operations that are called; all by default"},
             "--format": _format("json", "markdown"),
             "--html": _file("write a page on which the pairs open to their calls"),
@@ -309,6 +383,10 @@ COMMANDS = (
         {
             "package": {"help": "a package or module; all its modules are imported"},
             "--samples": _samples("instances of its types: calls are then made and compared"),
+            "--protocol": {
+                "metavar": "package.module:name",
+                "help": "the protocol whose types and rules are checked; by default all of which the package has some",
+            },
             "--ignore": {
                 "metavar": "CHECK,...",
                 "type": names_among(CHECKS, "check"),
@@ -317,8 +395,9 @@ COMMANDS = (
             },
             "--baseline": _file("also find what got worse than in this file"),
             "--record": _file("write the coverage of its types, for --baseline"),
-            "--format": _format("markdown", "junit"),
+            "--format": _format("markdown", "junit", "sarif", "github"),
             "--junit": _file("write the findings in JUnit's format"),
+            "--sarif": _file("write the findings in SARIF's format, each with file and line"),
             "--html": _file("write the findings as a page"),
             "--progress": PROGRESS,
         },

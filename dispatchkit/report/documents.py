@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, TypeAlias
 
@@ -20,6 +22,7 @@ COLOURS: dict[str, Colours] = {
 }
 LIGHT = "--paper: #ffffff; --ink: #1f2328; --faint: #57606a; --line: #d0d7de; --bad: #cf222e;"
 DARK = "--paper: #0d1117; --ink: #f0f6fc; --faint: #b1bac4; --line: #3d444d; --bad: #f85149;"
+LEAST = 16  # columns that are left to a text however narrow the terminal is
 MONOSPACED = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 
@@ -30,6 +33,15 @@ def css_class(name: str) -> str:
     'b-own-method'
     """
     return "b-" + (name or "plain").replace(" ", "-")
+
+
+def breakable(name: str) -> str:
+    """Return the name of a type for a page, which may go on below itself before each word in it.
+
+    >>> breakable("ScalarTensor")
+    'Scalar<wbr>Tensor'
+    """
+    return re.sub(r"(?<=[a-z0-9.])(?=[A-Z])", "<wbr>", escape(name))
 
 
 def resource(name: str, package: str = "dispatchkit.report") -> str:
@@ -79,12 +91,14 @@ class Title:
     text, level : of it
     names : of what it is about
     note : the most important of it, in a sentence
+    is_open : whether a page shows what comes below it without a click
     """
 
     text: str
     level: int = 2
     names: Sequence[str] = ()
     note: str = ""
+    is_open: bool = False
 
     def line(self) -> str:
         """Return it as a line of text."""
@@ -122,21 +136,60 @@ class Table:
     indent: int = 2
     outcomes: Mapping[str, str] = field(default_factory=dict)
 
-    def lines(self) -> Iterator[str]:
-        """Yield the table as lines of text."""
+    def lines(self, width: int | None = None) -> Iterator[str]:
+        """Yield the table as lines of text.
+
+        Parameters
+        ----------
+        width : columns that there are; the last one goes on below itself, and where the others leave it no room, each
+            row is written cell by cell. None for as many as it takes
+        """
         table = list(self.rows)
         if any(self.heads):
             table.insert(0, self.heads)
         columns = list(zip(*table, strict=True))
         widths = [max(map(len, texts)) for texts in columns]
+        start = self.indent + sum(size + 2 for size in widths[:-1])
+        if width is not None and start + min(widths[-1], LEAST) > width:
+            numbered, names = self._with_numbers()
+            if names:
+                yield from wrap_last(" " * self.indent, " ".join(names), width)
+                yield from numbered.lines(width)
+            else:
+                yield from self._cell_by_cell(width)
+            return
         for row in table:
             cells = []
-            for place, (text, width) in enumerate(zip(row, widths, strict=True)):
+            for place, (text, size) in enumerate(zip(row, widths, strict=True)):
                 if place in self.right:
-                    cells.append(text.rjust(width))
+                    cells.append(text.rjust(size))
                 else:
-                    cells.append(text.ljust(width))
-            yield (" " * self.indent + "  ".join(cells)).rstrip()
+                    cells.append(text.ljust(size))
+            line = (" " * self.indent + "  ".join(cells)).rstrip()
+            if width is None or len(line) <= width:
+                yield line
+            else:
+                yield from wrap_last(line[:start], row[-1], width)
+
+    def _with_numbers(self) -> tuple[Table, list[str]]:
+        """Return the table with numbers for the heads that are wider than their columns, and what these mean."""
+        heads, names = list(self.heads), list[str]()
+        for place, head in enumerate(self.heads[1:], 1):
+            number = str(place)
+            below = max((len(row[place]) for row in self.rows), default=0)
+            if max(below, len(number)) < len(head):
+                heads[place] = number
+                names.append(f"{number}={head}")
+        return replace(self, heads=heads), names
+
+    def _cell_by_cell(self, width: int) -> Iterator[str]:
+        """Yield for each row its first cell, and below it the others with their heads."""
+        for row in self.rows:
+            yield from wrap_last(" " * self.indent, row[0], width)
+            for head, text in zip(self.heads[1:], row[1:], strict=True):
+                if text:
+                    lead = f"{head}: " if head else ""
+                    yield from wrap_last(" " * (self.indent + 4), lead + text, width)
 
     def markdown(self) -> Iterator[str]:
         """Yield the table as lines of Markdown."""
@@ -148,6 +201,11 @@ class Table:
     def _markdown_row(self, texts: Sequence[str], code: Sequence[int]) -> str:
         cells = [(markdown_code if place in code else markdown_text)(text) for place, text in enumerate(texts)]
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts that may have the colour of an outcome."""
+        for row in self.rows:
+            yield from row
 
     def html(self) -> str:
         """Return the table as HTML."""
@@ -186,8 +244,13 @@ class Document:
 
     parts: Sequence[Part]
 
-    def text(self) -> str:
-        """Return it as plain text."""
+    def text(self, width: int | None = None) -> str:
+        """Return it as plain text.
+
+        Parameters
+        ----------
+        width : columns that lines may take, but for single words that are longer; None for as many as they take
+        """
         lines: list[str] = []
         for place, part in enumerate(self.parts):
             before = None
@@ -200,18 +263,18 @@ class Document:
                 if part.note:
                     more = f": {part.note}"
                 if part.level == 1:
-                    lines.append(f"{part.line()}{more}")
+                    lines += wrap_last("", f"{part.line()}{more}", width)
                 else:
-                    lines.append(f"  {part.line()}:")
+                    lines += wrap_last("  ", f"{part.line()}:", width)
             elif isinstance(part, Names):
                 if part.lead:
-                    lines += [f"{part.lead} {', '.join(part.names)}."]
+                    lines += wrap_last("", f"{part.lead} {', '.join(part.names)}.", width)
                 else:
-                    lines += wrapped_names(part.names)
+                    lines += wrapped_names(part.names, width)
             elif isinstance(part, str):
-                lines += [part]
+                lines += wrap_last("", part, width)
             else:
-                lines += part.lines()
+                lines += part.lines(width)
         return "\n".join(lines)
 
     def markdown(self) -> str:
@@ -248,7 +311,7 @@ class Document:
                 if part.note:
                     note = f"<p>{escape(part.note)}</p>"
                 start = "<details>"
-                if unfolded:
+                if unfolded or part.is_open:
                     start = "<details open>"
                 if opened:
                     pieces.append(f"{start}<summary>{text}</summary>{note}")
@@ -263,7 +326,7 @@ class Document:
                 pieces.append(part.html())
         if opened:
             pieces.append("</details>")
-        used = {text for part in self.parts if isinstance(part, Table) for row in part.rows for text in row}
+        used = {text for part in self.parts if isinstance(part, Table) for text in part.texts()}
         css = style(".dk-report", resource("document.css"), [name for name in COLOURS if name in used])
         return f'<div class="dk-report"><style>{css}</style>{"".join(pieces)}</div>'
 
@@ -276,7 +339,7 @@ class Reported:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        return self.document().text()
+        return self.document().text(terminal_width())
 
     def __repr__(self) -> str:
         return str(self)
@@ -314,9 +377,52 @@ def markdown_code(text: str) -> str:
     return ""
 
 
-def wrapped_names(names: Iterable[str]) -> list[str]:
+def wrapped_names(names: Iterable[str], width: int | None = None) -> list[str]:
     """Return lines of names."""
-    return wrap(" ".join(names), 88, initial_indent=" " * 4, subsequent_indent=" " * 4, break_on_hyphens=False)
+    return wrap_last(" " * 4, " ".join(names), min(88, width or 88), hanging=0)
+
+
+def terminal_width() -> int | None:
+    """Return how many columns the terminal has that is written to; None where the output goes elsewhere."""
+    try:
+        is_terminal = sys.stdout.isatty()
+    except (AttributeError, ValueError):  # a program has taken it away, or closed it
+        is_terminal = False
+    if is_terminal:
+        return get_terminal_size().columns
+    return None
+
+
+def wrap_last(start: str, text: str, width: int | None, hanging: int = 2) -> list[str]:
+    """Return the lines of a text that goes on below itself, never cut inside a word.
+
+    Parameters
+    ----------
+    start : what stands before it
+    text : of one line or several
+    width : columns that a line may take, but for single words that are longer; None for as many as it takes
+    hanging : columns by which it goes on further to the right
+
+    >>> wrap_last("1. ", "the rule of sum lacks axis", 20)
+    ['1. the rule of sum', '     lacks axis']
+    """
+    if width is None:
+        return [start + text]
+    longest = max(map(len, text.split()), default=0)
+    below = " " * max(min(len(start) + hanging, width - longest), min(len(start), hanging))
+    lines: list[str] = []
+    for line in text.split("\n"):
+        first = start if not lines else " " * len(start)
+        inner = line[: len(line) - len(line.lstrip())]
+        lines += wrap(
+            line.strip(),
+            max(width, len(below) + LEAST),
+            initial_indent=first + inner,
+            subsequent_indent=below + inner,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [first.rstrip()]
+    return lines
 
 
 def short_location(location: str) -> str:

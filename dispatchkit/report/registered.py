@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from inspect import Parameter
+from types import MethodType
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
 from dispatchkit.protocol.densify import without_warnings
-from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.explain.explanation import Explanation
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import Kind
-from dispatchkit.protocol.naming import location_of, misfit, type_name
+from dispatchkit.protocol.naming import location_of, type_name
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.protocol.rules import RuleList
+from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.report.audit.pairs import SEVERAL, Chains, decide
 from dispatchkit.report.documents import short_location
 from dispatchkit.report.record.record import Trace, record_calls
@@ -106,6 +109,7 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     >>> found.densified, found.causes[0].code, found.causes[0].fix
     (1, 'no rule', 'write a rule: @dk.implements(dk.max)')
     """
+    function, args, kwargs = _without_partial(function, args, kwargs)
     if of(function) is not None:
         return _protocol_of(function).explain(function, *args, run=run, **kwargs)
     if not callable(function):
@@ -119,6 +123,19 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
         except Exception as error:  # noqa: BLE001  # which is what is explained
             failure = error
     return FunctionExplanation(_name_of(function), recorded, tuple(causes_of(recorded.calls)), result, failure)
+
+
+def _without_partial(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """Return the call of an operation that a `functools.partial` makes; any other call as it is."""
+    inner: Any = function
+    given, named = args, kwargs
+    while isinstance(inner, partial):
+        inner, given, named = inner.func, (*inner.args, *given), {**inner.keywords, **named}
+    if of(inner) is None:
+        return function, args, kwargs
+    return inner, given, named
 
 
 def _name_of(function: Callable[..., Any]) -> str:
@@ -196,7 +213,7 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
 
     Parameters
     ----------
-    function : an operation
+    function : an operation, or a bound method that calls one, whose array is the first
     *types : the types of its arrays, in order; a single type stands for all of them
 
     Returns
@@ -218,7 +235,8 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     """
     protocol = _protocol_of(function)
     operation = protocol.operation(function)
-    by_name = _types_by_parameter(operation, types)
+    types = _with_own_type(function, types, len(operation.parameters.arrays))
+    by_name = _types_by_parameter(protocol, operation, types)
     call = f"{operation.qualified_name}({', '.join(map(type_name, types))})"
     decision = decide(Chains(protocol), operation, types, by_name, call)
     step = decision.step
@@ -231,7 +249,24 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     return WhichAnswer(call, type_name(step.cls), step.text, location, handler)
 
 
-def _types_by_parameter(operation: Overridable, types: Sequence[type]) -> dict[str, Any]:
+def _with_own_type(function: Callable[..., Any], types: tuple[type, ...], count: int) -> tuple[type, ...]:
+    """Return the types of a call's arrays, of which that of a bound method's array is one, unless all are given.
+
+    Parameters
+    ----------
+    function : that is called
+    types : of its other arrays
+    count : number of arrays that the operation takes
+    """
+    if not isinstance(function, MethodType) or isinstance(function.__self__, type) or len(types) == count:
+        return types
+    own = type(function.__self__)
+    if function.__name__ in REFLECTED.values():
+        return (*types, own)
+    return (own, *types)
+
+
+def _types_by_parameter(protocol: DispatchProtocol, operation: Overridable, types: Sequence[type]) -> dict[str, Any]:
     """Return the types of a call's arrays by their parameters, a tuple of them for several.
 
     Raises
@@ -240,7 +275,7 @@ def _types_by_parameter(operation: Overridable, types: Sequence[type]) -> dict[s
     """
     for cls in types:
         if not isinstance(cls, type):
-            raise misfit("which", cls, operation.types)
+            raise misfit_in("which", cls, protocol)
     parameters = operation.parameters
     places = [p.name for p in parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
     several = [p.name for p in parameters.arrays if p.form in SEVERAL]

@@ -293,12 +293,14 @@ class Operand:
     make : makes it
     plain : makes the plain tensor or number of the same values
     text : what readers see of it; by default type and shape
+    has_values : whether the plain tensor has its values: it has none where a type has no dense form, or refuses it
     """
 
     own: bool
     make: Callable[[], Any]
     plain: Callable[[], Any]
     text: str = ""
+    has_values: bool = True
 
     @cached_property
     def cls(self) -> type:

@@ -50,7 +50,10 @@ class TypeSample:
         self.to_dense = _dense_maker(protocol, self.cls)
         described = value
         if self.to_dense is not None:
-            described = self.to_dense(value)
+            try:
+                described = self.to_dense(value)
+            except Exception:  # noqa: BLE001  # a type may refuse it: a length in metres has no plain number
+                self.to_dense = None
         try:
             self.shape: Shape = tuple(described.shape)
             self.dtype: Any = described.dtype
@@ -81,7 +84,7 @@ class TypeSample:
 
     def operand(self, own: bool) -> Operand:
         """Return this sample as an argument."""
-        return Operand(own, self.make, self.plain, self.text)
+        return Operand(own, self.make, self.plain, self.text, has_values=self.to_dense is not None)
 
 
 def samples_of(protocol: DispatchProtocol, given: Any) -> list[TypeSample]:

@@ -72,7 +72,7 @@ WRONG = {
     "no attribute": (["tests.report.subjects:Nothing"], "Nothing"),
     "no array type": (["tests.report.subjects:Bystander"], "Bystander takes no part in __tensor_function__"),
     "no operation": ([REFUSES, "--operations", "nothing"], "no overridable function is called 'nothing'"),
-    "no folder": ([REFUSES, "--html", "nowhere/at/all.html"], "No such file"),
+    "no folder": ([REFUSES, "--html", "nowhere/at/all.html"], "there is no folder nowhere/at"),
 }
 
 

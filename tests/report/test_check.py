@@ -158,6 +158,7 @@ def negative_second(x: Left, /): return type(x)(-x.values)
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Write packages, each under a name of its own, and forget what importing them leaves behind."""
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     names: list[str] = []
 
     def made(fallback: str = "refuse", **modules: str) -> str:

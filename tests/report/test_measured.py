@@ -22,6 +22,7 @@ from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.samples import TypeSample
 from tests.report import imperfect
 from tests.report.imperfect import Converted, Deciding, Falling, Imperfect, Plain, Rewrapped, Undense, matrix
+from tests.report.subjects import Sized
 
 PROTOCOL = dk.tensor_protocol
 
@@ -336,3 +337,14 @@ def test_a_value_may_be_off_by_the_rounding_of_its_dtype(dtype: str, error: floa
             return Imperfect(dk.astype(dk.astype(dk.floor(x.data), dk.float64) * (1 + error), dtype))
 
         assert row_of(Imperfect, "floor", Imperfect(dk.astype(matrix() * 64, dtype))).bucket == bucket
+
+
+def test_a_type_whose_dense_form_is_refused_is_called_but_not_compared() -> None:
+    @dk.array_type(fallback=dk.fallback.refuse, fields=("data",))
+    class Length(Sized):
+        def to_dense(self) -> Any:
+            raise ValueError("a length is no number")
+
+    dk.implements(dk.negative, Length)(lambda x, /: Length(-matrix()))
+    row = row_of(Length, "negative", Length(matrix()))
+    assert (row.bucket, row.note, row.calls) == ("native", "values not compared: no dense form", 1)

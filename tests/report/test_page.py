@@ -87,7 +87,7 @@ def test_texts_are_escaped() -> None:
     assert [tag for tag, _ in found].count("script") == 2
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
-    assert ["problem", EVIL] in json.loads(data[1])[0]["lines"]
+    assert ["problem", EVIL] in json.loads(data[1])["cells"][0]["lines"]
 
 
 def test_a_function_that_one_type_lacks_has_an_empty_cell() -> None:

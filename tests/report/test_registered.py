@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -137,3 +138,12 @@ def test_who_answers_a_function_of_another_protocol_is_told() -> None:
 def test_the_functions_of_a_protocol_print_a_line_each() -> None:
     assert repr(UNITS.operations) == "units.scale(x: 'Any', factor: 'float' = 2.0) -> 'Any'"
     assert repr(dk.DispatchProtocol("__empty_function__").operations) == "no overridable functions"
+
+
+def test_a_bound_method_keeps_its_array_in_every_function_that_takes_an_operation() -> None:
+    s = dk.types.ScalarTensor(3, 2.0)
+    assert str(dk.which(s.sum)) == str(dk.which(dk.sum, dk.types.ScalarTensor))
+    assert dk.which(s.add, dk.Tensor).call == "dispatchkit.add(ScalarTensor, Tensor)"
+    assert dk.which(s.__radd__, dk.Tensor).call == "dispatchkit.add(Tensor, ScalarTensor)"
+    assert dk.redispatch(s.sum, (), without=dk.types.MetadataTensor) == 6.0
+    assert dk.explain(s.sum).call == dk.explain(functools.partial(dk.sum, s)).call == "dispatchkit.sum(ScalarTensor)"

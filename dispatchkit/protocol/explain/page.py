@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Sequence
 from importlib.resources import files
@@ -20,6 +21,7 @@ CLASSES = {
     "raise": "bad",
 }
 PLACE = re.compile(r" at (\S.*:[0-9]+|built in)$")
+DECORATORS = 8  # lines at most between the first decorator of a function and its name
 STYLE = "\n" + files("dispatchkit.protocol.explain").joinpath("explain.css").read_text(encoding="utf-8")
 
 
@@ -56,7 +58,23 @@ def outcome_class(outcome: str, lines: Sequence[Line]) -> str:
 def with_place(text: str) -> str:
     """Return a text escaped, with file and line set back."""
     place = PLACE.search(text)
-    what = text
-    if place is not None:
-        what = text[: place.start()]
-    return f"<code>{escape(what)}</code>" + (f' <code class="place">{escape(place[0].strip())}</code>' if place else "")
+    if place is None:
+        return f"<code>{escape(text)}</code>"
+    what, where = escape(text[: place.start()]), escape(place[0].strip())
+    shown = f'<code>{what}</code> <code class="place">{where}</code>'
+    source = source_line(place[1])
+    if source:
+        shown += f'<code class="source">{escape(source)}</code>'
+    return shown
+
+
+def source_line(location: str) -> str:
+    """Return the line by which a function at file and line is defined, "" where its source is not there."""
+    file, _, line = location.rpartition(":")
+    if not file or not line.isdigit():
+        return ""
+    # Above it are decorators.
+    for text in linecache.getlines(file)[int(line) - 1 : int(line) + DECORATORS]:
+        if text.lstrip().startswith(("def ", "async def ")):
+            return text.strip()
+    return ""

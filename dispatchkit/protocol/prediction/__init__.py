@@ -14,8 +14,8 @@ Layout(shape, dtype))``.
 """
 
 from dispatchkit.protocol.parameters import Layout
-from dispatchkit.protocol.prediction.follow import predict
+from dispatchkit.protocol.prediction.follow import predict, predict_result
 from dispatchkit.protocol.prediction.stand_in import PredictionCache, StandIn, make_stand_in
 from dispatchkit.protocol.prediction.tree import Asked, Prediction
 
-__all__ = ["Asked", "Layout", "Prediction", "PredictionCache", "StandIn", "make_stand_in", "predict"]
+__all__ = ["Asked", "Layout", "Prediction", "PredictionCache", "StandIn", "make_stand_in", "predict", "predict_result"]

@@ -260,7 +260,9 @@ class _BodyCalls(Mode):
     def answer(self, operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = FollowedCall(operation, args, kwargs)
         if not _has_stand_in((args, kwargs)):
-            return self.walk.plain(call)
+            call = self.walk.with_stand_ins(call)
+            if not _has_stand_in(call[1:]):
+                return self.walk.plain(call)
         if self.walk.memory.mistake(call):
             return NotImplemented  # which raises in the body
         prediction, result = self.walk.follow(call, limited=True)

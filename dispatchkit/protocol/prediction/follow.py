@@ -183,10 +183,24 @@ def predict(
     memory : what is known of other calls, for many that are made outside of modes
     until : the answer after which nobody is asked any more, by its type and its way; by default all are
     """
-    return copy_context().run(_predict_here, FollowedCall(operation, args, dict(kwargs)), memory, until)
+    return copy_context().run(_predict_here, FollowedCall(operation, args, dict(kwargs)), memory, until)[0]
 
 
-def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Step | None) -> Prediction:
+def predict_result(
+    operation: Overridable, args: tuple[Any, ...], kwargs: Mapping[str, Any], memory: PredictionCache
+) -> tuple[Prediction, Any]:
+    """Return what will come of a call, and its result with stand-ins for arrays; None where it has none.
+
+    Parameters
+    ----------
+    operation : that is called
+    args, kwargs : of the call, with stand-ins for arrays
+    memory : what is known of other calls
+    """
+    return copy_context().run(_predict_here, FollowedCall(operation, args, dict(kwargs)), memory, None)
+
+
+def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Step | None) -> tuple[Prediction, Any]:
     """Follow a call in a context of its own, where neither modes nor observers see it."""
     operation = call.operation
     # A mode sees a call before its arguments are looked at.
@@ -203,14 +217,14 @@ def _predict_here(call: FollowedCall, memory: PredictionCache | None, until: Ste
     else:
         mistake = memory.mistake(call)
     if mistake:
-        return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake)
+        return Prediction(operation.qualified_name, (), (), tuple(asked), error=mistake), None
     walk = _Walk(operation.protocol, memory)
     call = walk.with_stand_ins(call)
     if switched_off:
-        return walk.follow_chain(call, operation.protocol.plain_chain(operation, call.key), asked)[0]
+        return walk.follow_chain(call, operation.protocol.plain_chain(operation, call.key), asked)
     if asked or until is not None:
-        return walk.follow_known(call, asked=asked, until=until)[0]
-    return walk.follow(call)[0]
+        return walk.follow_known(call, asked=asked, until=until)
+    return walk.follow(call)
 
 
 class _Walk:
@@ -226,8 +240,19 @@ class _Walk:
         """Return a call with stand-ins in the place of arrays, but for small plain ones."""
         operation, args, kwargs = call
         always = bool(operation.changes)
-        replaced = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
-        return FollowedCall(operation, *replaced)
+        args, kwargs = operation.parameters.replace(args, kwargs, lambda _, x: stand_in_for(self.protocol, x, always))
+        # What takes part and is no array of the call, such as an axis that is a type of a user's, meets the body, too.
+        return FollowedCall(operation, map_members(args, self._structured), map_members(kwargs, self._structured))
+
+    def _structured(self, value: Any) -> Any:
+        """Return a stand-in for an array that is not plain, any other value as it is."""
+        types, cls = self.protocol.types, type(value)
+        if issubclass(cls, StandIn) or types.ranks_as_base(cls) or not types.participates(cls):
+            return value
+        # One without the operators of arrays is to a body like any other object.
+        if "__eq__" not in {name for ancestor in cls.__mro__[:-1] for name in vars(ancestor)}:
+            return value
+        return stand_in_for(self.protocol, value)
 
     def plain(self, call: FollowedCall) -> Any:
         """Return the result of an inner call on plain arrays: computed, unless it is large or drawn by chance."""
@@ -344,7 +369,8 @@ class _Walk:
             return asked, self.results(call, classes, "")
         handler = step.rule.handler if step.rule is not None else self.protocol.types.own_method(step.cls)
         promise = promise_of(handler) if step.rule is None else promise_of_rule(step.rule)
-        result = self.results(call, promise.classes, step.text if step.rule is None else step.rule.title)
+        origin = step.text if step.rule is None else step.rule.title
+        result = self.results(call, promise.classes, origin, promise.members)
         reason = f"{step.text} may decline" if promise.may_decline else ""
         if step.source is METHOD:
             return replace(asked, verdict=AT_RUN_TIME, reason=reason), result
@@ -371,13 +397,23 @@ class _Walk:
             return asked, None
         return asked, result
 
-    def results(self, call: FollowedCall, classes: tuple[type, ...], origin: str) -> Any:
-        """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays."""
+    def results(
+        self, call: FollowedCall, classes: tuple[type, ...], origin: str, members: tuple[type, ...] = ()
+    ) -> Any:
+        """Return stand-ins for what an operation gives, with the shapes that it gives for plain arrays.
+
+        Parameters
+        ----------
+        call : of the operation
+        classes : that the result may be of
+        origin : what gives it, in words
+        members : classes of the members of a result of several, where `classes` names a list or tuple
+        """
         layouts = self.memory.layouts(call)
         if any(issubclass(cls, (tuple, list, dict)) for cls in classes):
             # What an annotation of several results says of one that is a single array.
             single = tuple(cls for cls in classes if not issubclass(cls, (tuple, list, dict)))
-            classes = ()
+            classes = members
             if isinstance(layouts, Layout):
                 classes = single
 

@@ -15,6 +15,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key, Layout
 from dispatchkit.protocol.prediction.tree import Prediction, mistake_in
 from dispatchkit.protocol.resolution import build_chain
+from dispatchkit.protocol.rules import Rule
 
 # Plain arrays with more elements are followed by shape and dtype alone.
 SMALL = 4096
@@ -98,6 +99,8 @@ class StandIn:
     __class__ = property(_class)
 
     def __repr__(self) -> str:
+        if self._given is not None:
+            return repr(self._given)
         return _describe(self)
 
 
@@ -214,11 +217,13 @@ class PredictionCache:
     Parameters
     ----------
     supposed : operations that are taken to have a rule for every call with an array of a type, which gives that type
+    trial : rules that are taken to be registered, too, in place of those that they would replace
     """
 
-    def __init__(self, supposed: Mapping[Overridable, type] | None = None) -> None:
+    def __init__(self, supposed: Mapping[Overridable, type] | None = None, trial: Sequence[Rule] = ()) -> None:
         self.supposed = dict(supposed or {})
-        self._chains: dict[Hashable, Chain] = {}
+        self.trial = tuple(trial)
+        self._chains: dict[tuple[Overridable, Key, bool], Chain] = {}
         self._calls: dict[Hashable, tuple[frozenset[Mark], Prediction, Any]] = {}
         self._layouts: dict[Hashable, Any] = {}
         self._bound: set[Hashable] = set()
@@ -229,15 +234,30 @@ class PredictionCache:
 
     def supposing(self, supposed: Mapping[Overridable, type]) -> PredictionCache:
         """Return a cache for the same calls with further rules taken to be there."""
-        other = PredictionCache({**self.supposed, **supposed})
-        other._chains, other._layouts, other._bound, other._held = self._chains, self._layouts, self._bound, self._held
+        other = PredictionCache({**self.supposed, **supposed}, self.trial)
+        other._chains = self._chains
+        return self._sharing(other)
+
+    def trying(self, rules: Sequence[Rule]) -> PredictionCache:
+        """Return a cache for the same calls in a trial of further rules, whose handlers are not called."""
+        other = PredictionCache(self.supposed, (*self.trial, *rules))
+        targets = {rule.target for rule in rules}
+        for place, chain in self._chains.items():
+            operation: Overridable = place[0]
+            if targets.isdisjoint((operation, *operation.kind.lineage())):
+                other._chains[place] = chain
+        return self._sharing(other)
+
+    def _sharing(self, other: PredictionCache) -> PredictionCache:
+        """Return a cache for the same calls with what does not depend on rules."""
+        other._layouts, other._bound, other._held = self._layouts, self._bound, self._held
         return other
 
     def chain(self, operation: Overridable, key: Key, limited: bool = False) -> Chain:
         """Return who answers calls with these types; with `limited` inside a decomposition."""
         chain = self._chains.get((operation, key, limited))
         if chain is None:
-            chain = build_chain(operation, key, later_fallbacks=not limited)
+            chain = build_chain(operation, key, later_fallbacks=not limited, trial=self.trial)
             self._chains[operation, key, limited] = chain
         return chain
 
@@ -312,3 +332,15 @@ class PredictionCache:
     def _identity(self, value: Any) -> Hashable:
         self._held[id(value)] = value  # so that no other object takes its place
         return ("is", id(value))
+
+
+def stand_ins_in(value: Any) -> list[StandIn]:
+    """Return the stand-ins among the members of a value, none twice."""
+    found: dict[int, StandIn] = {}
+
+    def note(member: Any) -> None:
+        if issubclass(type(member), StandIn):
+            found[id(member)] = member
+
+    map_members(value, note)
+    return list(found.values())

@@ -6,7 +6,7 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin
 from weakref import WeakKeyDictionary
 
 from dispatchkit.errors import RegistrationError
@@ -138,7 +138,7 @@ def mistake_in(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, 
 
 def native_mistake(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Return what Python raises itself, before the public function begins; "" where it begins."""
-    function = operation.function
+    function = operation.final_function()
     try:
         _own_signature(function).bind(*args, **kwargs)
     except TypeError:
@@ -166,11 +166,13 @@ class Promise(NamedTuple):
     classes : that it names; empty where it names none
     may_decline : whether it allows `NotImplemented`: it names `NotImplementedType`, or no class at all
     never_answers : whether it allows nothing else
+    members : of a result of several, such as ``tuple[T, ...]``, the classes of its members; empty where it names none
     """
 
     classes: tuple[type, ...] = ()
     may_decline: bool = True
     never_answers: bool = False
+    members: tuple[type, ...] = ()
 
 
 _known: WeakKeyDictionary[Any, Promise] = WeakKeyDictionary()
@@ -208,4 +210,14 @@ def _promise(function: Callable[..., Any]) -> Promise:
     if ANY in named:
         return Promise()
     may_decline = len(named) < len(set(classes))
-    return Promise(named, may_decline=may_decline, never_answers=may_decline and not named)
+    return Promise(named, may_decline, may_decline and not named, _members_in(hint))
+
+
+def _members_in(hint: Any) -> tuple[type, ...]:
+    """Return the classes that the annotation of a list or tuple names for its members; empty where it is no such."""
+    if get_origin(hint) not in (list, tuple):
+        return ()
+    members = [member for member in get_args(hint) if member is not Ellipsis]
+    if members and all(isinstance(member, type) for member in members):
+        return tuple(dict.fromkeys(members))
+    return ()

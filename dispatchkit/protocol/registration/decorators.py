@@ -277,7 +277,7 @@ def implements(
     """Return the decorator of `DispatchProtocol.implements`."""
 
     def register(handler: F) -> F:
-        rules = _make_rules(protocol.types, target, handler, types)
+        rules = make_rules(protocol.types, target, handler, types)
         for cls in {cls for rule in rules for cls in rule.brings}:
             check_operators("implements", protocol, cls, foreign=True)
         for rule in rules:
@@ -296,9 +296,15 @@ def implements(
     return register
 
 
-def _make_rules(
+def make_rules(
     known: ArrayTypes, target: Overridable | Kind, handler: Callable[..., Any], types: tuple[type, ...]
 ) -> list[Rule]:
+    """Return the rules that a handler is registered as; several where its annotations name unions.
+
+    Raises
+    ------
+    RegistrationError : if it can never be called, or names no type that takes part
+    """
     takes, name = signature_of(handler, "implements"), function_name(handler)
     if fault := not_at_once(handler, target.source if isinstance(target, Overridable) else None):
         raise RegistrationError(f"implements: {name} {fault}")

@@ -7,9 +7,9 @@ from itertools import product
 from typing import Any
 
 from dispatchkit.progress import ProgressBar
-from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.naming import misfit, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form
 from dispatchkit.report.audit.findings import (
@@ -149,7 +149,7 @@ def _check(types: Sequence[Any], protocol: DispatchProtocol) -> None:
         raise ValueError("audit: there are no types; give those that meet, as in audit([A, B])")
     for cls in types:
         if not isinstance(cls, type) or not protocol.types.accepts(cls):
-            raise misfit("audit", cls, protocol.types)
+            raise misfit_in("audit", cls, protocol)
 
 
 def _alone(

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dispatchkit.marks import override
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.report.audit.findings import KINDS, Finding
 from dispatchkit.report.audit.pairs import SHARES, Pair, PairRow
@@ -20,6 +21,8 @@ from dispatchkit.report.documents import (
     Reported,
     Table,
     Title,
+    breakable,
+    css_class,
     filled_page,
     numbered_table,
     save_as,
@@ -30,7 +33,53 @@ from dispatchkit.wording import plural
 
 LISTED = 8  # operations or combinations of types that a finding lists
 WIDEST = 100  # columns of a table of pairs; above, winners are shares by their letters
+MOST = 12  # types of which a page has a matrix with the numbers of calls
 LETTERS = {one.share: one.letter for one in OUTCOMES if one.share and one.letter.strip()}
+
+
+@dataclass(frozen=True, slots=True)
+class SharesTable(Table):
+    """How the calls of each pair are answered: each way with its number of calls, and all of them as a bar."""
+
+    rows: Sequence[Sequence[Pair]]  # type: ignore[assignment]  # in the place of their texts
+
+    @override
+    def texts(self) -> Iterator[str]:
+        for pairs in self.rows:
+            for pair in pairs:
+                yield from pair.shares
+
+    @override
+    def html(self) -> str:
+        heads = "".join(f'<th scope="col">{breakable(name)}</th>' for name in self.heads)
+        body = "".join(
+            f'<tr><th scope="row">{breakable(pairs[0].left)}</th>{"".join(map(_shares_cell, pairs))}</tr>'
+            for pairs in self.rows
+        )
+        used = dict.fromkeys(self.texts())
+        legend = "".join(
+            f'<li><i class="o {css_class(share)}">{LETTERS.get(share, "-")}</i> {escape(share)}</li>'
+            for share in SHARES
+            if share in used
+        )
+        return (
+            f'<div class="scroll"><table class="shares"><thead><tr>{heads}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div>"
+            f'<ul class="legend">{legend}</ul>'
+        )
+
+
+def _shares_cell(pair: Pair) -> str:
+    """Return a cell with a bar of how the calls of a pair are answered, rules first, and their numbers."""
+    if not pair.rows:
+        return "<td></td>"
+    shares = {share: pair.shares[share] for share in SHARES if pair.shares.get(share)}
+    bar = "".join(f'<span class="{css_class(share)}" style="flex:{count}"></span>' for share, count in shares.items())
+    numbers = " ".join(
+        f'<span title="{escape(share)}"><i class="o {css_class(share)}">{LETTERS.get(share, "-")}</i>{count}</span>'
+        for share, count in shares.items()
+    )
+    return f'<td><div class="bar" aria-hidden="true">{bar}</div><div class="numbers">{numbers}</div></td>'
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +144,7 @@ class Audit(Reported):
         for kind, meaning in KINDS.items():
             texts = ["\n".join(finding_lines(finding)) for finding in self.of_kind(kind)]
             if texts:
-                parts += [Title(f"{kind}: {meaning}"), numbered_table(texts)]
+                parts += [Title(f"{kind}: {meaning}", is_open=True), numbered_table(texts)]
         return Document(parts)
 
     def to_json(self) -> str:
@@ -124,13 +173,10 @@ class Audit(Reported):
     def _coloured_parts(self) -> list[Part]:
         """Return the parts of the document; how most calls of each pair end is in front, in colours."""
         title, *parts = self.document().parts
-        if _is_wide(self):
+        if len(self.types) > MOST:
             return [title, *parts]
-        rows = []
-        for pairs in _by_first(self):
-            shares = [pair.share for pair in pairs]
-            rows.append((pairs[0].left, *shares))
-        return [title, Table(("first \\ second", *self.types), rows), *parts]
+        of_winners = len(list(_matrix(self)))
+        return [title, SharesTable(("first \\ second", *self.types), _by_first(self)), *parts[of_winners:]]
 
     def _repr_html_(self) -> str:
         return Document(self._coloured_parts()).html()

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from types import SimpleNamespace
+from typing import Any, TypeAlias
 
+from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import Decompose, fallback
 from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import DECLINES, REFUSED, RULE
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import Key, Layout, flatten
 from dispatchkit.protocol.prediction import Prediction
+from dispatchkit.protocol.prediction.stand_in import FollowedCall, stand_ins_in
+from dispatchkit.protocol.registration.decorators import make_rules
+from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.stubs import stub_for
 from dispatchkit.report.coverage.rows import STRUCTURED
 from dispatchkit.report.coverage.survey import Survey, dry_calls
-from dispatchkit.report.documents import format_time, short_location, wrapped_names
+from dispatchkit.report.documents import format_time, short_location, wrap_last, wrapped_names
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.testing.calls import Arguments
 from dispatchkit.wording import format_bytes, plural
@@ -28,7 +34,8 @@ Target: TypeAlias = "Overridable | Kind"
 # Of which one rule can answer all operations in the same way.
 KINDS = (kinds.elementwise, kinds.reduction)
 KEYWORD = re.compile(r"the keyword '(\w+)'")  # as rules say what they cannot be called with
-FURTHER = "counted call by call: what takes a result next may become dense then, as a new record shows"
+FURTHER = "found by a trial: each rule stands and gives what its stub says, and the recorded calls are predicted anew"
+TRIED = 6  # rules of which the best is taken, where their promises do not decide
 LINES = 3  # of the program that a suggestion names
 
 
@@ -42,6 +49,7 @@ class Event:
     arguments : its own, with stand-ins in the place of arrays; None for the calls of a function together
     nbytes, nanoseconds : what became dense, and how long the call took
     line : file and line of the caller, "" where nothing was called
+    number : by which it is known again in a trial
     """
 
     operation: Overridable
@@ -49,6 +57,7 @@ class Event:
     nbytes: int = 0
     nanoseconds: int = 0
     line: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,9 @@ class Suggestion:
     lines : file and line of the callers, the most frequent first
     stub : the rule, to be filled in; "" where there is one
     cure : what that one lacks; "" where there is none
+    new_calls, new_nbytes : calls that become dense only then, since an array that they are given keeps its structure
+    new : names of their operations
+    left, left_nbytes : all calls that then become dense, and what they make dense
     """
 
     operation: str
@@ -78,6 +90,11 @@ class Suggestion:
     lines: tuple[str, ...]
     stub: str
     cure: str = ""
+    new_calls: int = 0
+    new_nbytes: int = 0
+    new: tuple[str, ...] = ()
+    left: int = 0
+    left_nbytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,7 +105,7 @@ class Advice:
     ----------
     type : name of the type
     suggestions : each chosen as if those before it were written
-    events : number of calls that do not keep the structure
+    events, nbytes : calls that do not keep the structure now, and what they make dense
     note : what else is to be said
     """
 
@@ -96,6 +113,7 @@ class Advice:
     suggestions: tuple[Suggestion, ...]
     events: int = 0
     note: str = ""
+    nbytes: int = 0
 
     def __iter__(self) -> Iterator[Suggestion]:
         return iter(self.suggestions)
@@ -110,7 +128,8 @@ class Advice:
         recorded = any(suggestion.lines for suggestion in self.suggestions)
         share = ""
         if recorded:
-            share = f", of which {self.events} calls became dense"
+            dense = f"{self.events} {plural('call', self.events)} became dense"
+            share = f", of which {dense} ({format_bytes(self.nbytes)})"
         lines = [f"advice for {self.type}{share}:"]
         for number, suggestion in enumerate(self.suggestions, 1):
             now = ""
@@ -124,13 +143,21 @@ class Advice:
                 lines += [f"  {line}" for line in wrapped_names(suggestion.answers)]
             if suggestion.unlocks:
                 lines += [f"  {line}" for line in wrapped_names(suggestion.unlocks)]
+            if suggestion.new_calls:
+                lines += wrap_last("     ", _forecast(suggestion), 100, hanging=0)
             if suggestion.lines:
                 lines.append(f"     called from {', '.join(map(short_location, suggestion.lines[:LINES]))}")
             lines += [f"     {line}" for line in suggestion.cure.splitlines()]
             lines += [f"       {line}" for line in suggestion.stub.splitlines()]
         if not self.suggestions:
             lines.append("  nothing to add: no call became dense, or none of these can keep the structure")
-        return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
+        if recorded:
+            last = self.suggestions[-1]
+            calls = f"{last.left} {plural('call', last.left)}"
+            lines.append(f"  with all of these {calls} become dense ({format_bytes(last.left_nbytes)})")
+        if self.note:
+            lines.append(f"  {self.note}")
+        return "\n".join(lines)
 
     __repr__ = __str__
 
@@ -143,21 +170,36 @@ def _saving(suggestion: Suggestion) -> str:
     return f": {calls}, {format_bytes(suggestion.nbytes)} and {time} that are spent dense now"
 
 
+def _forecast(suggestion: Suggestion) -> str:
+    """Return in words which calls become dense only once a rule is there."""
+    count = suggestion.new_calls
+    dense = f"{count} further {plural('call', count)} ({format_bytes(suggestion.new_nbytes)})"
+    return f"then what it gives makes {dense} become dense: {', '.join(suggestion.new)}"
+
+
 def lacking_events(survey: Survey) -> list[Event]:
     """Return, inside `measuring`, an event for each operation whose calls on a type alone lose its structure."""
-    rows = ((operation, survey.row(operation)) for operation in survey.protocol.operations.values())
-    return [Event(operation) for operation, row in rows if row.bucket not in (*STRUCTURED, "no array argument")]
+    events = []
+    for number, operation in enumerate(survey.protocol.operations.values()):
+        if survey.row(operation).bucket not in (*STRUCTURED, "no array argument"):
+            events.append(Event(operation, number=number))
+    return events
 
 
 def advise(
-    survey: Survey, events: Sequence[Event], n: int, *, impossible: Named = (), with_kinds: bool = False
+    survey: Survey,
+    events_of: Callable[[Survey], list[Event]],
+    n: int,
+    *,
+    impossible: Named = (),
+    with_kinds: bool = False,
 ) -> Advice:
     """Return the rules that help the most calls, greedily; made inside `measuring`.
 
     Parameters
     ----------
     survey : of the type
-    events : calls that a rule could help
+    events_of : gives the calls that a rule could help, of a survey in a trial of further rules those that then are left
     n : how many rules at most
     impossible : functions and kinds that cannot keep the structure, besides those that the type declares
     with_kinds : whether one rule for all operations of a kind may be suggested
@@ -166,40 +208,96 @@ def advise(
     -----
     A rule helps the calls of its operations, and those of operations whose bodies make only calls that then keep the
     structure. The next to write is the one that helps the most; among equals the one that most of what is left needs,
-    each call counted by the share of what it lacks. This is the greedy heuristic for maximum coverage.
+    each call counted by the share of what it lacks. This is the greedy heuristic for maximum coverage. Which rules are
+    worth a trial is estimated; what is said of a rule is what its trial shows.
     """
     excluded = declared_operations(survey.protocol, survey.cls, "impossible", impossible)
     needs = _Needs(survey, excluded)
+    events = events_of(survey)
+    first, current = events, survey
     done: set[Overridable] = set()
     suggestions: list[Suggestion] = []
-    left = [event for event in events if event.operation not in excluded]
     while len(suggestions) < n:
-        wanted = list(dict.fromkeys(event.operation for event in left))
-        targets = _targets(needs, wanted, done, with_kinds)
-        if not targets:
+        left = [event for event in events if event.operation not in excluded]
+        best = _best_trial(needs, current, left, events_of, done, with_kinds)
+        if best is None:
             break
-        pressing = needs.pressing(wanted, done)
-        gains = {target: needs.held(wanted, done | set(answered)) for target, answered in targets.items()}
-        worth = {target: _worth(left, target, targets[target], gains[target], pressing) for target in targets}
-        best = max(targets, key=lambda target, worth=worth: worth[target])  # type: ignore[misc]  # mypy: a default
-        done |= set(targets[best])
-        after = survey.supposing(done)
-        gained = [event for event in left if event.operation in done or _keeps(after, event)]
-        suggestions.append(_suggestion(needs, best, targets[best], gained))
-        left = [event for event in left if event not in gained]
+        current, events = best.survey, best.events
+        done |= set(best.answered)
+        suggestions.append(_suggestion(needs, best))
     note = ""
     if any(suggestion.lines for suggestion in suggestions):
         note = FURTHER
     if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
-    return Advice(type_name(survey.cls), tuple(suggestions), len(events), note)
+    nbytes = sum(event.nbytes for event in first)
+    return Advice(type_name(survey.cls), tuple(suggestions), len(first), note, nbytes)
 
 
-def _keeps(survey: Survey, event: Event) -> bool:
-    """Return whether the call of an event is certain to keep the structure."""
-    if event.arguments is None:
-        return survey.row(event.operation).bucket in STRUCTURED
-    return survey.verdict(event.operation, *event.arguments).is_certain
+@dataclass(frozen=True)
+class _Trial:
+    """What came of the trial of a rule.
+
+    Attributes
+    ----------
+    target, answered : what the rule is for, and the operations that it answers
+    stub, cure : the rule to write, or what the one that is there lacks
+    survey : in which it stands
+    events : the calls that then are left
+    gained, new : those that the rule helps, and those that were none before
+    pressing : how much it is what others lack
+    """
+
+    target: Target
+    answered: Sequence[Overridable]
+    stub: str
+    cure: str
+    survey: Survey
+    events: list[Event]
+    gained: Sequence[Event]
+    new: Sequence[Event]
+    pressing: float
+
+    @property
+    def worth(self) -> tuple[float, ...]:
+        """What decides which rule goes first: calls, bytes, calls of its operations, and what others lack."""
+        return _worth(self.gained, self.target, self.answered, self.pressing)
+
+
+def _best_trial(
+    needs: _Needs,
+    current: Survey,
+    left: Sequence[Event],
+    events_of: Callable[[Survey], list[Event]],
+    done: set[Overridable],
+    with_kinds: bool,
+) -> _Trial | None:
+    """Try rules, the most promising first, until no other promises more than the best has shown; None if none helps."""
+    wanted = list(dict.fromkeys(event.operation for event in left))
+    pressing = needs.pressing(wanted, done)
+    promised = []
+    for target, answered in _targets(needs, wanted, done, with_kinds).items():
+        held = needs.held(wanted, done | set(answered))
+        helped = [event for event in left if event.operation in held]
+        needed = sum(pressing.get(operation, 0.0) for operation in answered)
+        promised.append((_worth(helped, target, answered, needed), target, answered, helped, needed))
+    promised.sort(key=lambda entry: entry[0], reverse=True)
+    best: _Trial | None = None
+    for tried, (worth, target, answered, helped, needed) in enumerate(promised):
+        if best is not None and (best.worth >= worth or tried >= TRIED):
+            break
+        stub, cure, rules = _rule_to_try(needs, target, helped, left)
+        if not rules:
+            continue
+        survey = current.trying(rules)
+        events = events_of(survey)
+        numbers, before = {event.number for event in events}, {event.number for event in left}
+        gained = [event for event in left if event.number not in numbers]
+        new = [event for event in events if event.number not in before and event.operation not in needs.excluded]
+        trial = _Trial(target, answered, stub, cure, survey, events, gained, new, needed)
+        if gained and (best is None or trial.worth > best.worth):
+            best = trial
+    return best
 
 
 def _targets(
@@ -218,38 +316,117 @@ def _targets(
     return targets
 
 
-def _worth(
-    events: Sequence[Event],
-    target: Target,
-    own: Sequence[Overridable],
-    gained: set[Overridable],
-    pressing: Mapping[Overridable, float],
-) -> tuple[float, ...]:
+def _worth(helped: Sequence[Event], target: Target, own: Sequence[Overridable], needed: float) -> tuple[float, ...]:
     """Return what decides which rule goes first: calls, bytes, calls of its operations, and what others lack."""
-    helped = [event for event in events if event.operation in gained]
     direct = sum(event.operation in own for event in helped)
     nbytes = sum(event.nbytes for event in helped)
-    needed = sum(pressing.get(operation, 0.0) for operation in own)
     return len(helped), nbytes, direct, needed, isinstance(target, Overridable)
 
 
-def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], gained: Sequence[Event]) -> Suggestion:
+def _rule_to_try(
+    needs: _Needs, target: Target, helped: Sequence[Event], left: Sequence[Event]
+) -> tuple[str, str, list[Rule]]:
+    """Return a rule as it is to be written, what one that is there lacks, and both as rules for a trial.
+
+    Nothing is tried for a kind that has the very rule: which of its operations that does not answer is seen one by one.
+    """
+    survey, cls = needs.survey, needs.survey.cls
+    if isinstance(target, Kind):
+        result = cls.__name__
+        base = survey.protocol.types.base
+        if base is not None and kinds.reduction in target.lineage():
+            result = f"{result} | dk.{base.__name__}"
+        name = f"{target.name}_{cls.__name__.lower()}"
+        signature = f"op, x: {cls.__name__}, /, *args, **kwargs"
+        stub = f"@dk.implements(dk.{target!r})\ndef {name}({signature}) -> {result}:\n    ..."
+        rules = rules_of_stub(survey.protocol, target, stub, (cls,))
+        if any(survey.protocol.handlers.replaced_by(rule) for rule in rules):
+            return "", "", []
+        return stub, "", rules
+    calls = [call for event in helped for call in needs.calls(target, event)]
+    calls = calls or [call for event in left for call in needs.calls(target, event)]
+    calls = calls or needs.calls(target, Event(target))
+    stubs: dict[str, None] = {}
+    cures: dict[str, None] = {}
+    rules = []
+    by_key: dict[Key, list[Needed]] = {}
+    for call in calls:
+        by_key.setdefault(call.prediction.key, []).append(call)
+    for key, alike in by_key.items():
+        stub = stub_for(target, key, _result_of(survey, target, alike))
+        written = rules_of_stub(survey.protocol, target, stub, flatten(key)) if stub else []
+        rules += written
+        there = dict.fromkeys(filter(None, (_cure(call.prediction) for call in alike)))
+        if not there:
+            standing = filter(None, map(survey.protocol.handlers.replaced_by, written))
+            there = dict.fromkeys(f"the rule of {target.name} does not answer these calls: {rule}" for rule in standing)
+        if there:
+            cures |= there
+        elif stub:
+            stubs[stub] = None
+    return "\n\n".join(stubs), "\n".join(cures), rules
+
+
+def _result_of(survey: Survey, operation: Overridable, calls: Sequence[Needed]) -> str:
+    """Return what a rule for some calls is annotated to return: the type, where a number comes of arrays a plain array.
+
+    It is "" where a result is no array, and no list or tuple of arrays.
+    """
+    base, names = survey.protocol.types.base, dict[str, None]()
+    for call in calls:
+        if call.arguments is None:
+            layout: Any = Layout()
+        else:
+            layout = survey.memory.layouts(FollowedCall(operation, *call.arguments))
+        if not isinstance(layout, Layout):
+            several: dict[type, str] = {
+                list: f"list[{survey.cls.__name__}]",
+                tuple: f"tuple[{survey.cls.__name__}, ...]",
+            }
+            if type(layout) not in several or not all(isinstance(member, Layout) for member in layout):
+                return ""
+            names[several[type(layout)]] = None
+            continue
+        given = [each._layout.shape for each in stand_ins_in(call.arguments)]
+        is_number = layout.shape == () and any(shape != () for shape in given)
+        if is_number and base is not None:
+            names[f"dk.{base.__name__}"] = None
+        else:
+            names[survey.cls.__name__] = None
+    return " | ".join(sorted(names, key=lambda name: name.startswith("dk.")))
+
+
+def rules_of_stub(protocol: DispatchProtocol, target: Target, stub: str, classes: Iterable[Any]) -> list[Rule]:
+    """Return what a stub would be registered as, for a trial: the very text that is to be pasted.
+
+    Parameters
+    ----------
+    protocol, target : of the rule, and what it is for
+    stub : the text
+    classes : the types that it may name
+    """
+    names: dict[str, Any] = {cls.__name__: cls for cls in classes if protocol.types.participates(cls)}
+    if protocol.types.base is not None:
+        names["dk"] = SimpleNamespace(**{protocol.types.base.__name__: protocol.types.base})
+    before = set(names)
+    exec(stub.partition("\n")[2], names)  # noqa: S102  # of names that signatures hold
+    (handler,) = (value for name, value in names.items() if name not in before and name != "__builtins__")
+    rules = make_rules(protocol.types, target, handler, ())
+    for rule in rules:
+        rule.registration = rules[0].registration
+    return rules
+
+
+def _suggestion(needs: _Needs, trial: _Trial) -> Suggestion:
+    gained, target, answered = trial.gained, trial.target, trial.answered
     names = dict.fromkeys(_name(event.operation) for event in gained if event.operation not in answered)
     lines = Counter(event.line for event in gained if event.line)
     if isinstance(target, Kind):
-        name, bucket, cures = repr(target), "", dict[str, None]()
-        cls = needs.survey.cls.__name__
-        helper = f"{target.name}_{cls.lower()}(op, x: {cls}, /, *args, **kwargs)"
-        stub = f"@dk.implements(dk.{target!r})\ndef {helper}:\n    ..."
+        name, bucket = repr(target), ""
     else:
-        called = any(event.operation is target and event.arguments is not None for event in gained)
         name, bucket = _name(target), Dense.outcome.name
-        if not called:
+        if not any(event.operation is target and event.arguments is not None for event in gained):
             bucket = needs.survey.row(target).bucket
-        calls = [call for event in gained for call in needs.calls(target, event)] or needs.calls(target, Event(target))
-        cures = dict.fromkeys(filter(None, map(_cure, calls)))
-        uncured = dict.fromkeys(call.key for call in calls if not _cure(call))
-        stub = "\n\n".join(stub_for(target, key) for key in uncured)
     return Suggestion(
         name,
         bucket,
@@ -259,8 +436,13 @@ def _suggestion(needs: _Needs, target: Target, answered: Sequence[Overridable], 
         sum(event.nbytes for event in gained),
         sum(event.nanoseconds for event in gained),
         tuple(line for line, _ in lines.most_common()),
-        stub,
-        "\n".join(cures),
+        trial.stub,
+        trial.cure,
+        len(trial.new),
+        sum(event.nbytes for event in trial.new),
+        tuple(dict.fromkeys(_name(event.operation) for event in trial.new)),
+        len(trial.events),
+        sum(event.nbytes for event in trial.events),
     )
 
 
@@ -289,6 +471,20 @@ def _call_without_answer(prediction: Prediction) -> Prediction | None:
     bodies = [asked for asked in prediction.asked if asked.outcome is Decompose.outcome and asked.verdict == DECLINES]
     calls = [inner for asked in bodies for inner in asked.inner]
     return next((call for call in calls if call.outcome is REFUSED and call.by is None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """A call that a rule is to answer.
+
+    Attributes
+    ----------
+    prediction : of it
+    arguments : its own, with stand-ins in the place of arrays; None where they are not known
+    """
+
+    prediction: Prediction
+    arguments: Arguments | None = None
 
 
 class _Needs:
@@ -328,13 +524,22 @@ class _Needs:
         # Where nothing is lacking and the call became dense all the same, it was by its values.
         return list(needed) or None
 
-    def calls(self, target: Overridable, event: Event) -> list[Prediction]:
+    def calls(self, target: Overridable, event: Event) -> list[Needed]:
         """Return the calls that a rule is to answer: that of an event, or those of the body of its operation."""
         if event.operation is not target:
-            return self.inner.get((event.operation, target), [])
+            self.body(event.operation)
+            return list(map(Needed, self.inner.get((event.operation, target), [])))
         if event.arguments is not None:
-            return [self.survey.verdict(target, *event.arguments).prediction]
-        return [self.survey.sort(call).prediction for call in dry_calls(target)[:1]]
+            return [Needed(self.survey.verdict(target, *event.arguments).prediction, event.arguments)]
+        calls = dry_calls(target)
+        alone = [call for call in calls if not any(call.form)] or calls[:1]
+        key = self.survey.sort(alone[0]).prediction.key
+        return [
+            Needed(self.survey.sort(call).prediction, arguments)
+            for call in alone
+            if self.survey.sort(call).prediction.key == key
+            for arguments in call.filled(self.survey.cls)
+        ]
 
     def held(self, wanted: Iterable[Overridable], written: Collection[Overridable]) -> set[Overridable]:
         """Return the operations that keep the structure once some have a rule."""

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypedDict, Unpack, overload
 
 from dispatchkit.progress import ProgressBar
-from dispatchkit.protocol.engine import DispatchProtocol
+from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.protocol.naming import misfit, type_name
+from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
 from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
 from dispatchkit.report.coverage.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
+from dispatchkit.report.coverage.sources import sources_of
 from dispatchkit.report.coverage.survey import Survey
 from dispatchkit.report.documents import Document, Reported
 from dispatchkit.report.operations import Named
@@ -23,6 +24,8 @@ from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.instances import is_strategy
 from dispatchkit.testing.samples import TypeSample, samples_of
 from dispatchkit.wording import plural, section
+
+ON_PAGE = 2  # rules to write next that a page shows
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +72,22 @@ class Coverage(Report):
         """Return the coverage as one HTML page that needs nothing else."""
         return page([self])
 
+    def sources(self) -> dict[str, Any]:
+        """Return the source of the rules that the type has, line by line, by their locations."""
+        if self.survey is None:
+            return {}
+        locations = {rule.location for row in self.rows for rule in row.rules}
+        return sources_of(self.survey.protocol.rules(), locations, self.survey.lines)
+
+    def advice_text(self) -> str:
+        """Return the rules to write next, as text; "" where there is nothing to add."""
+        if self.survey is None:
+            return ""
+        found = self.advice(ON_PAGE)
+        if not len(found):
+            return ""
+        return str(found)
+
     def advice(self, n: int = 5, *, impossible: Named = ()) -> Advice:
         """Return the rules that let the most functions keep the structure, by themselves and through decomposition.
 
@@ -98,7 +117,7 @@ class Coverage(Report):
         if self.survey is None:
             raise ValueError("advice: this report does not hold the type; ask the one that coverage() returned")
         with measuring():
-            return advise(self.survey, lacking_events(self.survey), n, impossible=impossible)
+            return advise(self.survey, lacking_events, n, impossible=impossible)
 
 
 @dataclass(frozen=True, repr=False)
@@ -255,7 +274,7 @@ def coverage(
     types = _types_in(cls)
     for candidate in types:
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
-            raise misfit("coverage", candidate, protocol.types)
+            raise misfit_in("coverage", candidate, protocol)
     memory = PredictionCache()
     surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
     with ProgressBar("coverage", len(surveys) * len(protocol.operations), progress) as bar:

@@ -23,9 +23,10 @@ from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, ra
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
-from dispatchkit.testing.differences import difference, error_text, is_determined, numbers, with_plain_tensors
+from dispatchkit.testing.differences import OPAQUE, difference, error_text, is_determined, numbers, with_plain_tensors
 from dispatchkit.testing.examination import CallResult, compare_call, make_call, wrong_derivatives_of
 from dispatchkit.testing.samples import TypeSample, sample_calls
+from dispatchkit.tree import with_members
 
 # Where a difference of each aspect lands.
 BUCKET_OF = {
@@ -117,16 +118,9 @@ def _note(counted: _Counted) -> str:
     others = dict.fromkeys(type_name(operand.cls) for operand in counted.call.operands if not operand.own)
     if others and counted.bucket != "refused":
         notes.append(f"with {', '.join(others)}")
-    if any(_to_dense(counted.call.operation.protocol, operand) is None for operand in counted.call.operands):
+    if not all(operand.has_values for operand in counted.call.operands):
         notes.append("values not compared: no dense form")
     return ", ".join(notes)
-
-
-def _to_dense(protocol: Dispatcher, operand: Operand) -> Any:
-    """Return what makes an operand dense; True where it is plain."""
-    if not protocol.types.participates(operand.cls) or protocol.types.takes_default(operand.cls):
-        return True
-    return protocol.types.to_dense(operand.cls)
 
 
 def _takes_keywords(cls: type, operation: Overridable, outcomes: Sequence[_Counted]) -> bool | None:
@@ -145,7 +139,8 @@ def _count_call(survey: Survey, call: Call) -> _Counted:
     def run(args: Any, kwargs: Any) -> Any:
         chain = protocol.chain(call.operation, call.operation.parameters.key(args, kwargs))
         declined: list[StepDecline] = []
-        result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: entered.append(step))
+        with survey.lines.noted(chain):
+            result = chain.attempt(args, kwargs, declined, on_step=lambda _, step: entered.append(step))
         if result is NotImplemented:
             raise chain.error(args, kwargs, declined)
         answered.append(chain.steps[len(declined)])
@@ -204,7 +199,9 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
     if broken:
         return "wrong type", broken
     call, dense = outcome.call, partial(with_plain_tensors, protocol)
-    comparable = all(_to_dense(protocol, operand) is not None for operand in call.operands)
+    comparable = all(operand.has_values for operand in call.operands)
+    if not comparable:
+        dense = partial(_as_far_as_possible, protocol)
     try:
         wrong = compare_call(outcome, dense, values=comparable)
         if wrong is not None:
@@ -228,6 +225,16 @@ def _fault(protocol: DispatchProtocol, outcome: CallResult, step: Step) -> tuple
     if lost:
         return "wrong gradient", lost
     return None
+
+
+def _as_far_as_possible(protocol: Dispatcher, value: Any) -> Any:
+    """Return a result with plain tensors for arrays of all types, `OPAQUE` for those that refuse their dense form."""
+    if isinstance(value, (tuple, list)):
+        return with_members(value, [_as_far_as_possible(protocol, member) for member in value])
+    try:
+        return with_plain_tensors(protocol, value)
+    except Exception:  # noqa: BLE001  # a type of a user's may refuse by any exception
+        return OPAQUE
 
 
 def _wrong_gradient(protocol: DispatchProtocol, call: Call) -> str:

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from itertools import chain
 from typing import Any
 
+from dispatchkit.protocol.fallbacks.strategies import Dense
 from dispatchkit.report.coverage.columns import lines_on_page, words_in_table
 from dispatchkit.report.coverage.rows import OUTCOME_OF, STRUCTURED, UNCOUNTED, Report, Row, share, structured_range
-from dispatchkit.report.documents import Document, Names, Part, Table, Title, css_class, filled_page, short_location
+from dispatchkit.report.documents import (
+    Document,
+    Names,
+    Part,
+    Table,
+    Title,
+    breakable,
+    css_class,
+    filled_page,
+    short_location,
+)
+from dispatchkit.wording import format_bytes, plural
 
 # Columns with names of types that fit on a line; further types are numbered.
 WIDEST = 100
+ADVISED = 3  # types for which a page says what to write next
+DENSE = Dense.outcome.name
 
 
 def per_cent(value: float) -> str:
@@ -42,12 +56,26 @@ def per_cent_range(bounds: tuple[float, float]) -> str:
     return f"{least.removesuffix(' %')} to {largest}"
 
 
-HEADLINE = "{} of the calls keep the structure, {} are answered"
+HEADLINE = "{} of the calls keep the structure{}, {} are answered"
 
 
-def _shares(report: Report) -> tuple[str, str]:
-    """Return how many calls keep the structure, and how many are answered."""
-    return per_cent_range(report.structured_range), per_cent(report.percent)
+def _headline(report: Report, number: Callable[[str], str]) -> str:
+    """Return how many calls keep the structure, the number that a bound is compared with, and how many are answered.
+
+    Parameters
+    ----------
+    report : of a type
+    number : writes a share
+    """
+    least, most = (round(bound, 2) for bound in report.structured_range)
+    bounds = ""
+    if not least == most == report.gated_percent:
+        bounds = f" ({number(per_cent_range(report.structured_range))}, since rules may decline)"
+    return HEADLINE.format(number(f"{report.gated_percent:g} %"), bounds, number(per_cent(report.percent)))
+
+
+def _in_bold(share: str) -> str:
+    return f"<b>{escape(share)}</b>"
 
 
 def report_document(report: Report) -> Document:
@@ -61,7 +89,10 @@ def report_document(report: Report) -> Document:
     ]
     totals.append(("all functions", str(len(report.rows)), str(sum(counts.values())), "", ""))
     heads = ("bucket", "functions", "calls", "of calls", "what it means")
-    parts: list[Part] = [Title("coverage of", 1, [report.type], HEADLINE.format(*_shares(report))), *_samples([report])]
+    parts: list[Part] = [
+        Title("coverage of", 1, [report.type], _headline(report, str)),
+        *_samples([report]),
+    ]
     parts += [
         Table(heads, totals, right=(1, 2, 3), code=()),
         _shares_by(report, "namespace"),
@@ -228,6 +259,12 @@ def page(reports: Sequence[Report]) -> str:
         few = " few"
     kinds = sorted({_first(rows).kind for rows in table})
     cells: list[dict[str, Any]] = []
+    sources: dict[str, Any] = {}
+    for report in reports:
+        sources |= report.sources()
+    advised: Sequence[Report] = ()
+    if len(reports) <= ADVISED:
+        advised = reports
     parts = {
         "title": escape(title),
         "cards": "\n".join(map(_card, reports)),
@@ -236,10 +273,11 @@ def page(reports: Sequence[Report]) -> str:
         "few": few,
         "size": _size_of_table(len(reports)),
         "count": str(len(table)),
-        "heads": "".join(f'<th scope="col">{escape(report.type)}</th>' for report in reports),
+        "heads": "".join(f'<th scope="col">{breakable(report.type)}</th>' for report in reports),
         "groups": "\n".join(_groups(reports, table, cells)),
+        "advice": "\n".join(map(_advice, advised)),
     }
-    return filled_page("dispatchkit.report.coverage", parts, cells, OUTCOME_OF)
+    return filled_page("dispatchkit.report.coverage", parts, {"cells": cells, "sources": sources}, OUTCOME_OF)
 
 
 def _first(rows: Iterable[Row | None]) -> Row:
@@ -249,8 +287,8 @@ def _first(rows: Iterable[Row | None]) -> Row:
 def _card(report: Report) -> str:
     """Return what stands above the table of one type: shares, and a bar of the buckets."""
     counted = {bucket: count for bucket, count in report.outcomes.items() if count}
-    label = ", ".join(f"{count} calls {bucket}" for bucket, count in counted.items())
-    words = HEADLINE.format(*(f"<b>{escape(text)}</b>" for text in _shares(report)))
+    label = ", ".join(f"{count} {plural('call', count)} {bucket}" for bucket, count in counted.items())
+    words = _headline(report, _in_bold)
     spans = "".join(
         f'<span class="{css_class(bucket)}" style="flex:{count}"></span>' for bucket, count in counted.items()
     )
@@ -262,6 +300,28 @@ def _card(report: Report) -> str:
         f'<div class="card"><h2 class="name">{escape(report.type)}</h2><p>{words}</p>'
         f'<div class="bar" role="img" aria-label="{escape(label)}">{spans}</div>{note}</div>'
     )
+
+
+def _advice(report: Report) -> str:
+    """Return the rules to write next for a type; "" where none is known."""
+    text = report.advice_text()
+    if not text:
+        return ""
+    summary = f"<summary>What to write next for {breakable(report.type)}</summary>"
+    return f'<details class="card advice" open>{summary}<pre>{escape(text)}</pre></details>'
+
+
+def _cost(rows: Iterable[Row | None]) -> tuple[int, int]:
+    """Return the bytes of all dense copies of a function's calls, 0 where none was made, and how many became dense."""
+    listed = [row for row in rows if row is not None]
+    return sum(getattr(row, "densified", 0) for row in listed), sum(row.outcomes.get(DENSE, 0) for row in listed)
+
+
+def _cost_text(nbytes: int, calls: int) -> str:
+    dense = f"{calls} {plural('call', calls)} dense"
+    if nbytes:
+        return f"{format_bytes(nbytes)}, {dense}"
+    return dense
 
 
 def _chips(reports: Sequence[Report]) -> Iterator[str]:
@@ -279,25 +339,38 @@ def _chips(reports: Sequence[Report]) -> Iterator[str]:
 
 def _groups(reports: Sequence[Report], table: list[list[Row | None]], cells: list[dict[str, Any]]) -> Iterator[str]:
     """Yield the rows of each kind under a heading; what a cell shows when it is chosen is put on the list."""
-    for kind in dict.fromkeys(_first(rows).kind for rows in table):
-        lines = [f'<tbody><tr class="group"><th colspan="{len(reports) + 1}" scope="rowgroup">{escape(kind)}</th></tr>']
-        for rows in table:
+    costly = sorted((rows for rows in table if any(_cost(rows))), key=_cost, reverse=True)
+    how = "estimated from the sample calls, of which none was made"
+    if any(_cost(rows)[0] for rows in costly):
+        how = "measured in the sample calls"
+    groups = {f"became dense, what costs most first ({how})": costly}
+    for rows in table:
+        if not any(_cost(rows)):
+            groups.setdefault(_first(rows).kind, []).append(rows)
+    for heading, listed in groups.items():
+        lines = [
+            f'<tbody><tr class="group"><th colspan="{len(reports) + 1}" scope="rowgroup">{escape(heading)}</th></tr>'
+        ]
+        for rows in listed:
             first = _first(rows)
-            if first.kind != kind:
-                continue
-            name = escape(first.short_name)
+            kind, name = first.kind, escape(first.short_name)
+            if any(_cost(rows)):
+                name += f'<small class="cost">{escape(_cost_text(*_cost(rows)))}</small>'
             columns = "".join(_cell(report, row, cells) for report, row in zip(reports, rows, strict=True))
             lines.append(
                 f'<tr data-name="{escape(first.qualified_name.lower())}" data-kind="{escape(kind)}">'
                 f'<th scope="row" class="name">{name}</th>{columns}</tr>'
             )
-        yield "".join(lines) + "</tbody>"
+        if listed:
+            yield "".join(lines) + "</tbody>"
 
 
 def _cell(report: Report, row: Row | None, cells: list[dict[str, Any]]) -> str:
     if row is None:
         return "<td></td>"
-    cells.append({"title": f"{row.qualified_name} of {report.type}", "lines": list(_lines(report, row))})
+    rules = list(dict.fromkeys(rule.location for rule in row.rules))
+    title = f"{row.qualified_name} of {report.type}"
+    cells.append({"title": title, "lines": list(_lines(report, row)), "rules": rules})
     letter = escape(OUTCOME_OF[row.bucket].letter.strip()) or "&nbsp;"
     kept = sum(row.outcomes.get(bucket, 0) for bucket in STRUCTURED)
     # A bar below the name says how many calls keep the structure where not all end alike.
@@ -319,6 +392,9 @@ def _lines(report: Report, row: Row) -> Iterator[tuple[str, str]]:
     for rule in row.rules:
         entered = ""
         if row.calls:
-            entered = f", {rule.entered} calls come to it"
+            come = "come"
+            if rule.entered == 1:
+                come = "comes"
+            entered = f", {rule.entered} {plural('call', rule.entered)} {come} to it"
         yield "rule", f"({rule.types}) {short_location(rule.location)}{entered}"
     yield from lines_on_page(row)

@@ -204,6 +204,11 @@ class Report(Reported):
         return share(self.rows, STRUCTURED)
 
     @property
+    def gated_percent(self) -> float:
+        """The share `structured_percent` as it is printed, written, and compared with a bound: with two decimals."""
+        return round(self.structured_percent, 2)
+
+    @property
     def structured_range(self) -> tuple[float, float]:
         """Per cent of the sample calls that are certain to keep the structure, and of those that may; after calls one.
 
@@ -217,12 +222,20 @@ class Report(Reported):
         """Per cent of the sample calls that are answered, in whatever way; faulty answers do not count."""
         return share(self.rows, [bucket for bucket in self.buckets if OUTCOME_OF[bucket].answered])
 
+    def sources(self) -> dict[str, Any]:
+        """Return the source of the rules by their locations; none for a report that does not hold the type."""
+        return {}
+
+    def advice_text(self) -> str:
+        """Return the rules to write next, as text; "" for a report that does not hold the type."""
+        return ""
+
     def data(self) -> dict[str, Any]:
         """Return what `to_json` writes."""
         return {
             "type": self.type,
             "percent": round(self.percent, 2),
-            "structured_percent": round(self.structured_percent, 2),
+            "structured_percent": self.gated_percent,
             "structured_range": [round(bound, 2) for bound in self.structured_range],
             "totals": self.totals,
             "outcomes": self.outcomes,

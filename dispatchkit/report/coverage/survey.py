@@ -22,6 +22,7 @@ from dispatchkit.protocol.prediction.tree import promise_of
 from dispatchkit.protocol.rules import Rule
 from dispatchkit.protocol.steps import Step
 from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, Row, RuleEntry, rank, typical
+from dispatchkit.report.coverage.sources import RunLines
 from dispatchkit.report.operations import Named, declared_operations
 from dispatchkit.report.outcomes import INHERITED, SHOWN, UNDECIDED, Shown
 from dispatchkit.tensor import Tensor
@@ -47,6 +48,11 @@ class DryCall:
 
     def predictions(self, cls: type, memory: PredictionCache) -> Iterator[Prediction]:
         """Yield what comes of each of the samples with arrays of a type in its places."""
+        for args, kwargs in self.filled(cls):
+            yield predict(self.operation, args, kwargs, memory)
+
+    def filled(self, cls: type) -> Iterator[Arguments]:
+        """Yield the arguments of each of the samples with stand-ins for arrays of a type in its places."""
 
         def fill(name: str, value: Any) -> Any:
             if not isinstance(value, Operand):
@@ -55,7 +61,7 @@ class DryCall:
             return make_stand_in(self.operation.protocol, (cls,), Layout(array.shape, array.dtype))
 
         for args, kwargs in self.samples:
-            yield predict(self.operation, *self.operation.parameters.replace(args, kwargs, fill), memory)
+            yield self.operation.parameters.replace(args, kwargs, fill)
 
     def key(self, cls: type) -> Key:
         """Return the types of its arrays, with a type in its places."""
@@ -225,12 +231,27 @@ class Survey:
         else:
             self.memory = memory
         self.verdicts: dict[DryCall, Verdict] = {}
+        self.lines = RunLines()
 
     def supposing(self, operations: Iterable[Overridable]) -> Survey:
         """Return the same survey with operations that are taken to have a rule for every call with the type."""
         supposed = dict.fromkeys(operations, self.cls)
         other = Survey(self.protocol, self.cls, memory=self.memory.supposing(supposed))
-        names = {operation.qualified_name for operation in supposed}
+        return self._with_verdicts(other, supposed)
+
+    def trying(self, rules: Sequence[Rule]) -> Survey:
+        """Return the same survey in a trial of further rules, whose handlers are not called."""
+        other = Survey(self.protocol, self.cls, memory=self.memory.trying(rules), refuses=self.refuses)
+        other.closed = self.closed
+        targets = {rule.target for rule in rules}
+        operations = self.protocol.operations.values()
+        return self._with_verdicts(
+            other, [each for each in operations if not targets.isdisjoint((each, *each.kind.lineage()))]
+        )
+
+    def _with_verdicts(self, other: Survey, changed: Iterable[Overridable]) -> Survey:
+        """Return another survey with the verdicts on calls that come to none of the operations that changed."""
+        names = {operation.qualified_name for operation in changed}
         for call, verdict in self.verdicts.items():
             if names.isdisjoint(inner.function for _, inner in verdict.prediction.walk()):
                 other.verdicts[call] = verdict

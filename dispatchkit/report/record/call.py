@@ -6,7 +6,7 @@ import inspect
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, NoneType
 from typing import Any, TypeAlias
@@ -24,13 +24,10 @@ from dispatchkit.protocol.observers import UNSEEN, CallEvent, here, is_observed,
 from dispatchkit.protocol.outcome import AMBIGUOUS, DEFAULT, FOREIGN, METHOD
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Form, Key
-from dispatchkit.protocol.parameters import Layout as StandInLayout
-from dispatchkit.protocol.prediction import make_stand_in
 from dispatchkit.protocol.prediction.tree import first_line
-from dispatchkit.protocol.steps import Step
-from dispatchkit.report.outcomes import DENSE, OUTCOMES
+from dispatchkit.protocol.steps import WRITTEN, Step
+from dispatchkit.report.outcomes import OUTCOMES
 from dispatchkit.tensor.tensor import Tensor
-from dispatchkit.testing.calls import Arguments
 
 # Shape and dtype of an array, None for what it does not tell without becoming dense.
 Layout: TypeAlias = "tuple[tuple[int, ...] | None, Any]"
@@ -41,8 +38,8 @@ Place: TypeAlias = "tuple[CodeType, int]"
 # thread; name of the asyncio task, "" outside of any.
 Began: TypeAlias = "tuple[Key | None, tuple[type, ...], list[Layout], Place | None, str, int, str]"
 # After it: the type of the result; who answers such calls, None where nobody else than the default can; class and first
-# line of what it raised, or ""; whether nobody answered; the arguments with stand-ins for arrays, if it became dense.
-Came: TypeAlias = "tuple[type, Chain | None, str, bool, Arguments | None]"
+# line of what it raised, or ""; whether nobody answered.
+Came: TypeAlias = "tuple[type, Chain | None, str, bool]"
 
 NUMBERS = frozenset({bool, int, float, complex})
 # What an index holds besides arrays and slices.
@@ -119,41 +116,21 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
     """Return what is noted of a call after it is made."""
     key, asked, operation = call.began[0], call.asked, call.operation
     if key is None and error is None and asked is None:
-        return type(result), None, "", False, None
+        return type(result), None, "", False
     text = ""
     if error is not None:
         text = first_line(error)
     if operation is None or isinstance(asked, Mode):
-        return type(result), None, text, False, None
-    chain, nobody, arguments = None, True, None
+        return type(result), None, text, False
+    chain, nobody = None, True
     try:
-        nobody = error is not None and _is_unanswered(operation, call, error)
         if key is None:
             key = operation.parameters.key(call.args, call.kwargs)
         chain = operation.chains.get(key) or operation.protocol.chain(operation, key)
+        nobody = error is not None and _is_unanswered(operation, call, chain, error)
     except Exception:  # noqa: BLE001  # what cannot be decided now could not be when the call was made
         nobody = True
-    if call.reason and chain is not None and (asked or chain.steps[0]).source is DENSE:
-        arguments = _with_stand_ins(call, operation)
-    return type(result), chain, text, nobody, arguments
-
-
-def _with_stand_ins(call: CallEvent, operation: Overridable) -> Arguments:
-    """Return the arguments of a call with stand-ins in the place of arrays, so that none is kept alive."""
-    protocol = operation.protocol
-
-    def stand_in(_: str, value: Any) -> Any:
-        cls = type(value)
-        if cls is protocol.types.base or protocol.types.wrapped_always(cls) or protocol.types.participates(cls):
-            shape, dtype = _layout(value, cls)
-            return make_stand_in(protocol, (cls,), StandInLayout(shape, dtype))
-        return value
-
-    here.call = UNSEEN
-    try:
-        return operation.parameters.replace(call.args, call.kwargs, stand_in)
-    finally:
-        here.call = call.outer
+    return type(result), chain, text, nobody
 
 
 def _layout(value: Any, cls: type) -> Layout:
@@ -208,16 +185,20 @@ def _name_of(task: Any) -> str:
     return str(task.get_name())
 
 
-def _is_unanswered(operation: Overridable, call: CallEvent, error: BaseException) -> bool:
-    """Return whether an error says that nobody answered a call."""
+def _is_unanswered(operation: Overridable, call: CallEvent, chain: Chain, error: BaseException) -> bool:
+    """Return whether an error says that nobody answered a call, rather than one that its rule made."""
     if isinstance(error, TypeError):
         try:
             operation.parameters.signature.bind(*call.args, **call.kwargs)
         except TypeError:  # the signature does not allow the call
             return True
-    return (isinstance(error, NoImplementationError) and error.function == operation.qualified_name) or (
-        isinstance(error, Undecomposable) and error.operation is operation
-    )
+    if isinstance(error, NoImplementationError):
+        step: Step | None = call.asked or next(iter(chain.steps), None)
+        # Code of users goes on with what its arrays hold; a call of the same function that then fails is its own.
+        written = step is not None and step.source in WRITTEN
+        same = not written or list(error.types) == list(map(type_name, chain.types))
+        return same and error.function == operation.qualified_name
+    return isinstance(error, Undecomposable) and error.operation is operation
 
 
 # How a call is answered, with what it means.
@@ -250,7 +231,6 @@ class TracedCall:
     result : name of the result's type, "" where it raised
     error : class and first line of the exception, "" where it did not raise
     asked : the type that answered by its rule or fallback, None for plain tensors and modes
-    arguments : its own, with stand-ins for arrays, of a call that became dense; None of others
     """
 
     function: str
@@ -277,7 +257,6 @@ class TracedCall:
     result: str = ""
     error: str = ""
     asked: type | None = None
-    arguments: Arguments | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -317,7 +296,7 @@ def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> 
     came: Came | None = call.came
     if came is None or not call.ended:
         return record
-    result, chain, error, nobody, record.arguments = came
+    result, chain, error, nobody = came
     record.duration = call.ended - call.started
     record.self_time = max(record.duration - call.inside, 0)
     record.densified, record.self_densified, record.reason = call.dense + call.dense_inside, call.dense, call.reason

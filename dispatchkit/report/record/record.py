@@ -17,13 +17,14 @@ from dispatchkit.report.coverage.advice import Advice
 from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall, began_of, came_of, trace_call
 from dispatchkit.report.record.chrome import chrome_trace
+from dispatchkit.report.record.flow import Flow
+from dispatchkit.report.record.replay import RecordedProgram, recorded_advice
 from dispatchkit.report.record.summary import (
     Order,
     Summary,
     calls_html,
     causes_of,
     headline,
-    recorded_advice,
     summarise,
     tree_of,
 )
@@ -54,6 +55,7 @@ class Trace(Observer):
         self._index: dict[CallEvent, int] = {}
         self._under_way: list[int] = []
         self._reading = SectionLock()
+        self._flow = Flow()
         self.dropped = 0
         self._origin = self._left = 0
         self._blocks = 0
@@ -131,8 +133,12 @@ class Trace(Observer):
 
     def on_end(self, call: CallEvent, result: Any, error: BaseException | None) -> None:
         """Note the end of a call."""
-        if call.came is None and call.began is not None:
+        if call.began is None:
+            return
+        if call.came is None:
             call.came = came_of(call, result, error)
+        if call.operation is not None and error is None:
+            self._flow.note(call, call.operation, result, structured=call.began[0] is not None)
 
     def on_backward(self, vertices: Iterable[Vertex]) -> None:
         """Have the nodes of a backward pass tell when their rules run."""
@@ -167,15 +173,18 @@ class Trace(Observer):
 
         Returns
         -------
-        suggestions, the best first, each with the calls, bytes and time that became dense for want of it, the lines
-        that called, and the rule to be filled in; prints as a list
+        suggestions, the best first, each with the calls, bytes and time that became dense for want of it, what becomes
+        dense in their place, the lines that called, and the rule to be filled in; prints as a list
 
         Notes
         -----
-        The numbers are of the calls recorded. A result that then keeps its structure meets further calls, which a new
-        record shows.
+        The numbers come from a trial: the rule is taken to stand and to give what its annotation says, and all recorded
+        calls are predicted once more, with what results then keep of their structure. Calls that a program would make
+        only then are not in a record.
         """
-        return recorded_advice(self.calls, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
+        calls = self.calls
+        program = RecordedProgram(calls, self._kept[: len(calls)], self._flow)
+        return recorded_advice(program, n, cls=cls, impossible=impossible, with_kinds=with_kinds)
 
     def to_chrome(self, path: str | Path | None = None) -> str:
         """Return the calls in the Trace Event Format, which Perfetto and ``chrome://tracing`` open.

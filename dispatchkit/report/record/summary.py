@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, Literal, TypeAlias
 
+from dispatchkit.protocol.explain.page import source_line
 from dispatchkit.protocol.fallbacks.strategies import Dense
-from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.coverage.advice import Advice, Event, advise, lacking_keywords
-from dispatchkit.report.coverage.survey import Survey
+from dispatchkit.report.coverage.advice import lacking_keywords
 from dispatchkit.report.documents import (
     Document,
     Reported,
@@ -23,13 +22,12 @@ from dispatchkit.report.documents import (
     short_location,
     style,
 )
-from dispatchkit.report.operations import Named
 from dispatchkit.report.record.call import TracedCall
-from dispatchkit.testing.calls import measuring
 from dispatchkit.wording import format_bytes, plural
 
 # More rows than anybody reads.
 MOST = 200
+DECLINED_AT = re.compile(r" at (\S+:\d+) declined")
 NEEDS = re.compile(r"it needs (\S+), which nobody answers")
 
 
@@ -96,8 +94,22 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
             between = f"{inner}, which its body calls, or for "
         return "body", f"write a rule for {between}{call.name}"
     if " declined" in call.reason:
-        return "declined", f"have the rule take {lacking_keywords(call.reason) or 'the call'}"
+        return (
+            "declined",
+            f"have the rule take {lacking_keywords(call.reason) or 'the call'}{_rule_that_declined(call)}",
+        )
     return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
+
+
+def _rule_that_declined(call: TracedCall) -> str:
+    """Return the line by which the rule that declined is defined, after a colon; "" where it is not known."""
+    place = DECLINED_AT.search(call.reason)
+    if place is None:
+        return ""
+    line = source_line(place[1])
+    if not line:
+        return ""
+    return f": {line}"
 
 
 def tree_of(calls: Sequence[TracedCall], dropped: int = 0) -> str:
@@ -136,33 +148,6 @@ def _parts(call: TracedCall) -> Iterator[str]:
         yield f"{format_bytes(call.self_densified)} became dense" + reason
     if call.error:
         yield f"raised {call.error}"
-
-
-def recorded_advice(
-    calls: Sequence[TracedCall], n: int, *, cls: type | None, impossible: Named, with_kinds: bool
-) -> Advice:
-    """Return the rules that would have kept the most of some recorded calls from becoming dense.
-
-    Parameters
-    ----------
-    calls, n : the record, and how many rules at most
-    cls : the type that they are for, None for the one whose calls became dense most often
-    impossible, with_kinds : as of `advise`
-    """
-    dense = [call for call in calls if call.how == Dense.outcome.name and call.asked is not None]
-    counted = Counter(call.asked for call in dense)
-    chosen = cls or next((commonest for commonest, _ in counted.most_common(1)), None)
-    if chosen is None:
-        return Advice("the record", ())
-    known = tensor_protocol.operations
-    events = [
-        Event(known[call.function], call.arguments, call.self_densified, call.duration, call.place)
-        for call in dense
-        if call.asked is chosen and call.function in known
-    ]
-    survey = Survey(tensor_protocol, chosen)
-    with measuring():
-        return advise(survey, events, n, impossible=impossible, with_kinds=with_kinds)
 
 
 Order: TypeAlias = Literal["self", "total", "calls", "bytes", "name"]
