@@ -131,10 +131,10 @@ def load_package(name: str, *protocols: DispatchProtocol) -> Package:
     classes = dict.fromkeys(value for module in modules for value in vars(module).values() if isinstance(value, type))
     own = [cls for cls in classes if bare.owns(cls.__module__)]
     by_type = {cls: protocols or protocols_of(cls) for cls in own}
-    parts = [
-        _part_of(bare, protocol, [cls for cls in own if protocol in by_type[cls]])
-        for protocol in protocols or made_protocols()
-    ]
+    parts = []
+    for protocol in protocols or made_protocols():
+        its_types = [cls for cls in own if protocol in by_type[cls]]
+        parts.append(_part_of(bare, protocol, its_types))
     found = tuple(part for part in parts if part.types or part.rules)
     if not found and not noticed:
         methods = ""
@@ -222,7 +222,10 @@ class PackageCheck(Reported):
     @property
     def findings(self) -> dict[str, list[str]]:
         """The texts of what each of the checks found; those without any passed."""
-        return {check: [each.text for each in self.found if each.check == check] for check in self.checks}
+        texts: dict[str, list[str]] = {check: [] for check in self.checks}
+        for each in self.found:
+            texts[each.check].append(each.text)
+        return texts
 
     @property
     def passed(self) -> bool:

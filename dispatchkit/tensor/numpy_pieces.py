@@ -240,7 +240,12 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    start, stop, base = xp.unstack(xp.stack(xp.broadcast_arrays(start / 1, stop / 1, as_array(base) / 1)))
+    parts = [start / 1, stop / 1]
+    if not isinstance(base, (int, float, complex)):  # such numbers leave the dtype as it is
+        parts.append(as_array(base) / 1)
+    start, stop, *bases = xp.unstack(xp.stack(xp.broadcast_arrays(*parts)))
+    if bases:
+        (base,) = bases
     values = xp.pow(base, xp.linspace(start, stop, num, endpoint=endpoint))
     if values.ndim > 1:
         values = xp.moveaxis(values, 0, axis)
@@ -254,9 +259,10 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Any:  # 
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     x = xp.astype(x, np.promote_types(x.dtype, int))
-    count = N
     if N is None:
         count = x.shape[0]
+    else:
+        count = N
     columns = [x**0, x]
     while len(columns) < count:
         columns.append(columns[-1] * x)

@@ -67,7 +67,7 @@ def _is_own(cls: type) -> bool:
 def _call(
     subject: Subject, operation: DeclaredOperation, seats: tuple[int, ...], index: int, others: tuple[Maker, ...]
 ) -> Iterator[TypeCall]:
-    """Yield the first call that plain tensors take with arrays of the instance's shape, and with others beside it."""
+    """Yield the first call that plain tensors take with arrays of the instance's shape, and with other arguments."""
     shape = tuple(subject.sample(index).shape)
     for fitting_seats in (None, seats):
         fitted = (

@@ -13,7 +13,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.testing.differences import elements_of, same, value_text
+from dispatchkit.testing.comparing.differences import elements_of, same, value_text
 from dispatchkit.types import MaskedTensor, QuantityTensor, UncertainTensor
 from dispatchkit.types.levels import Wrapper
 from dispatchkit.wording import with_article

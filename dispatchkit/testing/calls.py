@@ -383,6 +383,11 @@ class Call:
         return self._on_plain[2]
 
     @property
+    def has_dense_arguments(self) -> bool:
+        """Whether all of its arguments have dense forms; a singular matrix has no inverse, for one."""
+        return self._on_plain[1] != ((), {})
+
+    @property
     def on_plain(self) -> tuple[Any, Arguments]:
         """Result and arguments of the same call on plain tensors, made at the first request; raises what they raise."""
         if self.refusal is not None:

@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.testing import companions, concurrency, forms, objects
 from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.calls import measuring
-from dispatchkit.testing.chains import chains
+from dispatchkit.testing.checks import companions, concurrency, forms, objects
+from dispatchkit.testing.checks.chains import chains
+from dispatchkit.testing.checks.objects import foreign_types
 from dispatchkit.testing.examination import examination, found_by
 from dispatchkit.testing.findings import Conformance, ConformanceError, Failure, Law, Subject
 from dispatchkit.testing.instances import Samples, first, is_strategy
-from dispatchkit.testing.objects import foreign_types
 from dispatchkit.testing.partners import unvaried
 from dispatchkit.testing.random_programs import programs
 

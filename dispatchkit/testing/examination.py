@@ -24,9 +24,9 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.testing.annotated import annotated_calls
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.authored import has_member, is_authored
-from dispatchkit.testing.beside import Beside
 from dispatchkit.testing.calls import Arguments, Call, Operand, TypeCall, calls_of, variations_of
-from dispatchkit.testing.differences import (
+from dispatchkit.testing.comparing.beside import Beside
+from dispatchkit.testing.comparing.differences import (
     NUMBERS,
     Difference,
     Function,
@@ -40,13 +40,13 @@ from dispatchkit.testing.differences import (
     value_text,
     wrong_derivatives,
 )
+from dispatchkit.testing.comparing.memory import shared_memory
+from dispatchkit.testing.comparing.relations import member_difference, relation_of, result_difference
 from dispatchkit.testing.findings import Failure, Subject, dense_form_failure
 from dispatchkit.testing.instances import deep_copy, renew
 from dispatchkit.testing.laws import MustRefuse, expected_metadata, must_refuse
 from dispatchkit.testing.lines import Line
-from dispatchkit.testing.memory import shared_memory
 from dispatchkit.testing.partners import partners
-from dispatchkit.testing.relations import member_difference, relation_of, result_difference
 
 
 @dataclass(frozen=True)
@@ -365,7 +365,7 @@ def _again(subject: Subject, check: str, call: TypeCall) -> Failure | None:
     return next((failure for failure in failures if failure.check == check), None)
 
 
-# What is wrong with a call in which a rule's annotations say what stands beside the instances.
+# What is wrong with a call in which a rule's annotations say what the other arguments are.
 BESIDE_OTHERS = frozenset({"raises", "container", "shape", "value", "dtype", "keywords", "metadata"})
 
 

@@ -16,11 +16,11 @@ from dispatchkit.protocol.instance import disable_dispatch, tensor_protocol
 from dispatchkit.protocol.naming import misfit, type_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.beside import Beside, failure_html
-from dispatchkit.testing.differences import difference, elements_of, error_text, members, same, value_text
+from dispatchkit.testing.comparing.beside import Beside, failure_html
+from dispatchkit.testing.comparing.differences import difference, elements_of, error_text, members, same, value_text
+from dispatchkit.testing.comparing.relations import unrelated_part
 from dispatchkit.testing.instances import Samples, anew, drawn, is_strategy
 from dispatchkit.testing.lines import Lines, own_places
-from dispatchkit.testing.relations import unrelated_part
 from dispatchkit.tree import with_members
 
 # Gives what a result is to carry: of the function, and of what each of its array arguments carries, None if nothing.

@@ -8,7 +8,7 @@ from typing import Any
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.types.declaration import FieldRule
-from dispatchkit.testing.differences import same
+from dispatchkit.testing.comparing.differences import same
 from dispatchkit.testing.findings import Subject
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

@@ -15,7 +15,7 @@ from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.types.declaration import FieldRule
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import difference, same
+from dispatchkit.testing.comparing.differences import difference, same
 from dispatchkit.testing.findings import Subject
 from dispatchkit.testing.instances import anew
 
@@ -53,7 +53,11 @@ def unvaried(subject: Subject) -> list[str]:
     pairs = [(sample, partner.change(sample)) for sample, partner in _met(subject, samples)]
     pairs += [(sample, other) for sample in samples for other in samples if tuple(sample.shape) == tuple(other.shape)]
     names = [name for name in _names(samples[0]) if not _rule(subject.cls, name).dependent]
-    return [name for name in names if all(_equal(*(getattr(x, name, None) for x in pair)) for pair in pairs)]
+    return [name for name in names if all(_is_alike(name, *pair) for pair in pairs)]
+
+
+def _is_alike(name: str, one: Any, other: Any) -> bool:
+    return _equal(getattr(one, name, None), getattr(other, name, None))
 
 
 def _met(subject: Subject, samples: list[Any]) -> Iterator[tuple[Any, Partner]]:

@@ -28,9 +28,9 @@ from dispatchkit.protocol.observers import observing, run_unobserved
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import Entered, simplest
-from dispatchkit.testing.beside import Beside, failure_html
 from dispatchkit.testing.calls import measuring
-from dispatchkit.testing.differences import (
+from dispatchkit.testing.comparing.beside import Beside, failure_html
+from dispatchkit.testing.comparing.differences import (
     Difference,
     difference,
     error_text,
@@ -40,13 +40,13 @@ from dispatchkit.testing.differences import (
     value_text,
     with_plain_tensors,
 )
+from dispatchkit.testing.comparing.memory import SETITEM, arrays_in, is_typed, shared_memory
+from dispatchkit.testing.comparing.relations import member_difference, result_difference
 from dispatchkit.testing.examination import wrong_derivatives_by
 from dispatchkit.testing.findings import differing_lines
 from dispatchkit.testing.instances import anew, count_up
 from dispatchkit.testing.laws import fields_refuse
-from dispatchkit.testing.memory import SETITEM, arrays_in, is_typed, shared_memory
 from dispatchkit.testing.pasting import TextOf, Writer, call_code
-from dispatchkit.testing.relations import member_difference, result_difference
 
 T = TypeVar("T")
 types = tensor_protocol.types

@@ -23,10 +23,10 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.attribution import noting, rules_of
 from dispatchkit.testing.calls import Call, fitted_samples, variations
-from dispatchkit.testing.differences import is_determined
+from dispatchkit.testing.comparing.differences import is_determined
+from dispatchkit.testing.comparing.memory import is_typed
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import NEGATIVE, SPECIAL, ZERO, vary
-from dispatchkit.testing.memory import is_typed
 from dispatchkit.testing.pasting import Writer
 from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError
 

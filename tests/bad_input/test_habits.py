@@ -77,7 +77,7 @@ def test_a_result_is_assigned_rather_than_given_by_out() -> None:
         (dk.ones(2, requires_grad=True), ".1f", "tensor([1.0, 1.0], requires_grad=True)"),
         (dk.ones(2), "", "tensor([1., 1.])"),
         (dk.types.QuantityTensor(1.234, "m"), ".1f", "1.2 m"),
-        (dk.types.QuantityTensor([1.234, 2.0], "m"), ".1f", "tensor([1.2, 2.0]) m"),
+        (dk.types.QuantityTensor([1.234, 2.0], "m"), ".1f", "[1.2, 2.0] m"),
     ],
 )
 def test_a_format_applies_to_each_element(value: Any, spec: str, text: str) -> None:
@@ -88,7 +88,7 @@ def test_a_format_applies_to_each_element(value: Any, spec: str, text: str) -> N
     "value", [dk.ones(2), dk.ones((0, 2)), dk.tensor(1.0), dk.types.QuantityTensor([1.0], "m"), dk.ones(2) + 1j]
 )
 def test_a_format_that_no_number_has_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r"^Invalid format specifier|^Unknown format code"):
+    with pytest.raises(ValueError, match=r"^[Ii]nvalid format|^Unknown format code"):
         f"{value:nonsense}"
 
 

@@ -56,12 +56,12 @@ def test_an_argument_that_comes_twice_is_refused_in_the_words_of_the_operation_f
             "TypeError: dispatchkit.gather: "
         )
         with pytest.raises(TypeError) as caught:
-            dk.gather(x, 0, axis=0, indices=indices)
+            dk.gather(x, 0, axis=0, indices=indices)  # type: ignore[misc]  # the mistake
         texts.append(str(caught.value))
     assert texts[0] == texts[1]
     assert texts[0].startswith("dispatchkit.gather: multiple values for argument 'axis'; its signature is gather(")
     with pytest.raises(TypeError, match=r"dispatchkit\.median: .*unexpected keyword argument 'nothing'"):
-        dk.median(dk.types.ScalarTensor(3, 2.0), nothing=1)
+        dk.median(dk.types.ScalarTensor(3, 2.0), nothing=1)  # type: ignore[call-arg]  # the mistake
 
 
 def test_members_of_a_result_are_of_the_class_that_the_annotation_names() -> None:

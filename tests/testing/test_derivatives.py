@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.testing.differences import WrongDerivatives, wrong_derivatives
+from dispatchkit.testing.comparing.differences import WrongDerivatives, wrong_derivatives
 
 Function = Callable[[Any], Any]
 

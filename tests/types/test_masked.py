@@ -384,7 +384,7 @@ def test_places_and_sets_leave_out_what_is_missing() -> None:
     x = MaskedTensor([3, 1, 3, 0], [True, True, False, True])
     assert [place.tolist() for place in dk.nonzero(x)] == [[0, 1]]
     assert dk.argwhere(x).tolist() == [[0], [1]]
-    found = np.isin(x, MaskedTensor([3, 1], [True, False]))
+    found: Any = np.isin(x, MaskedTensor([3, 1], [True, False]))
     assert (found.data.tolist()[:2], found.valid.tolist()) == ([True, False], x.valid.tolist())
     assert dk.isin(dk.asarray([3, 7]), x).tolist() == [True, False]
     assert np.compress(x > 0, x).data.tolist() == [3, 1]
@@ -396,7 +396,8 @@ def test_the_distinct_elements_end_with_one_that_is_missing() -> None:
     assert values.to_masked_array().tolist() == [1, 3, None]
     assert (indices.tolist(), inverse.tolist(), counts.tolist()) == ([1, 0, 2], [[1, 0], [2, 2]], [1, 1, 2])
     assert dk.unique_values(MaskedTensor([2, 2])).to_masked_array().tolist() == [2]
-    assert np.union1d(x, [3, 9]).to_masked_array().tolist() == [1, 3, 9, None]
+    union: Any = np.union1d(x, [3, 9])
+    assert union.to_masked_array().tolist() == [1, 3, 9, None]
     assert np.unique(x, return_counts=True)[1].tolist() == [1, 1, 2]
     assert dk.unique_inverse(x).inverse_indices.tolist() == [[1, 0], [2, 2]]
 

@@ -12,10 +12,12 @@ import pytest
 import dispatchkit as dk
 
 # What the types take besides: a dense form under the budget of `densify`, parts of statistics, the laws of fields as
-# they are kept, the walk through containers, and what arguments of functions mean. They have no public names yet.
+# they are kept, the walk through containers, what arguments of functions mean, and how arrays are printed. They have no
+# public names yet.
 NOT_PUBLIC = {
     *("dense_form", "fit_weights", "scale_covariances", "between"),
     *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
+    *("Format", "Places", "Texts", "Written", "written", "cut", "format_number", "repr_of", "str_of", "summarised", "uncertain_text"),
 }
 FILES = sorted(Path(import_module("dispatchkit.types").__file__ or "").parent.rglob("*.py"))
 

@@ -23,7 +23,14 @@ from dispatchkit.report.coverage.rows import FAULTS, STRUCTURED, MeasuredRow, ra
 from dispatchkit.report.coverage.survey import Survey, family, outcome_of
 from dispatchkit.report.outcomes import SHOWN
 from dispatchkit.testing.calls import Call, Operand
-from dispatchkit.testing.differences import OPAQUE, difference, error_text, is_determined, numbers, with_plain_tensors
+from dispatchkit.testing.comparing.differences import (
+    OPAQUE,
+    difference,
+    error_text,
+    is_determined,
+    numbers,
+    with_plain_tensors,
+)
 from dispatchkit.testing.examination import CallResult, compare_call, make_call, wrong_derivatives_of
 from dispatchkit.testing.samples import TypeSample, sample_calls
 from dispatchkit.tree import with_members

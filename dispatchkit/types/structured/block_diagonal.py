@@ -86,7 +86,7 @@ class BlockDiagonalTensor(StructuredTensor):
         places: dict[tuple[int, ...], list[int]] = {}
         for place, block in enumerate(self.blocks):
             places.setdefault(block.shape, []).append(place)
-        return [(group, ops.stack([self.blocks[place] for place in group])) for group in places.values()]
+        return [(group, ops.stack(list(map(self.blocks.__getitem__, group)))) for group in places.values()]
 
     def stacked(self) -> Tensor | None:
         """Return the blocks as one tensor of shape (..., K, b, b); None where their shapes differ, or there is one."""
@@ -95,7 +95,12 @@ class BlockDiagonalTensor(StructuredTensor):
         return ops.stack(self.blocks, axis=-3)
 
     def each_block(self, function: Callable[[Any], Any]) -> list[Any]:
-        """Return what a function of matrices gives of each block, in order."""
+        """Return what a function of matrices gives of each block, in order.
+
+        Parameters
+        ----------
+        function : takes a tensor of shape (K, ..., b, b), and gives one, or a tuple, with an axis of length K in front
+        """
         results: list[Any] = [None] * len(self.blocks)
         for group, blocks in self.groups:
             made = function(blocks)

@@ -41,7 +41,19 @@ from tests.report.answering import (
 from tests.report.shipped import samples
 
 NUMBERS = (2.0, 0, 3, -1, True, 1j, 0.5)
-ODD = (None, [1.0, 2.0], "sum", (0, 1), [0], object, ..., slice(None), np.float32(2.0), {}, float("nan"))
+ODD: tuple[Any, ...] = (
+    None,
+    [1.0, 2.0],
+    "sum",
+    (0, 1),
+    [0],
+    object,
+    ...,
+    slice(None),
+    np.float32(2.0),
+    {},
+    float("nan"),
+)
 NAMES = ("axis", "keepdims", "dtype", "correction", "out", "no_such_keyword", "axes", "dim", "shape", "where")
 
 
@@ -74,7 +86,11 @@ class Calls:
         self.operations = [operation for operation in shipped() if operation.parameters.arrays]
         matrix = dk.asarray(VALUES)
         holding = (Rules, Decomposes, Dense, Converts, Kinds)
-        self.instances = [*(cls(matrix) for cls in holding), Subclass(VALUES), Rewraps(Diagonal([1.0, 2.0, 4.0]))]
+        self.instances: list[Any] = [
+            *(cls(matrix) for cls in holding),
+            Subclass(VALUES),
+            Rewraps(Diagonal([1.0, 2.0, 4.0])),
+        ]
         self.instances += [Diagonal([1.0, 2.0, 4.0]), promised.ring(), promised.coded(), promised.packed()]
         self.instances += samples()
         self.plain = [matrix, dk.asarray([1.0, 2.0, 3.0]), dk.asarray(2), dk.asarray([0, 2]), matrix.array, dk.ones(())]

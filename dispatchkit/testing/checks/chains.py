@@ -14,7 +14,7 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.authored import own_rules
 from dispatchkit.testing.calls import Arguments, Call, TypeCall, fitted_samples
-from dispatchkit.testing.differences import is_determined
+from dispatchkit.testing.comparing.differences import is_determined
 from dispatchkit.testing.examination import examination
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.programs import REFUSALS, ProgramCall, WrongCallError

@@ -73,8 +73,12 @@ def _index(place: tuple[int, ...]) -> str:
 
 def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    body = "".join(map(_table_row, rows))
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _table_row(cells: Sequence[str]) -> str:
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
 def failure_html(title: str, lines: Iterable[tuple[str, str]], beside: Beside | None, program: str) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 from dispatchkit.protocol.instance import TensorFunctionMode
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.testing.calls import TypeCall
-from dispatchkit.testing.differences import error_text
+from dispatchkit.testing.checks.forms import repeatable
+from dispatchkit.testing.comparing.differences import error_text
 from dispatchkit.testing.examination import fails
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
-from dispatchkit.testing.forms import repeatable
 from dispatchkit.testing.lines import Place, own_places, place_of
 
 PATIENCE = 0.25  # seconds that a thread waits for its turn while the other is held up by a lock

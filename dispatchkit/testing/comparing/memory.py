@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.parameters import ArrayParameter
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.differences import members
+from dispatchkit.testing.comparing.differences import members
 
 types = tensor_protocol.types
 SETITEM = tensor_protocol.operation(xp.setitem)

@@ -20,7 +20,7 @@ from dispatchkit.protocol.parameters import Form
 from dispatchkit.protocol.surface import REFLECTED
 from dispatchkit.tensor import Tensor
 from dispatchkit.testing.calls import TypeCall
-from dispatchkit.testing.differences import error_text, same, value_text
+from dispatchkit.testing.comparing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import examination, make_call
 from dispatchkit.testing.findings import Failure, Subject, alike, different, readings
 from dispatchkit.testing.instances import NEGATIVE, anew, of_fields, vary

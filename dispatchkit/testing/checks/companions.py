@@ -18,7 +18,7 @@ from dispatchkit.protocol.rules import Rule
 from dispatchkit.testing.attribution import noting
 from dispatchkit.testing.authored import is_authored, is_examined_in_full
 from dispatchkit.testing.calls import TypeCall, mistakes
-from dispatchkit.testing.differences import error_text, same, value_text
+from dispatchkit.testing.comparing.differences import error_text, same, value_text
 from dispatchkit.testing.examination import CallResult, examination, lost_metadata, make_call, wrong_result
 from dispatchkit.testing.findings import Failure, Subject
 from dispatchkit.testing.instances import ZERO
@@ -153,7 +153,7 @@ def refusals(subject: Subject, operation: Overridable) -> Iterator[Failure | Non
         if kinds.linalg in operation.kind.lineage() and is_authored(subject, operation):
             mistaken.append(replace(call, turn=ZERO))  # which is singular
         for wrong in mistaken:
-            if not wrong.is_valid():
+            if not wrong.is_valid() and wrong.has_dense_arguments:
                 yield _missing_refusal(subject, wrong)
 
 
@@ -165,9 +165,8 @@ def _missing_refusal(subject: Subject, call: TypeCall, rules: dict[Rule, None] |
         return None
     try:
         with noting(subject, rules):
-            result = call.result()
+            # A result that is computed when somebody asks for its elements is refused then.
+            answered = value_text(subject.array(call.result()))
     except Exception:  # noqa: BLE001  # by which exception it refuses is its own
         return None
-    return call.failure(
-        "refusals", value_text(subject.array(result)), error_text(error), again=partial(_missing_refusal, subject)
-    )
+    return call.failure("refusals", answered, error_text(error), again=partial(_missing_refusal, subject))

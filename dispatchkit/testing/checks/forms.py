@@ -22,8 +22,8 @@ from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.surface import REFLECTED, Property
 from dispatchkit.testing.authored import written
 from dispatchkit.testing.calls import TypeCall, arguments_text
-from dispatchkit.testing.companions import COMPANIONS
-from dispatchkit.testing.differences import (
+from dispatchkit.testing.checks.companions import COMPANIONS
+from dispatchkit.testing.comparing.differences import (
     Function,
     Transformed,
     error_text,

@@ -13,7 +13,7 @@ from dispatchkit.protocol.naming import function_name
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import RELATIONS, Relation
-from dispatchkit.testing.differences import (
+from dispatchkit.testing.comparing.differences import (
     Difference,
     close,
     difference,

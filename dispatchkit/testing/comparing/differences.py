@@ -18,7 +18,7 @@ from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Dispatcher, Overridable
 from dispatchkit.tensor import Tensor
-from dispatchkit.testing.beside import Beside
+from dispatchkit.testing.comparing.beside import Beside
 from dispatchkit.tree import leaves, sequence_items, with_members
 
 Function = Callable[..., Any]
