@@ -537,7 +537,10 @@ def _by_rules(op: Any, entry: Any, args: tuple[Any, ...]) -> UncertainTensor | N
     merged = merge_sources(parts)
     if merged is None:
         return None
-    return _wrap(result, merged[1], Sources(merged[0]))
+    ids, factor = merged
+    if any(factor is x.factor for x in arrays):  # of a slope of 1, whose result is in memory of its own
+        factor = ops.clone(factor)
+    return _wrap(result, factor, Sources(ids))
 
 
 def _slopes(call: Any, values: tuple[Any, ...]) -> list[Any]:

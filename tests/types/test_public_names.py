@@ -17,7 +17,19 @@ import dispatchkit as dk
 NOT_PUBLIC = {
     *("dense_form", "fit_weights", "scale_covariances", "between"),
     *("FieldRule", "rule_of", "container_items", "leaves", "map_leaves", "holds_instances", "dtype_meant"),
-    *("Format", "Places", "Texts", "Written", "written", "cut", "format_number", "repr_of", "str_of", "summarised", "uncertain_text"),
+    *(
+        "Format",
+        "Places",
+        "Texts",
+        "Written",
+        "written",
+        "cut",
+        "format_number",
+        "repr_of",
+        "str_of",
+        "summarised",
+        "uncertain_text",
+    ),
 }
 FILES = sorted(Path(import_module("dispatchkit.types").__file__ or "").parent.rglob("*.py"))
 

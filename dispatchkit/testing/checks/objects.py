@@ -74,6 +74,8 @@ def _attribute(subject: Subject, name: str, read: Callable[[Any], Any], x: Any, 
             fault = _differs(value, expected, name)
             if fault is not None:
                 fault = different(subject, value, expected)
+            if fault is not None and fault[0] == "dtype" and name in NUMBERS:
+                return None
         else:
             fault = _differs(value, expected, name)
     except subject.refusals:
@@ -135,6 +137,8 @@ ATTRIBUTES: dict[str, Callable[[Any], Any]] = {
 }
 # What gives elements, which go by the relation of the type.
 OF_ELEMENTS = frozenset({"iter", "reversed", "tolist", "item", "float", "complex", "__array__"})
+# What gives Python's numbers of the dense form, which have no dtype.
+NUMBERS = frozenset({"tolist", "item"})
 # What a type may do without, and the method by which it has it.
 NEEDED = {
     "len": "__len__",

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dispatchkit import ops
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.steps import decline
+from dispatchkit.tensor import Tensor
 from dispatchkit.types.masked.array import MaskedTensor, parts, with_value
 from dispatchkit.types.rules import implements, implements_each
 
@@ -18,11 +21,18 @@ def places_masked(op: Any, x: MaskedTensor, /) -> Any:
 @implements(ops.isin, MaskedTensor)
 def isin_masked(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Look for what is there among what is there."""
+    others = [type(x) for x in (x1, x2) if not isinstance(x, (MaskedTensor, Tensor))]
+    if any(map(tensor_protocol.types.participates, others)):
+        return decline("the other array is of a type of its own")
     data, valid = parts(x1)
     sought, known = parts(x2)
-    if known is not True:
-        sought = sought[known]
-    found = ops.isin(data, sought, invert=invert)
+    if known is not True and known.is_tracer:  # how many are known may differ within a batch
+        sought, known = ops.reshape(sought, (-1,)), ops.reshape(known, (-1,))
+        found = ops.any((ops.expand_dims(data, axis=-1) == sought) & known, axis=-1) != invert
+    else:
+        if known is not True:
+            sought = sought[known]
+        found = ops.isin(data, sought, invert=invert)
     if valid is True:
         return found
     return MaskedTensor(found, ops.clone(valid))

@@ -59,6 +59,8 @@ implements_each((ops.where,), NamedTensor)(align)
 def masked_fill_named(x: NamedTensor, /, mask: Any, value: Any) -> Any:
     if isinstance(mask, NamedTensor) and not set(mask.names) <= set(x.names):
         return decline(f"the mask has axes {mask.names} that the array lacks")
+    if getattr(mask, "ndim", 0) > len(x.names):
+        return decline("the mask has more axes than the array")
     return with_names(ops.masked_fill(x.data, x.fitted(mask), inside(value)), x.names)
 
 

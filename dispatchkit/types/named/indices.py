@@ -168,6 +168,8 @@ def take_named(x: NamedTensor, indices: Any, /, *, axis: Any = None) -> Any:
         if len(x.names) != 1:
             return decline("give the axis along which elements are taken")
         axis = 0
+    if not x.names:
+        return decline("it has no axis")
     axis = axis_of("take", x, places(ops.take, x, axis))
     read = read_index(x, ((slice(None),) * axis + (indices,)))
     if read is NotImplemented:
