@@ -43,8 +43,8 @@ def test_every_operation_with_arrays_is_tried() -> None:
     assert left_out == []
 
 
-def test_the_page_shows_a_row_for_each_type_and_operation() -> None:
+def test_the_page_shows_a_row_for_each_type_and_for_what_depends_on_values_most() -> None:
     case = next(case for case in cases() if case.name == "Dense")
     text = page([agreement(case)])
     assert "| Dense | " in text
-    assert "| `linalg.inv` | " in text
+    assert "| `astype` | 14 | 11 (79 %) |" in text
