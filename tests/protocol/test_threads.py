@@ -171,11 +171,11 @@ class WatchedRules(WeakValueDictionary[Any, Any]):
         self.thread: threading.Thread | None = None
         self.outcome: list[Any] = []
 
-    def valuerefs(self) -> list[Any]:
-        references = super().valuerefs()
+    def get(self, key: Any, default: Any = None) -> Any:
+        rule = super().get(key, default)
         if threading.current_thread() is self.thread:
             self.read.set()
-        return references
+        return rule
 
     def __setitem__(self, place: Any, value: Any) -> None:
         super().__setitem__(place, value)
