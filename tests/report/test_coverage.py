@@ -227,7 +227,7 @@ def test_markdown_has_totals_and_every_function() -> None:
     text = report.to_markdown()
     lines = text.splitlines()
     assert lines[0] == "# Coverage of `Refuses`"
-    assert re.search(r"\d % of the calls keep the structure, (< )?1 % are answered\.$", lines[2])
+    assert re.search(r"\d % of the calls keep the structure \(up to 1 %, .*\), (< )?1 % are answered\.$", lines[2])
     assert "| bucket | functions | calls | of calls | what it means |" in lines
     assert any(line.startswith("| `exp` | elementwise | implemented | (Refuses in any position)") for line in lines)
     assert all(f"`{row.short_name}`" in text for row in report.rows if row.bucket != "no array argument")
@@ -328,8 +328,9 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
     assert most > 20
     assert open_rule["exp"].certain == 0 < open_rule["exp"].outcomes["by kind"]
     head = repr(open_rule).splitlines()[0]
-    assert head.endswith(f"Signs: 1 to {most:.0f} % of the calls keep the structure, > 99 % are answered")
-    assert f"<b>1 to {most:.0f} %</b> of the calls keep the structure, <b>&gt; 99 %</b>" in open_rule.to_html()
+    kept = f"{open_rule.structured_percent:.2f} % of the calls keep the structure"
+    assert head.endswith(f"Signs: {kept} (1 to {most:.0f} %, since rules may decline), > 99 % are answered")
+    assert f"(<b>1 to {most:.0f} %</b>, since rules may decline), <b>&gt; 99 %</b>" in open_rule.to_html()
     assert re.search(r"elementwise +up to \d+ %", str(open_rule))
     rows = [line.split("  ") for line in str(both).splitlines() if line.startswith("  keep the structure")]
     assert [row[-1] for row in rows] == ["of the calls at least", "of the calls at most"]
