@@ -39,7 +39,7 @@ from dispatchkit.testing.examination import CallResult, Snapshot, examination, f
 from dispatchkit.testing.findings import Failure, Reading, Subject, alike, readings
 
 PROPERTIES = (Property, property)  # the library's, and those that a type's author writes
-ONE_BY_ONE = 1  # calls of an operation that are made with one instance after the other
+ONE_BY_ONE = 4  # calls of an operation that are made with one instance after the other
 TURNS = range(1, 7)  # each with other elements of the instances
 TRIES = 16  # with which a call in three stands where an instance stood, with 100 a call in two
 
