@@ -211,6 +211,15 @@ def apply_over_axes(func: Callable[..., Any], a: Array, axes: Any) -> Any:
 # Sequences of numbers, and what asks of arrays.
 
 
+def _along(values: Any, axis: int, dtype: Any) -> Any:
+    """Return a sequence of numbers or arrays along an axis, in a dtype unless that is None."""
+    if values.ndim > 1:
+        values = xp.moveaxis(values, 0, axis)
+    if dtype is None:
+        return values
+    return xp.astype(values, dtype)
+
+
 @composition
 def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     if "c" in (start.dtype.kind, stop.dtype.kind):
@@ -223,11 +232,7 @@ def geomspace(start: Array, stop: Array, num: Any = 50, endpoint: bool = True, d
     values = start * factors
     if endpoint and num > 1:
         values = xp.concat([values[:-1], xp.expand_dims(stop, axis=0)])
-    if values.ndim > 1:
-        values = xp.moveaxis(values, 0, axis)
-    if dtype is None:
-        return values
-    return xp.astype(values, dtype)
+    return _along(values, axis, dtype)
 
 
 @composition
@@ -247,11 +252,7 @@ def logspace(
     if bases:
         (base,) = bases
     values = xp.pow(base, xp.linspace(start, stop, num, endpoint=endpoint))
-    if values.ndim > 1:
-        values = xp.moveaxis(values, 0, axis)
-    if dtype is None:
-        return values
-    return xp.astype(values, dtype)
+    return _along(values, axis, dtype)
 
 
 @composition

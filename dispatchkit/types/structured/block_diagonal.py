@@ -86,7 +86,11 @@ class BlockDiagonalTensor(StructuredTensor):
         places: dict[tuple[int, ...], list[int]] = {}
         for place, block in enumerate(self.blocks):
             places.setdefault(block.shape, []).append(place)
-        return [(group, ops.stack(list(map(self.blocks.__getitem__, group)))) for group in places.values()]
+        groups = []
+        for group in places.values():
+            blocks = [self.blocks[place] for place in group]
+            groups.append((group, ops.stack(blocks)))
+        return groups
 
     def stacked(self) -> Tensor | None:
         """Return the blocks as one tensor of shape (..., K, b, b); None where their shapes differ, or there is one."""
