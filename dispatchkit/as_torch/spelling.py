@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
+from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
@@ -76,30 +77,6 @@ class Size(int):
         if dim is None:
             return self.shape
         return self.shape[dim]
-
-
-class device(str):  # noqa: N801  # PyTorch's name
-    """A device by its name, such as ``"cpu"``.
-
-    Parameters
-    ----------
-    type : the name, with or without a number behind a colon
-    index : the number
-    """
-
-    __module__ = HOME
-    __slots__ = ()
-
-    def __new__(cls, type: str, index: int | None = None) -> device:
-        name = type
-        if index is not None:
-            name = f"{type}:{index}"
-        return str.__new__(cls, name)
-
-    @property
-    def type(self) -> str:
-        """The name without a number."""
-        return self.partition(":")[0]
 
 
 class Tensor(PlainTensor):
@@ -602,7 +579,7 @@ def enter_modules() -> None:
     members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
     members |= {name: name for name in table.LAYOUTS}
     modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
-    for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
+    for each in (Tensor, device, inference_mode, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
     enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
@@ -635,11 +612,6 @@ def inference_mode(mode: Any = True) -> Any:
     if callable(mode):
         return autograd.no_grad(mode)
     return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())
-
-
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:
-    """Return what was saved, its tensors with PyTorch's methods; options are those of `dispatchkit.load`."""
-    return spell(saving.load(f, **options))
 
 
 give_methods()

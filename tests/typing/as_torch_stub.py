@@ -37,6 +37,8 @@ class device(str):
     def __new__(cls, type: str, index: builtins.int | None = ...) -> device: ...
     @property
     def type(self) -> str: ...
+    @property
+    def index(self) -> builtins.int | None: ...
 
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
@@ -67,11 +69,6 @@ def inference_mode(mode: F) -> F: ...
 @overload
 def inference_mode(mode: builtins.bool = ...) -> Block: ...
 """
-# The modules that make the package, of which there is no stub.
-OF_SPELLING = (
-    *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared"),
-    *("special_functions", "spelling", "table", "windows"),
-)
 # What takes `inplace`, which changes nothing here.
 ACTIVATIONS = (
     *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
@@ -84,8 +81,8 @@ COMPARISONS = ("lt", "le", "gt", "ge")
 def make_files() -> dict[str, str]:
     """Return the texts of the stubs by their paths."""
     modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
-    written = {f"{HOME}.{name}" for name in OF_SPELLING}
-    modules = {path: module for path, module in modules.items() if module.__name__ not in written}
+    # Of the modules that have a file there is no stub.
+    modules = {path: module for path, module in modules.items() if not path or not hasattr(module, "__file__")}
     files = {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
     return {file.relative_to(ROOT.parents[1]).as_posix(): text for file, text in files.items()}
 
