@@ -39,7 +39,9 @@ class autocast:  # noqa: N801  # PyTorch's name
         self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
     ) -> None:
         if not isinstance(device_type, str):
-            raise ValueError(f"autocast: device_type must be a name such as 'cpu', found {device_type!r}")
+            raise ValueError(  # noqa: TRY004  # PyTorch's
+                f"autocast: device_type must be a name such as 'cpu', found {device_type!r}"
+            )
         self.device, self.fast_dtype = device_type, dtype
 
     def __enter__(self) -> autocast:
@@ -86,8 +88,8 @@ class GradScaler:
     ----------
     device : kind of device: ``"cpu"`` scales, all others leave losses and gradients as they are
     init_scale : the factor to begin with
-    growth_factor, backoff_factor : by what it is multiplied after `growth_interval` steps with finite gradients, and after
-        one without
+    growth_factor, backoff_factor : by what it is multiplied after `growth_interval` steps with finite gradients, and
+        after one without
     growth_interval : number of steps
     enabled : whether it scales
 

@@ -31,7 +31,7 @@ class device(str):  # noqa: N801  # PyTorch's name
 
     def __new__(cls, type: Any, index: int | None = None) -> device:
         if isinstance(type, int):
-            raise RuntimeError(f"device: there is no accelerator here to have the number {type}; write 'cpu'")
+            raise RuntimeError(f"device: there is no accelerator here to have the number {type}; write 'cpu'")  # noqa: TRY004  # PyTorch's
         name, _, number = type.partition(":")
         if number and index is not None:
             raise RuntimeError(f"device: type must not have a number where index has one, found {type!r}")

@@ -1,4 +1,4 @@
-"""Files of PyTorch's `torch.save`: their pickle, read by steps that know tensors and containers and call nothing else."""
+"""Files of PyTorch's `torch.save`: their pickle, read by steps that know tensors and containers alone."""
 
 from __future__ import annotations
 
@@ -19,14 +19,35 @@ from dispatchkit.errors import LoadError
 LIMIT = 2**30
 # NumPy's dtypes of PyTorch's storages and dtypes; bfloat16 is kept as the upper halves of float32.
 DTYPES = {
-    "float64": "f8", "float32": "f4", "float16": "f2", "bfloat16": "u2", "complex64": "c8", "complex128": "c16",
-    "int64": "i8", "int32": "i4", "int16": "i2", "int8": "i1", "bool": "b1",
-    "uint64": "u8", "uint32": "u4", "uint16": "u2", "uint8": "u1",
+    "float64": "f8",
+    "float32": "f4",
+    "float16": "f2",
+    "bfloat16": "u2",
+    "complex64": "c8",
+    "complex128": "c16",
+    "int64": "i8",
+    "int32": "i4",
+    "int16": "i2",
+    "int8": "i1",
+    "bool": "b1",
+    "uint64": "u8",
+    "uint32": "u4",
+    "uint16": "u2",
+    "uint8": "u1",
 }
 STORAGES = {
-    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
-    "ComplexFloat": "complex64", "ComplexDouble": "complex128", "Bool": "bool",
-    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "ComplexFloat": "complex64",
+    "ComplexDouble": "complex128",
+    "Bool": "bool",
+    "Long": "int64",
+    "Int": "int32",
+    "Short": "int16",
+    "Char": "int8",
+    "Byte": "uint8",
 }
 # What PyTorch and Python call the same dtype.
 OTHER_NAMES = {"double": "float64", "float": "float32", "long": "int64", "int": "int32", "short": "int16"}
@@ -350,17 +371,34 @@ LITERALS = frozenset(
     )
 )
 EMPTY: dict[str, Callable[[], Any]] = {
-    "EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple, "EMPTY_SET": set,
-    "NONE": lambda: None, "NEWTRUE": lambda: True, "NEWFALSE": lambda: False,
+    "EMPTY_DICT": dict,
+    "EMPTY_LIST": list,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_SET": set,
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
 }
 SAVING = frozenset({"BINPUT", "PUT", "LONG_BINPUT", "MEMOIZE"})
 SKIPPED = frozenset({"PROTO", "FRAME"})
 STEPS: dict[str, Callable[[_Steps, Any], None]] = {
-    "MARK": _mark, "POP": _pop, "TUPLE": _tuple_behind_mark, "LIST": _list_behind_mark, "DICT": _dict_behind_mark,
+    "MARK": _mark,
+    "POP": _pop,
+    "TUPLE": _tuple_behind_mark,
+    "LIST": _list_behind_mark,
+    "DICT": _dict_behind_mark,
     **{f"TUPLE{count}": _tuple_of(count) for count in (1, 2, 3)},
-    "APPEND": _append, "APPENDS": _appends, "ADDITEMS": _add_items, "FROZENSET": _frozen,
-    "SETITEM": _set_item, "SETITEMS": _set_items, "GLOBAL": _global, "STACK_GLOBAL": _stacked_global,
-    "REDUCE": _call, "BUILD": _build, "BINPERSID": _persistent,
+    "APPEND": _append,
+    "APPENDS": _appends,
+    "ADDITEMS": _add_items,
+    "FROZENSET": _frozen,
+    "SETITEM": _set_item,
+    "SETITEMS": _set_items,
+    "GLOBAL": _global,
+    "STACK_GLOBAL": _stacked_global,
+    "REDUCE": _call,
+    "BUILD": _build,
+    "BINPERSID": _persistent,
 }
 
 

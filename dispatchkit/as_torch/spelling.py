@@ -15,7 +15,17 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
-from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
+from dispatchkit.as_torch import (  # noqa: F401  # they enter functions  # noqa: F401  # likewise
+    factors,
+    formulas,
+    functional,
+    further_networks,
+    infos,
+    networks,
+    signals,
+    table,
+    windows,
+)
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
@@ -102,6 +112,7 @@ class Tensor(PlainTensor):
     __module__ = HOME
     __slots__ = ()
     __dispatch_plain__ = True
+    persistent: Any = None  # of an `nn.Buffer`, whether it is saved
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
@@ -188,6 +199,7 @@ class Tensor(PlainTensor):
         """
         if dtype is None:
             return f"torch.{table.CLASSES[str(self.dtype)]}"
+        dtype = getattr(dtype, "of_dtype", dtype)
         if isinstance(dtype, str):
             dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
@@ -505,6 +517,14 @@ class Module(nn.Module):
     __module__ = f"{HOME}.nn"
 
     @override
+    def __setattr__(self, name: str, value: Any) -> None:
+        persistent = getattr(value, "persistent", None) if isinstance(value, Tensor) else None
+        if persistent is None:
+            super().__setattr__(name, value)
+        else:
+            self.register_buffer(name, value.as_subclass(Tensor), persistent)
+
+    @override
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
         super()._enter(table, name, adopt(value), note)
 
@@ -523,9 +543,22 @@ class Function(autograd.Function):
 
 
 class DataLoader(data.DataLoader):
-    """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods."""
+    """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods.
+
+    What PyTorch does for GPUs, or to start workers once, changes nothing here.
+    """
 
     __module__ = f"{HOME}.utils.data"
+
+    def __init__(
+        self,
+        *args: Any,
+        pin_memory: bool = False,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
 
     @override
     def __iter__(self) -> Any:

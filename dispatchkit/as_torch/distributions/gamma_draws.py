@@ -47,8 +47,8 @@ def slope(a: Any, x: Any) -> Any:
 
     Notes
     -----
-    ``P(a, x) = x**a exp(-x) sum_k x**k / Gamma(a + k + 1)``, so that, by terms ``t_k = x**(k+1) / (a (a+1) ... (a+k))``,
-    the slope is ``-sum_k t_k (log(x) - digamma(a + k + 1))``.
+    ``P(a, x) = x**a exp(-x) sum_k x**k / Gamma(a + k + 1)``, so that, by terms
+    ``t_k = x**(k+1) / (a (a+1) ... (a+k))``, the slope is ``-sum_k t_k (log(x) - digamma(a + k + 1))``.
     """
     a, x = np.broadcast_arrays(a, x)
     if np.any(a > LARGE):
