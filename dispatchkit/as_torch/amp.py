@@ -157,7 +157,7 @@ class GradScaler:
             for group in optimizer.param_groups:
                 for parameter in group["params"]:
                     if parameter.grad is not None:
-                        parameter.grad.mul_(1.0 / self._scale)
+                        parameter.grad = parameter.grad * (1.0 / self._scale)
                         finite = finite and bool(xp.all(xp.isfinite(parameter.grad)))
         self._finite[id(optimizer)] = finite
 

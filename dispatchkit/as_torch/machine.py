@@ -21,6 +21,8 @@ class TypeOfTensors(type):
     @override
     def __call__(cls, *data: Any, **options: Any) -> Any:
         """Return a tensor of the dtype, of elements or of the lengths of its axes."""
+        if all(isinstance(length, int) for length in data):
+            data = (xp.empty(data or (0,), dtype=cls.of_dtype),)
         return Tensor(*data, **{"dtype": cls.of_dtype} | options)
 
     @override

@@ -142,6 +142,9 @@ class Tensor(PlainTensor):
         """Return the gradient that backward passes have accumulated, None before the first."""
         gradient = super().grad
         if type(gradient) is PlainTensor:
+            flags = getattr(gradient.array, "flags", None)
+            if flags is not None and not getattr(flags, "writeable", True) and not gradient.requires_grad:
+                gradient = xp.clone(gradient)  # of a sum, whose elements are one in memory
             gradient = adopt(gradient)
             keep_gradient(self, gradient)
         return gradient

@@ -1,4 +1,4 @@
-"""Layers, losses and functions of networks that only PyTorch's spelling has: right values, and PyTorch's where it is installed."""
+"""Layers, losses and functions of networks that only PyTorch's spelling has: right values, and PyTorch's."""
 
 from __future__ import annotations
 

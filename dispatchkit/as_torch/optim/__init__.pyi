@@ -6,19 +6,32 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.optim import lr_scheduler as lr_scheduler
 from dispatchkit.as_torch.optim import swa_utils as swa_utils
-from dispatchkit.optim import ASGD as ASGD
-from dispatchkit.optim import Adadelta as Adadelta
-from dispatchkit.optim import Adagrad as Adagrad
-from dispatchkit.optim import Adam as Adam
-from dispatchkit.optim import AdamW as AdamW
-from dispatchkit.optim import Adamax as Adamax
-from dispatchkit.optim import LBFGS as LBFGS
-from dispatchkit.optim import NAdam as NAdam
 from dispatchkit.optim import Optimizer as Optimizer
-from dispatchkit.optim import RAdam as RAdam
-from dispatchkit.optim import RMSprop as RMSprop
-from dispatchkit.optim import Rprop as Rprop
-from dispatchkit.optim import SGD as SGD
 from typing import Any
+import dispatchkit.as_torch.programs
+
+class ASGD(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class Adadelta(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class Adagrad(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class Adam(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class AdamW(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class Adamax(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class LBFGS(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class NAdam(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class RAdam(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class RMSprop(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class Rprop(dispatchkit.as_torch.programs.WithoutKernels): ...
+
+class SGD(dispatchkit.as_torch.programs.WithoutKernels): ...
 
 required: Any
