@@ -166,7 +166,7 @@ def _padded(place, length, padding_mode, align_corners):
 def _elements(input, places):
     """Return the elements at whole places along the last axes, zeros beyond these."""
     count, channels, *lengths = input.shape
-    flat, inside = 0, True
+    flat, inside = xp.zeros((), dtype=xp.int64), True
     for place, length in zip(places, lengths, strict=True):
         inside = inside & (place >= 0) & (place <= length - 1)
         flat = flat * length + xp.astype(xp.clip(place, 0, length - 1), xp.int64)

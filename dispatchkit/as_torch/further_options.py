@@ -44,6 +44,7 @@ class Lookup(Embedding):
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, padding_idx, device, dtype)
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.sparse = sparse
         if _weight is not None:
             if tuple(_weight.shape) != (num_embeddings, embedding_dim):
                 raise ValueError(
@@ -65,7 +66,8 @@ class Lookup(Embedding):
         """
         if embeddings.ndim != 2:
             raise ValueError(f"Embedding: embeddings must be 2-dimensional, found shape {tuple(embeddings.shape)}")
-        return cls(*embeddings.shape, _weight=embeddings, _freeze=freeze, **options)
+        number, length = embeddings.shape
+        return cls(number, length, _weight=embeddings, _freeze=freeze, **options)
 
     @override
     def forward(self, x: Any) -> Any:

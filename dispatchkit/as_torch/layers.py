@@ -161,7 +161,7 @@ def _plain() -> dict[str, type[FunctionLayer]]:
     name = "triplet_margin_with_distance_loss"
     made.append(function_layer("TripletMarginWithDistanceLoss", name, False, tuple(keywords), **keywords))
     for name, (function, options) in LOSSES.items():
-        more = {"reduction": "mean"}
+        more: dict[str, Any] = {"reduction": "mean"}
         if name == "CTCLoss":
             more = {"reduction": "mean", "zero_infinity": False}
         made.append(function_layer(name, function, **options, **more))

@@ -15,11 +15,14 @@ from dispatchkit.as_torch import (
     layers,
     machine,
     packed_sequences,
+    reparametrized,
     serialization,
     stacked,
 )
+from dispatchkit.as_torch.further_methods import give_further_methods
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module
 from dispatchkit.as_torch.weighted_layers import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
@@ -94,6 +97,7 @@ def derived(name: str, home: str, *bases: Any) -> Any:
 
 def enter_programs() -> None:
     """Enter all of it."""
+    give_further_methods()
     enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
     for name, members in OF_DISTRIBUTIONS.items():
         enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
@@ -116,6 +120,8 @@ def _enter_layers() -> None:
     layers_of_all = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
     extend_module("nn", {**layers_of_all, "SyncBatchNorm": held["BatchNorm2d"], "NLLLoss2d": held["NLLLoss"]})
     extend_module("nn.modules", layers_of_all)
+    norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
+    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms})
     enter_module("nn.utils.rnn", {name: getattr(packed_sequences, name) for name in OF_SEQUENCES})
     classes = {
         name: derived(name, "optim", WithoutKernels, value)
@@ -147,10 +153,10 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    extend_module("", names)
+    extend_module("", {**names, "promote_types": xp.result_type})
     extend_module("random", {**of_random, "fork_rng": machine.fork_rng})
-    silent = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
-    of_cuda = {**dict.fromkeys(silent, machine.nothing), "current_device": machine.zero}
+    without = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
+    of_cuda = {**dict.fromkeys(without, machine.nothing), "current_device": machine.zero}
     of_cuda |= dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved"), machine.zero)
     extend_module("cuda", of_cuda)
     extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})

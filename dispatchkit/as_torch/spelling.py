@@ -27,6 +27,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions  # noqa
     windows,
 )
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -141,13 +142,14 @@ class Tensor(PlainTensor):
     def _gradient(self) -> Any:
         """Return the gradient that backward passes have accumulated, None before the first."""
         gradient = super().grad
-        if type(gradient) is PlainTensor:
-            flags = getattr(gradient.array, "flags", None)
-            if flags is not None and not getattr(flags, "writeable", True) and not gradient.requires_grad:
-                gradient = xp.clone(gradient)  # of a sum, whose elements are one in memory
-            gradient = adopt(gradient)
-            keep_gradient(self, gradient)
-        return gradient
+        kept = gradient
+        if isinstance(gradient, PlainTensor) and not gradient.requires_grad:
+            kept = own(gradient)
+        if type(kept) is PlainTensor:
+            kept = adopt(kept)
+        if kept is not gradient:
+            keep_gradient(self, kept)
+        return kept
 
     grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
 
@@ -249,6 +251,14 @@ TRACED: dict[Any, Any] = {
     cls: type(cls.__name__, (Traced, cls), {"__slots__": (), "__module__": HOME, "__init__": cls.__init__})
     for cls in (Dual, Batched)
 }
+
+
+def own(gradient: Any) -> Any:
+    """Return a gradient that can be changed in place: that of a sum has one element in memory for all."""
+    array = gradient.array
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        return xp.clone(gradient)
+    return gradient
 
 
 def adopt(value: Any) -> Any:
@@ -603,11 +613,6 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     return members
 
 
-def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
-    """Call a function, and compute what its backward pass needs anew rather than keeping it."""
-    return func.checkpoint(function)(*args, **kwargs)
-
-
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
     members = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
@@ -641,13 +646,6 @@ def enter_modules() -> None:
     for alias, path in table.ALIASES.items():
         module = sys.modules[f"{HOME}.{path}"]
         enter_module(alias, {name: getattr(module, name) for name in vars(module)["__all__"]})
-
-
-def inference_mode(mode: Any = True) -> Any:
-    """Return a context, or a decorator, in which nothing is recorded."""
-    if callable(mode):
-        return autograd.no_grad(mode)
-    return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())
 
 
 give_methods()

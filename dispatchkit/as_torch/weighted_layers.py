@@ -133,7 +133,8 @@ class EmbeddingBag(Module):
         freeze : whether they get no gradient
         **options : of the layer
         """
-        layer = cls(*embeddings.shape, _weight=embeddings, **options)
+        number, length = embeddings.shape
+        layer = cls(number, length, _weight=embeddings, **options)
         layer.weight.requires_grad_(not freeze)
         return layer
 

@@ -60,11 +60,6 @@ LAYERS: dict[str, tuple[Make, tuple[Any, ...]]] = {
     "TripletMarginWithDistanceLoss": (lambda nn: nn.TripletMarginWithDistanceLoss(margin=2.0), (S, T, S[::-1].copy())),
     "EmbeddingBag": (lambda nn: nn.EmbeddingBag(5, 3), (np.array([1, 2, 4, 3]), np.array([0, 3]))),
     "EmbeddingBag, summed": (lambda nn: nn.EmbeddingBag(5, 3, mode="sum"), (np.array([[1, 2], [4, 3]]),)),
-    **{
-        f"{kind}Pad{n}d": (lambda nn, kind=kind, n=n: getattr(nn, f"{kind}Pad{n}d")(1), (x,))
-        for kind in ("Circular", "Reflection", "Replication", "Zero")
-        for n, x in ((1, X[0]), (2, X), (3, V))
-    },
     "ReflectionPad2d of four": (lambda nn: nn.ReflectionPad2d((2, 0, 1, 3)), (X,)),
     "ConstantPad1d": (lambda nn: nn.ConstantPad1d((1, 2), 3.5), (X[0],)),
     "ConstantPad2d": (lambda nn: nn.ConstantPad2d(2, 3.5), (X,)),
@@ -79,6 +74,17 @@ LAYERS: dict[str, tuple[Make, tuple[Any, ...]]] = {
         lambda nn: nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True),
         (X[0, :, :3, :4], X[1, :, :3, :4], X[1, :, :3, 1:]),
     ),
+}
+
+
+def padding(kind: str, axes: int) -> Make:
+    return lambda nn: getattr(nn, f"{kind}Pad{axes}d")(1)
+
+
+LAYERS |= {
+    f"{kind}Pad{n}d": (padding(kind, n), (x,))
+    for kind in ("Circular", "Reflection", "Replication", "Zero")
+    for n, x in ((1, X[0]), (2, X), (3, V))
 }
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dispatchkit.as_torch.cuda.amp import GradScaler as OfCuda
-from dispatchkit.as_torch.cuda.amp import autocast as autocast_of_cuda
 
 import dispatchkit.as_torch as torch
 from dispatchkit.as_torch import amp, nn
+from dispatchkit.as_torch.cuda.amp import GradScaler as OfCuda
+from dispatchkit.as_torch.cuda.amp import autocast as autocast_of_cuda
 
 
 def test_autocast_computes_as_elsewhere() -> None:
@@ -73,7 +73,7 @@ def test_compile_gives_functions_back() -> None:
     model = nn.Linear(2, 2)
     assert torch.compile(model, mode="max-autotune") is model
 
-    @torch.compile(fullgraph=True)
+    @torch.compile(fullgraph=True)  # type: ignore[untyped-decorator]  # PyTorch's decorator keeps no types either
     def double(x: Any) -> Any:
         return 2 * x
 

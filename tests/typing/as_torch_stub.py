@@ -137,7 +137,20 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
 
 
 def _derived(name: str, cls: type) -> str:
-    return f"\nclass {name}({_named(cls.__mro__[1])}): ...\n"
+    base = next(each for each in cls.__mro__[1:] if each is dispatchkit.as_torch.Tensor or each.__module__ in PUBLIC)
+    if base in cls.__mro__[1:2] and cls.__module__ != f"{HOME}.nn":
+        return f"\nclass {name}({_named(base)}): ...\n"
+    return f"\nclass {name}({_named(base)}):\n{_constructor(cls)}"
+
+
+def _constructor(cls: Any) -> str:
+    """Return the constructor of a class that has more arguments than that of the library."""
+    parameters = list(inspect.signature(cls).parameters.values())
+    own = getattr(cls, "__signature__", None) is None
+    first = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    if own and any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n"
+    return f"    def __init__{_shown([*first, *parameters], method=True)} -> None: ...\n"
 
 
 def _named(cls: type) -> str:
@@ -148,7 +161,11 @@ def _layer(name: str, cls: Any) -> str:
     if name == "Module":
         call = "def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
         return f"\nclass Module({_named(cls.__mro__[1])}):\n    {call}\n"
-    return f"\nclass {name}(Module, {_named(cls.__mro__[2])}): ...\n"
+    base = next(each for each in cls.__mro__ if each.__module__ == "dispatchkit.nn")
+    if cls.__bases__ == (spelling.Module, base):
+        return f"\nclass {name}(Module, {_named(base)}): ...\n"
+    bases = "Module" if base is dk.nn.Module else f"Module, {_named(base)}"
+    return f"\nclass {name}({bases}):\n{_constructor(cls)}"
 
 
 def _methods() -> str:

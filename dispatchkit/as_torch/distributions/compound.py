@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.continuous import Normal
@@ -30,7 +31,7 @@ class Independent(Distribution):
     (3,)
     """
 
-    def __init__(self, base_distribution, reinterpreted_batch_ndims, validate_args=None):
+    def __init__(self, base_distribution: Any, reinterpreted_batch_ndims: Any, validate_args: Any = None) -> None:
         axes = len(base_distribution.batch_shape)
         if reinterpreted_batch_ndims > axes:
             raise ValueError(
@@ -43,7 +44,7 @@ class Independent(Distribution):
         super().__init__(shape[: len(shape) - events], shape[len(shape) - events :], validate_args)
 
     @override
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         other = copy.copy(self)
         extra = self._event_shape[: self.reinterpreted_batch_ndims]
         other.base_dist = self.base_dist.expand((*batch_shape, *extra))
@@ -52,12 +53,12 @@ class Independent(Distribution):
 
     @property
     @override
-    def has_rsample(self):
+    def has_rsample(self) -> Any:  # type: ignore[override]  # that of the other
         return self.base_dist.has_rsample
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         support = self.base_dist.support
         if self.reinterpreted_batch_ndims:
             support = constraints.independent(support, self.reinterpreted_batch_ndims)
@@ -65,37 +66,37 @@ class Independent(Distribution):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.base_dist.mean
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return self.base_dist.mode
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.base_dist.variance
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         return self.base_dist.sample(sample_shape)
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return self.base_dist.rsample(sample_shape)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         return summed(self.base_dist.log_prob(value), self.reinterpreted_batch_ndims)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return summed(self.base_dist.entropy(), self.reinterpreted_batch_ndims)
 
     @override
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"
 
 
@@ -115,7 +116,7 @@ class MixtureSameFamily(Distribution):
     tensor(2.)
     """
 
-    def __init__(self, mixture_distribution, component_distribution, validate_args=None):
+    def __init__(self, mixture_distribution: Any, component_distribution: Any, validate_args: Any = None) -> None:
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(" The Mixture distribution needs to be an instance of torch.distributions.Categorical")
         if not isinstance(component_distribution, Distribution):
@@ -135,7 +136,7 @@ class MixtureSameFamily(Distribution):
         super().__init__(shape, component_distribution.event_shape, validate_args)
 
     @override
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         other = copy.copy(self)
         parts = self.component_distribution.batch_shape[-1]
         other.component_distribution = self.component_distribution.expand((*batch_shape, parts))
@@ -145,33 +146,33 @@ class MixtureSameFamily(Distribution):
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         return self.component_distribution.support
 
-    def _shares(self):
+    def _shares(self) -> Any:
         """Return the shares, with axes for the elements of a value."""
         shares = self.mixture_distribution.probs
         return xp.reshape(shares, (*shares.shape, *(1,) * len(self._event_shape)))
 
-    def _axis(self):
+    def _axis(self) -> Any:
         """Return the axis that counts the parts."""
         return -1 - len(self._event_shape)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.sum(self._shares() * self.component_distribution.mean, axis=self._axis())
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         shares, means = self._shares(), self.component_distribution.mean
         within = xp.sum(shares * self.component_distribution.variance, axis=self._axis())
         apart = means - xp.expand_dims(self.mean, axis=self._axis())
         return within + xp.sum(shares * apart**2, axis=self._axis())
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
             mixture = self.mixture_distribution.expand(self._batch_shape)
             chosen, events = mixture.sample(sample_shape), len(self._event_shape)
@@ -181,7 +182,7 @@ class MixtureSameFamily(Distribution):
             return xp.squeeze(xp.take_along_axis(draws, index, axis=self._axis()), axis=self._axis())
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         apart = xp.expand_dims(value, axis=self._axis())
@@ -189,12 +190,12 @@ class MixtureSameFamily(Distribution):
         return xp.logsumexp(of_parts + xp.log_softmax(self.mixture_distribution.logits, axis=-1), axis=-1)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         apart = xp.expand_dims(value, axis=self._axis())
         return xp.sum(self.component_distribution.cdf(apart) * self.mixture_distribution.probs, axis=-1)
 
     @override
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
 
 
@@ -214,7 +215,7 @@ class TransformedDistribution(Distribution):
     tensor(-0.9189)
     """
 
-    def __init__(self, base_distribution, transforms, validate_args=None):
+    def __init__(self, base_distribution: Any, transforms: Any, validate_args: Any = None) -> None:
         if isinstance(transforms, Transform):
             transforms = [transforms]
         if not all(isinstance(each, Transform) for each in transforms):
@@ -231,33 +232,33 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[: len(shape) - events], shape[len(shape) - events :], validate_args)
 
     @override
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         other = copy.copy(self)
         other.base_dist, other._batch_shape = self.base_dist.expand(batch_shape), tuple(batch_shape)
         return other
 
     @property
     @override
-    def has_rsample(self):
+    def has_rsample(self) -> Any:  # type: ignore[override]  # that of the other
         return self.base_dist.has_rsample
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
             return self._transformed(self.base_dist.sample(sample_shape))
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return self._transformed(self.base_dist.rsample(sample_shape))
 
-    def _transformed(self, value):
+    def _transformed(self, value: Any) -> Any:
         """Return what the functions make of a value of the other distribution."""
         for transform in self.transforms:
             value = transform(value)
         return value
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         events, total, y = len(self._event_shape), 0.0, value
@@ -267,7 +268,7 @@ class TransformedDistribution(Distribution):
             y = x
         return total + summed(self.base_dist.log_prob(y), events - len(self.base_dist.event_shape))
 
-    def _falls(self):
+    def _falls(self) -> Any:
         """Return whether the functions together fall, as a number or tensor."""
         sign = 1
         for transform in self.transforms:
@@ -275,14 +276,14 @@ class TransformedDistribution(Distribution):
         return sign
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         for transform in reversed(self.transforms):
             value = transform._inv_call(value)
         share, sign = self.base_dist.cdf(value), self._falls()
         return sign * (share - 0.5) + 0.5
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         value = self._falls() * (value - 0.5) + 0.5
         return self._transformed(self.base_dist.icdf(value))
 
@@ -305,35 +306,35 @@ class LogNormal(TransformedDistribution):
     support = constraints.positive
     has_rsample = True
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
         super().__init__(Normal(loc, scale, validate_args), ExpTransform(), validate_args)
 
     @property
-    def loc(self):
+    def loc(self) -> Any:
         """Mean of the logarithms."""
         return self.base_dist.loc
 
     @property
-    def scale(self):
+    def scale(self) -> Any:
         """Standard deviation of the logarithms."""
         return self.base_dist.scale
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.exp(self.loc + self.scale**2 / 2)
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.exp(self.loc - self.scale**2)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         squared = self.scale**2
         return xp.expm1(squared) * xp.exp(2 * self.loc + squared)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return self.base_dist.entropy() + self.loc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from dispatchkit.as_torch.distributions import constraints
 from dispatchkit.as_torch.distributions.distribution import (
@@ -36,21 +37,21 @@ class LocationScale(Distribution):
     has_rsample = True
     fields = {"loc": 0, "scale": 0}
 
-    def __init__(self, loc, scale, validate_args=None):
+    def __init__(self, loc: Any, scale: Any, validate_args: Any = None) -> None:
         self.loc, self.scale, shape = parameters(loc, scale)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.loc
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return self.loc
 
-    def _standard(self, value):
+    def _standard(self, value: Any) -> Any:
         """Return the value of the standard distribution; checked."""
         if self._validate_args:
             self._validate_sample(value)
@@ -74,32 +75,32 @@ class Normal(LocationScale):
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.scale**2
 
     @property
     @override
-    def stddev(self):
+    def stddev(self) -> Any:
         return self.scale
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return self.loc + self.scale * normals(self._extended_shape(sample_shape), self.loc)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         return -(self._standard(value) ** 2) / 2 - xp.log(self.scale) - math.log(math.sqrt(2 * math.pi))
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         return 0.5 * (1 + xp.special.erf(self._standard(value) / math.sqrt(2)))
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return self.loc + self.scale * xp.special.erfinv(2 * value - 1) * math.sqrt(2)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return 0.5 + 0.5 * math.log(2 * math.pi) + xp.log(self.scale)
 
 
@@ -120,35 +121,35 @@ class Laplace(LocationScale):
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return 2 * self.scale**2
 
     @property
     @override
-    def stddev(self):
+    def stddev(self) -> Any:
         return math.sqrt(2) * self.scale
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         u = 2 * uniforms(self._extended_shape(sample_shape), self.loc) - 1
         return self.loc - self.scale * xp.sign(u) * xp.log1p(-xp.abs(u))
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         return -xp.log(2 * self.scale) - xp.abs(self._standard(value))
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         z = self._standard(value)
         return 0.5 - 0.5 * xp.sign(z) * xp.expm1(-xp.abs(z))
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         term = value - 0.5
         return self.loc - self.scale * xp.sign(term) * xp.log1p(-2 * xp.abs(term))
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return 1 + xp.log(2 * self.scale)
 
 
@@ -169,33 +170,33 @@ class Cauchy(LocationScale):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.full_like(self.loc, math.nan)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return xp.full_like(self.loc, math.inf)
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         draws = constant(source_of(None).standard_cauchy(self._extended_shape(sample_shape)), self.loc)
         return self.loc + self.scale * draws
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         return -math.log(math.pi) - xp.log(self.scale) - xp.log1p(self._standard(value) ** 2)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         return xp.atan(self._standard(value)) / math.pi + 0.5
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return xp.tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return math.log(4 * math.pi) + xp.log(self.scale)
 
 
@@ -216,33 +217,33 @@ class Gumbel(LocationScale):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.loc + self.scale * EULER
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return (math.pi / math.sqrt(6) * self.scale) ** 2
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return self.icdf(uniforms(self._extended_shape(sample_shape), self.loc))
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         z = -self._standard(value)
         return z - xp.exp(z) - xp.log(self.scale)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         return xp.exp(-xp.exp(-self._standard(value)))
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return self.loc - self.scale * xp.log(-xp.log(value))
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return xp.log(self.scale) + (1 + EULER)
 
 
@@ -264,36 +265,36 @@ class StudentT(LocationScale):
     arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
     fields = {"df": 0, "loc": 0, "scale": 0}
 
-    def __init__(self, df, loc=0.0, scale=1.0, validate_args=None):
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: Any = None) -> None:
         self.df, loc, scale, _ = parameters(df, loc, scale)
         super().__init__(loc, scale, validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.where(self.df > 1, self.loc, math.nan)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         finite = self.scale**2 * self.df / xp.where(self.df > 2, self.df - 2, 1.0)
         return xp.where(self.df > 2, finite, xp.where(self.df > 1, math.inf, math.nan))
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         squares = 2 * standard_gammas(self.df / 2, shape)
         return self.loc + self.scale * normals(shape, self.loc) / xp.sqrt(squares / self.df)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         z = self._standard(value)
         half = 0.5 * (self.df + 1)
         norm = xp.log(self.scale) + 0.5 * xp.log(self.df * math.pi) + gammaln(0.5 * self.df) - gammaln(half)
         return -half * xp.log1p(z**2 / self.df) - norm
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         half = 0.5 * (self.df + 1)
         beta = gammaln(0.5 * self.df) + math.log(math.sqrt(math.pi)) - gammaln(half)
         spread = half * (digamma(half) - digamma(0.5 * self.df))
@@ -319,7 +320,7 @@ class Uniform(Distribution):
     has_rsample = True
     fields = {"low": 0, "high": 0}
 
-    def __init__(self, low, high, validate_args=None):
+    def __init__(self, low: Any, high: Any, validate_args: Any = None) -> None:
         self.low, self.high, shape = parameters(low, high)
         super().__init__(shape, validate_args=validate_args)
         if self._validate_args and not bool(xp.all(self.low < self.high)):
@@ -327,48 +328,48 @@ class Uniform(Distribution):
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return (self.high + self.low) / 2
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return math.nan * self.high
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return (self.high - self.low) ** 2 / 12
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         draws = constant(source_of(None).random(self._extended_shape(sample_shape)), self.low)
         return self.low + draws * (self.high - self.low)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         inside = (self.low <= value) & (value < self.high)
         return xp.where(inside, 0.0, -math.inf) - xp.log(self.high - self.low)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return xp.clip((value - self.low) / (self.high - self.low), 0.0, 1.0)
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return value * (self.high - self.low) + self.low
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return xp.log(self.high - self.low)
 
 
@@ -391,53 +392,53 @@ class Exponential(Distribution):
     has_rsample = True
     fields = {"rate": 0}
 
-    def __init__(self, rate, validate_args=None):
+    def __init__(self, rate: Any, validate_args: Any = None) -> None:
         self.rate, shape = parameters(rate)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return 1 / self.rate
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.zeros_like(self.rate)
 
     @property
     @override
-    def stddev(self):
+    def stddev(self) -> Any:
         return 1 / self.rate
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.rate**-2.0
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return constant(source_of(None).standard_exponential(shape), self.rate) / self.rate
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return xp.log(self.rate) - self.rate * value
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return -xp.expm1(-self.rate * value)
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return -xp.log1p(-value) / self.rate
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return 1 - xp.log(self.rate)
 
 
@@ -461,44 +462,44 @@ class Gamma(Distribution):
     has_rsample = True
     fields = {"concentration": 0, "rate": 0}
 
-    def __init__(self, concentration, rate, validate_args=None):
+    def __init__(self, concentration: Any, rate: Any, validate_args: Any = None) -> None:
         self.concentration, self.rate, shape = parameters(concentration, rate)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.concentration / self.rate
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.clip((self.concentration - 1) / self.rate, 0.0, None)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.concentration / self.rate**2
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return standard_gammas(self.concentration, self._extended_shape(sample_shape)) / self.rate
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         a, b = self.concentration, self.rate
         return xp.special.xlogy(a, b) + xp.special.xlogy(a - 1, value) - b * value - gammaln(a)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return OPERATIONS["special.gammainc"](self.concentration, self.rate * value)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         a = self.concentration
         return a - xp.log(self.rate) + gammaln(a) + (1 - a) * digamma(a)
 
@@ -519,12 +520,12 @@ class Chi2(Gamma):
 
     arg_constraints = {"df": constraints.positive}
 
-    def __init__(self, df, validate_args=None):
+    def __init__(self, df: Any, validate_args: Any = None) -> None:
         half, _ = parameters(df)
         super().__init__(half / 2, 0.5, validate_args)
 
     @property
-    def df(self):
+    def df(self) -> Any:
         """Degrees of freedom."""
         return self.concentration * 2
 
@@ -548,7 +549,7 @@ class Dirichlet(Distribution):
     has_rsample = True
     fields = {"concentration": 1}
 
-    def __init__(self, concentration, validate_args=None):
+    def __init__(self, concentration: Any, validate_args: Any = None) -> None:
         self.concentration, shape = parameters(concentration)
         if len(shape) < 1:
             raise ValueError("`concentration` parameter must be at least one-dimensional.")
@@ -556,12 +557,12 @@ class Dirichlet(Distribution):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.concentration / xp.sum(self.concentration, axis=-1, keepdims=True)
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         above = xp.clip(self.concentration - 1, 0.0, None)
         mode = above / xp.sum(above, axis=-1, keepdims=True)
         corner = xp.arange(mode.shape[-1]) == xp.argmax(self.concentration, axis=-1, keepdims=True)
@@ -570,17 +571,17 @@ class Dirichlet(Distribution):
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         total = xp.sum(self.concentration, axis=-1, keepdims=True)
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         draws = standard_gammas(self.concentration, self._extended_shape(sample_shape))
         return draws / xp.sum(draws, axis=-1, keepdims=True)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         a = self.concentration
@@ -588,7 +589,7 @@ class Dirichlet(Distribution):
         return total + gammaln(xp.sum(a, axis=-1)) - xp.sum(gammaln(a), axis=-1)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         a, k = self.concentration, self.concentration.shape[-1]
         total = xp.sum(a, axis=-1)
         spread = xp.sum(gammaln(a), axis=-1) - gammaln(total) - (k - total) * digamma(total)
@@ -613,23 +614,23 @@ class Beta(Distribution):
     support = constraints.unit_interval
     has_rsample = True
 
-    def __init__(self, concentration1, concentration0, validate_args=None):
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: Any = None) -> None:
         first, second, shape = parameters(concentration1, concentration0)
         self._dirichlet = Dirichlet(xp.stack([first, second], axis=-1), validate_args=False)
         super().__init__(shape, validate_args=validate_args)
 
     @property
-    def concentration1(self):
+    def concentration1(self) -> Any:
         """Alpha."""
         return self._dirichlet.concentration[..., 0]
 
     @property
-    def concentration0(self):
+    def concentration0(self) -> Any:
         """Beta."""
         return self._dirichlet.concentration[..., 1]
 
     @override
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         for name in ("concentration1", "concentration0"):
             value = getattr(self, name)
             if not bool(xp.all(value > 0)):
@@ -639,38 +640,38 @@ class Beta(Distribution):
                 )
 
     @override
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         other = super().expand(batch_shape, _instance)
         other._dirichlet = self._dirichlet.expand(batch_shape)
         return other
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self._dirichlet.mean[..., 0]
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return self._dirichlet.mode[..., 0]
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self._dirichlet.variance[..., 0]
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return self._dirichlet.rsample(sample_shape)[..., 0]
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return self._dirichlet.log_prob(xp.stack([value, 1.0 - value], axis=-1))
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return self._dirichlet.entropy()
 
 
@@ -688,42 +689,42 @@ class Folded(Distribution):
     fields = {"scale": 0}
     whole: type[LocationScale]
 
-    def __init__(self, scale, validate_args=None):
+    def __init__(self, scale: Any, validate_args: Any = None) -> None:
         self.scale, shape = parameters(scale)
         super().__init__(shape, validate_args=validate_args)
 
     @property
-    def base_dist(self):
+    def base_dist(self) -> Any:
         """The distribution on both sides of 0."""
         return self.whole(xp.zeros_like(self.scale), self.scale, validate_args=False)
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.zeros_like(self.scale)
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         return xp.abs(self.base_dist.rsample(sample_shape))
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return xp.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     @override
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     @override
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         return self.base_dist.icdf((value + 1) / 2)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return self.base_dist.entropy() - math.log(2)
 
 
@@ -745,12 +746,12 @@ class HalfNormal(Folded):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.scale**2 * (1 - 2 / math.pi)
 
 
@@ -772,10 +773,10 @@ class HalfCauchy(Folded):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.full_like(self.scale, math.inf)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.base_dist.variance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from dispatchkit.ops.random.generator import source_of
 gammaln = xp.special.gammaln
 
 
-def clamped(probs):
+def clamped(probs: Any) -> Any:
     """Return probabilities that are neither 0 nor 1, so that they have logarithms."""
     eps = float(xp.finfo(probs.dtype).eps)
     return xp.clip(probs, eps, 1 - eps)
@@ -35,7 +36,7 @@ class TwoSided(Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     fields = {"probs": 0, "logits": 0}
 
-    def _take(self, probs, logits, *others):
+    def _take(self, probs: Any, logits: Any, *others: Any) -> Any:
         """Keep the probability or its logit; return the other parameters and the shape."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -46,19 +47,19 @@ class TwoSided(Distribution):
         return rest
 
     @property
-    def _kept(self):
+    def _kept(self) -> Any:
         """The parameter that was given."""
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
     @property
-    def probs(self):
+    def probs(self) -> Any:
         """Probabilities."""
         if "probs" in self.__dict__:
             return self.__dict__["probs"]
         return xp.sigmoid(self.__dict__["logits"])
 
     @property
-    def logits(self):
+    def logits(self) -> Any:
         """Logarithms of the odds."""
         if "logits" in self.__dict__:
             return self.__dict__["logits"]
@@ -66,7 +67,7 @@ class TwoSided(Distribution):
         return xp.log(probs) - xp.log1p(-probs)
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         """Shape of the parameter."""
         return tuple(self._kept.shape)
 
@@ -89,44 +90,44 @@ class Bernoulli(TwoSided):
     support = constraints.boolean
     has_enumerate_support = True
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         (shape,) = self._take(probs, logits)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.probs
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         p = self.probs
         return xp.where(p == 0.5, math.nan, xp.astype(p >= 0.5, p.dtype))
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.probs * (1 - self.probs)
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return constant(source_of(None).random(shape) < rows(self.probs, shape), self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = xp.broadcast_arrays(self.logits, value)
         return -functional.binary_cross_entropy_with_logits(logits, xp.astype(value, logits.dtype), reduction="none")
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     @override
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: Any = True) -> Any:
         values = Tensor(xp.reshape(xp.arange(2.0, dtype=self._kept.dtype), (2, *(1,) * len(self._batch_shape))))
         if expand:
             values = xp.broadcast_to(values, (2, *self._batch_shape))
@@ -150,7 +151,7 @@ class Geometric(TwoSided):
 
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         (shape,) = self._take(probs, logits)
         super().__init__(shape, validate_args=validate_args)
         if self._validate_args and probs is not None and not bool(xp.all(self.probs > 0)):
@@ -158,33 +159,33 @@ class Geometric(TwoSided):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return 1.0 / self.probs - 1.0
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.zeros_like(self.probs)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return (1.0 / self.probs - 1.0) / self.probs
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return constant(source_of(None).geometric(rows(self.probs, shape), shape) - 1, self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         probs = clamped(self.probs)
         return value * xp.log1p(-probs) + xp.log(self.probs)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
 
@@ -207,38 +208,38 @@ class Binomial(TwoSided):
     arg_constraints = {"total_count": constraints.nonnegative_integer} | TwoSided.arg_constraints
     fields = {"total_count": 0} | TwoSided.fields
 
-    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         self.total_count, shape = self._take(probs, logits, total_count)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.total_count * self.probs
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.minimum(xp.floor((self.total_count + 1) * self.probs), self.total_count)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.total_count * self.probs * (1 - self.probs)
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         trials = rows(self.total_count, shape).astype(np.int64)
         return constant(source_of(None).binomial(trials, rows(self.probs, shape), shape), self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         n, logits = self.total_count, self.logits
@@ -246,7 +247,7 @@ class Binomial(TwoSided):
         return ways + value * logits - n * functional.softplus(logits)
 
     @override
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: Any = True) -> Any:
         n = int(xp.max(self.total_count))
         if int(xp.min(self.total_count)) != n:
             raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
@@ -256,7 +257,7 @@ class Binomial(TwoSided):
         return Tensor(values)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         values = self.enumerate_support(False)
         logs = Binomial(self.total_count, logits=self.logits, validate_args=False).log_prob(values)
         return -xp.sum(xp.exp(logs) * logs, axis=0)
@@ -282,33 +283,33 @@ class NegativeBinomial(TwoSided):
     fields = {"total_count": 0} | TwoSided.fields
     support = constraints.nonnegative_integer
 
-    def __init__(self, total_count, probs=None, logits=None, validate_args=None):
+    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         self.total_count, shape = self._take(probs, logits, total_count)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.total_count * xp.exp(self.logits)
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.clip(xp.floor((self.total_count - 1) * xp.exp(self.logits)), 0.0, None)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.mean / xp.sigmoid(-self.logits)
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         rates = source_of(None).standard_gamma(rows(self.total_count, shape), shape)
         return constant(source_of(None).poisson(rates * np.exp(rows(self.logits, shape))), self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         n, logits = self.total_count, self.logits
@@ -335,32 +336,32 @@ class Poisson(Distribution):
     support = constraints.nonnegative_integer
     fields = {"rate": 0}
 
-    def __init__(self, rate, validate_args=None):
+    def __init__(self, rate: Any, validate_args: Any = None) -> None:
         self.rate, shape = parameters(rate)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.rate
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.floor(self.rate)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.rate
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         return constant(source_of(None).poisson(rows(self.rate, shape), shape), self.rate)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         return xp.special.xlogy(value, self.rate) - self.rate - gammaln(value + 1)
@@ -379,7 +380,7 @@ class OfClasses(Distribution):
     fields = {"probs": 1, "logits": 1}
     has_enumerate_support = True
 
-    def _take(self, probs, logits):
+    def _take(self, probs: Any, logits: Any) -> Any:
         """Keep probabilities or logarithms; return the shape of the batch and the number of classes."""
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -399,30 +400,30 @@ class OfClasses(Distribution):
         return tuple(value.shape)[:-1]
 
     @property
-    def _kept(self):
+    def _kept(self) -> Any:
         """The parameter that was given."""
         return self.__dict__.get("probs", self.__dict__.get("logits"))
 
     @property
-    def probs(self):
+    def probs(self) -> Any:
         """Probabilities of the classes."""
         if "probs" in self.__dict__:
             return self.__dict__["probs"]
         return xp.softmax(self.__dict__["logits"], axis=-1)
 
     @property
-    def logits(self):
+    def logits(self) -> Any:
         """Logarithms of the probabilities."""
         if "logits" in self.__dict__:
             return self.__dict__["logits"]
         return xp.log(clamped(self.__dict__["probs"]))
 
     @property
-    def param_shape(self):
+    def param_shape(self) -> Any:
         """Shape of the parameter."""
         return tuple(self._kept.shape)
 
-    def _classes(self, sample_shape):
+    def _classes(self, sample_shape: Any) -> Any:
         """Draw classes, as NumPy's array."""
         shape = (*sample_shape, *self._batch_shape)
         sums = np.cumsum(np.asarray(self.probs.detach().numpy(), np.float64), axis=-1)
@@ -430,7 +431,7 @@ class OfClasses(Distribution):
         return np.minimum(np.sum(chosen >= sums, axis=-1), self._num_events - 1)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         least = float(xp.finfo(self._kept.dtype).min)
         return -xp.sum(xp.clip(self.logits, least, None) * self.probs, axis=-1)
 
@@ -450,37 +451,37 @@ class Categorical(OfClasses):
     tensor([0.2500, 0.7500])
     """
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         shape = self._take(probs, logits)
         super().__init__(shape, validate_args=validate_args)
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return xp.broadcast_to(xp.full_like(self._kept[..., 0], math.nan), self._batch_shape)
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return xp.argmax(self._kept, axis=-1)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.mean
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         self._extended_shape(sample_shape)
         return Tensor(xp.asarray(self._classes(sample_shape)))
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         index = xp.astype(value, xp.int64)[..., None]
@@ -489,7 +490,7 @@ class Categorical(OfClasses):
         return xp.take_along_axis(logits, xp.broadcast_to(index, (*lead, 1)), axis=-1)[..., 0]
 
     @override
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: Any = True) -> Any:
         n = self._num_events
         values = xp.reshape(xp.arange(n), (n, *(1,) * len(self._batch_shape)))
         if expand:
@@ -514,40 +515,40 @@ class OneHotCategorical(OfClasses):
 
     support = constraints.one_hot
 
-    def __init__(self, probs=None, logits=None, validate_args=None):
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         shape = self._take(probs, logits)
         super().__init__(shape, (self._num_events,), validate_args)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.probs
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         best = xp.argmax(self.probs, axis=-1, keepdims=True)
         return xp.astype(xp.arange(self._num_events) == best, self._kept.dtype)
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.probs * (1 - self.probs)
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         self._extended_shape(sample_shape)
         return constant(np.eye(self._num_events)[self._classes(sample_shape)], self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         chosen = xp.argmax(value, axis=-1)
         return Categorical(logits=self.logits, validate_args=False).log_prob(chosen)
 
     @override
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: Any = True) -> Any:
         n = self._num_events
         values = xp.reshape(xp.eye(n, dtype=self._kept.dtype), (n, *(1,) * len(self._batch_shape), n))
         if expand:
@@ -573,7 +574,7 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         draws = self.sample(sample_shape)
         return draws + (self.probs - self.probs.detach())
 
@@ -596,7 +597,7 @@ class Multinomial(OfClasses):
 
     has_enumerate_support = False
 
-    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: Any = None) -> None:
         if not isinstance(total_count, int):
             raise NotImplementedError("inhomogeneous total_count is not supported")
         self.total_count = total_count
@@ -605,28 +606,28 @@ class Multinomial(OfClasses):
 
     @property
     @override
-    def support(self):
+    def support(self) -> Any:
         return constraints.multinomial(self.total_count)
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.probs * self.total_count
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return self.total_count * self.probs * (1 - self.probs)
 
     @override
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         shape = self._extended_shape(sample_shape)
         probs = np.asarray(rows(self.probs, shape), np.float64)
         probs = probs / probs.sum(-1, keepdims=True)
         return constant(source_of(None).multinomial(self.total_count, probs), self._kept)
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         logits, value = xp.broadcast_arrays(self.logits, value)
@@ -635,7 +636,7 @@ class Multinomial(OfClasses):
         return gammaln(xp.sum(value, axis=-1) + 1) - xp.sum(gammaln(value + 1), axis=-1) + powers
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         n = self.total_count
         base = n * super().entropy() - math.lgamma(n + 1)
         counts = xp.reshape(xp.arange(1.0, n + 1, dtype=self._kept.dtype), (n, *(1,) * len(self.param_shape)))

@@ -62,14 +62,14 @@ class Distribution:
             raise ValueError(f"set_default_validate_args: value must be a boolean, found {value!r}")
         Distribution._validate_args = value
 
-    def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
+    def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: Any = None) -> None:
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._validate_args:
             self._check_parameters()
 
-    def _check_parameters(self):
+    def _check_parameters(self) -> None:
         """Raise for parameters that do not belong to their sets.
 
         Raises
@@ -88,36 +88,36 @@ class Distribution:
                 )
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> Any:
         """Shape of the batch."""
         return self._batch_shape
 
     @property
-    def event_shape(self):
+    def event_shape(self) -> Any:
         """Shape of one value."""
         return self._event_shape
 
     @property
-    def mean(self):
+    def mean(self) -> Any:
         """Mean value."""
         raise NotImplementedError
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
         """Most likely value."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
-    def variance(self):
+    def variance(self) -> Any:
         """Mean of the squared distance from the mean."""
         raise NotImplementedError
 
     @property
-    def stddev(self):
+    def stddev(self) -> Any:
         """Root of the variance."""
         return xp.sqrt(self.variance)
 
-    def expand(self, batch_shape, _instance=None):
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return the distribution with a larger batch, whose parameters are repeated."""
         other = _instance
         if other is None:
@@ -131,50 +131,50 @@ class Distribution:
         other._batch_shape = shape
         return other
 
-    def sample(self, sample_shape=()):
+    def sample(self, sample_shape: Any = ()) -> Any:
         """Draw values, of shape ``(*sample_shape, *batch_shape, *event_shape)``, through which no gradient flows."""
         with no_grad():
             return self.rsample(sample_shape)
 
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         """Draw values as a function of the parameters, through which gradients flow."""
         raise NotImplementedError(f"{type(self).__name__} has no rsample: its values are not smooth functions")
 
-    def sample_n(self, n):
+    def sample_n(self, n: Any) -> Any:
         """Draw a number of values."""
         return self.sample((n,))
 
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         """Return the logarithm of the density or probability of values."""
         raise NotImplementedError
 
-    def cdf(self, value):
+    def cdf(self, value: Any) -> Any:
         """Return the probability of smaller or equal values."""
         raise NotImplementedError(f"{type(self).__name__} has no cdf")
 
-    def icdf(self, value):
+    def icdf(self, value: Any) -> Any:
         """Return the value that is not exceeded with a probability."""
         raise NotImplementedError(f"{type(self).__name__} has no icdf")
 
-    def enumerate_support(self, expand=True):
+    def enumerate_support(self, expand: Any = True) -> Any:
         """Return all values, along a first axis."""
         raise NotImplementedError(f"{type(self).__name__} cannot list its values")
 
-    def entropy(self):
+    def entropy(self) -> Any:
         """Return the mean of ``-log_prob``."""
         raise NotImplementedError(f"{type(self).__name__} has no entropy in closed form")
 
-    def perplexity(self):
+    def perplexity(self) -> Any:
         """Return the exponential of the entropy."""
         return xp.exp(self.entropy())
 
-    def _extended_shape(self, sample_shape=()):
+    def _extended_shape(self, sample_shape: Any = ()) -> Any:
         """Return the shape of draws."""
         if isinstance(sample_shape, int):
             raise TypeError(f"sample_shape must be a tuple such as ({sample_shape},), found {sample_shape}")
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
-    def _validate_sample(self, value):
+    def _validate_sample(self, value: Any) -> None:
         """Raise for values that are not of the distribution.
 
         Raises
@@ -199,7 +199,7 @@ class Distribution:
                 f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
             )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Return the class and its parameters, as PyTorch shows them."""
         parts = []
         for name in self.arg_constraints:

@@ -91,30 +91,30 @@ def kl_divergence(p: Any, q: Any) -> Any:
 
 
 @register_kl(Normal, Normal)
-def normal_normal(p, q):
+def normal_normal(p: Any, q: Any) -> Any:
     ratio = (p.scale / q.scale) ** 2
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - xp.log(ratio))
 
 
 @register_kl(LogNormal, LogNormal)
-def lognormal_lognormal(p, q):
+def lognormal_lognormal(p: Any, q: Any) -> Any:
     return normal_normal(p.base_dist, q.base_dist)
 
 
 @register_kl(Folded, Folded)
-def folded_folded(p, q):
+def folded_folded(p: Any, q: Any) -> Any:
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(TransformedDistribution, TransformedDistribution)
-def transformed_transformed(p, q):
+def transformed_transformed(p: Any, q: Any) -> Any:
     if [repr(each) for each in p.transforms] != [repr(each) for each in q.transforms]:
         raise NotImplementedError("kl_divergence: the transforms of the distributions must be the same")
     return kl_divergence(p.base_dist, q.base_dist)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)
-def multivariate_normals(p, q):
+def multivariate_normals(p: Any, q: Any) -> Any:
     if p.event_shape != q.event_shape:
         raise ValueError(
             "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
@@ -127,7 +127,7 @@ def multivariate_normals(p, q):
 
 
 @register_kl(Bernoulli, Bernoulli)
-def bernoulli_bernoulli(p, q):
+def bernoulli_bernoulli(p: Any, q: Any) -> Any:
     one = p.probs * (functional.softplus(-q.logits) - functional.softplus(-p.logits))
     zero = (1 - p.probs) * (functional.softplus(q.logits) - functional.softplus(p.logits))
     one, zero = xp.where(q.probs == 0, math.inf, one), xp.where(q.probs == 1, math.inf, zero)
@@ -135,7 +135,7 @@ def bernoulli_bernoulli(p, q):
 
 
 @register_kl(Binomial, Binomial)
-def binomial_binomial(p, q):
+def binomial_binomial(p: Any, q: Any) -> Any:
     if bool(xp.any(p.total_count < q.total_count)):
         raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
     divergence = p.total_count * (p.probs * (p.logits - q.logits) + xp.log1p(-p.probs) - xp.log1p(-q.probs))
@@ -143,53 +143,53 @@ def binomial_binomial(p, q):
 
 
 @register_kl(Geometric, Geometric)
-def geometric_geometric(p, q):
+def geometric_geometric(p: Any, q: Any) -> Any:
     return -p.entropy() - xp.log1p(-q.probs) / p.probs - q.logits
 
 
 @register_kl(Categorical, Categorical)
-def categorical_categorical(p, q):
+def categorical_categorical(p: Any, q: Any) -> Any:
     t = p.probs * (p.logits - q.logits)
     t = xp.where(q.probs == 0, math.inf, t)
     return xp.sum(xp.where(p.probs == 0, 0.0, t), axis=-1)
 
 
 @register_kl(OneHotCategorical, OneHotCategorical)
-def onehot_onehot(p, q):
+def onehot_onehot(p: Any, q: Any) -> Any:
     return categorical_categorical(p, q)
 
 
 @register_kl(Poisson, Poisson)
-def poisson_poisson(p, q):
+def poisson_poisson(p: Any, q: Any) -> Any:
     return p.rate * (xp.log(p.rate) - xp.log(q.rate)) - (p.rate - q.rate)
 
 
 @register_kl(Exponential, Exponential)
-def exponential_exponential(p, q):
+def exponential_exponential(p: Any, q: Any) -> Any:
     ratio = q.rate / p.rate
     return -xp.log(ratio) + ratio - 1
 
 
 @register_kl(Laplace, Laplace)
-def laplace_laplace(p, q):
+def laplace_laplace(p: Any, q: Any) -> Any:
     ratio, apart = p.scale / q.scale, xp.abs(p.loc - q.loc)
     return -xp.log(ratio) + apart / q.scale + ratio * xp.exp(-apart / p.scale) - 1
 
 
 @register_kl(Cauchy, Cauchy)
-def cauchy_cauchy(p, q):
+def cauchy_cauchy(p: Any, q: Any) -> Any:
     return xp.log((p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2) - xp.log(4 * p.scale * q.scale)
 
 
 @register_kl(Gumbel, Gumbel)
-def gumbel_gumbel(p, q):
+def gumbel_gumbel(p: Any, q: Any) -> Any:
     ratio, apart, euler = p.scale / q.scale, (p.loc - q.loc) / q.scale, 0.5772156649015329
     moved = xp.exp(-apart + gammaln(1 + ratio)) - (1 + euler)
     return -xp.log(ratio) + apart + ratio * euler + moved
 
 
 @register_kl(Gamma, Gamma)
-def gamma_gamma(p, q):
+def gamma_gamma(p: Any, q: Any) -> Any:
     rates = q.concentration * xp.log(p.rate / q.rate)
     shapes = gammaln(q.concentration) - gammaln(p.concentration)
     moved = (p.concentration - q.concentration) * digamma(p.concentration)
@@ -197,7 +197,7 @@ def gamma_gamma(p, q):
 
 
 @register_kl(Dirichlet, Dirichlet)
-def dirichlet_dirichlet(p, q):
+def dirichlet_dirichlet(p: Any, q: Any) -> Any:
     a, b = p.concentration, q.concentration
     total = xp.sum(a, axis=-1)
     sums = gammaln(total) - gammaln(xp.sum(b, axis=-1))
@@ -206,25 +206,25 @@ def dirichlet_dirichlet(p, q):
 
 
 @register_kl(Beta, Beta)
-def beta_beta(p, q):
+def beta_beta(p: Any, q: Any) -> Any:
     return dirichlet_dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(Uniform, Uniform)
-def uniform_uniform(p, q):
+def uniform_uniform(p: Any, q: Any) -> Any:
     divergence = xp.log((q.high - q.low) / (p.high - p.low))
     return xp.where((q.low > p.low) | (q.high < p.high), math.inf, divergence)
 
 
 @register_kl(Uniform, Normal)
-def uniform_normal(p, q):
+def uniform_normal(p: Any, q: Any) -> Any:
     width = p.high - p.low
     spread = (width / q.scale) ** 2 / 12 + ((p.high + p.low - 2 * q.loc) / (2 * q.scale)) ** 2
     return 0.5 * spread + xp.log(math.sqrt(2 * math.pi) * q.scale / width)
 
 
 @register_kl(Independent, Independent)
-def independent_independent(p, q):
+def independent_independent(p: Any, q: Any) -> Any:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
             "kl_divergence: the distributions must have the same reinterpreted_batch_ndims, found "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 
 
-def solved(lower, vectors):
+def solved(lower: Any, vectors: Any) -> Any:
     """Return solutions of triangular systems, whose right sides are vectors."""
     lead = np.broadcast_shapes(tuple(lower.shape)[:-2], tuple(vectors.shape)[:-1])
     n = lower.shape[-1]
@@ -47,7 +48,14 @@ class MultivariateNormal(Distribution):
     has_rsample = True
     fields = {"loc": 1, "covariance_matrix": 2, "precision_matrix": 2, "scale_tril": 2, "_unbroadcasted_scale_tril": 2}
 
-    def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
+    def __init__(
+        self,
+        loc: Any,
+        covariance_matrix: Any = None,
+        precision_matrix: Any = None,
+        scale_tril: Any = None,
+        validate_args: Any = None,
+    ) -> None:
         loc = tensor_of(loc)
         if loc.ndim < 1:
             raise ValueError("loc must be at least one-dimensional.")
@@ -76,21 +84,21 @@ class MultivariateNormal(Distribution):
         self._unbroadcasted_scale_tril = lower
 
     @property
-    def scale_tril(self):
+    def scale_tril(self) -> Any:
         """The lower triangular matrix."""
         if "scale_tril" in self.__dict__:
             return self.__dict__["scale_tril"]
         return self._unbroadcasted_scale_tril
 
     @property
-    def covariance_matrix(self):
+    def covariance_matrix(self) -> Any:
         """The covariance."""
         if "covariance_matrix" in self.__dict__:
             return self.__dict__["covariance_matrix"]
         return self._unbroadcasted_scale_tril @ self._unbroadcasted_scale_tril.mT
 
     @property
-    def precision_matrix(self):
+    def precision_matrix(self) -> Any:
         """The inverse of the covariance."""
         if "precision_matrix" in self.__dict__:
             return self.__dict__["precision_matrix"]
@@ -98,42 +106,42 @@ class MultivariateNormal(Distribution):
 
     @property
     @override
-    def mean(self):
+    def mean(self) -> Any:
         return self.loc
 
     @property
     @override
-    def mode(self):
+    def mode(self) -> Any:
         return self.loc
 
     @property
     @override
-    def variance(self):
+    def variance(self) -> Any:
         return xp.sum(self._unbroadcasted_scale_tril**2, axis=-1)
 
     @override
-    def rsample(self, sample_shape=()):
+    def rsample(self, sample_shape: Any = ()) -> Any:
         draws = normals(self._extended_shape(sample_shape), self.loc)
         return self.loc + (self._unbroadcasted_scale_tril @ draws[..., None])[..., 0]
 
     @override
-    def log_prob(self, value):
+    def log_prob(self, value: Any) -> Any:
         if self._validate_args:
             self._validate_sample(value)
         n = self._event_shape[0]
         distance = xp.sum(solved(self._unbroadcasted_scale_tril, value - self.loc) ** 2, axis=-1)
         return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()
 
-    def _half_log_det(self):
+    def _half_log_det(self) -> Any:
         """Return half of the logarithm of the determinant of the covariance."""
         return xp.sum(xp.log(xp.linalg.diagonal(self._unbroadcasted_scale_tril)), axis=-1)
 
     @override
-    def entropy(self):
+    def entropy(self) -> Any:
         return 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
 
 
-def _lower_of_precision(precision):
+def _lower_of_precision(precision: Any) -> Any:
     """Return the lower triangular factor of the inverse of matrices."""
     flipped = xp.linalg.cholesky(xp.flip(precision, axis=(-2, -1)))
     upper = xp.flip(flipped, axis=(-2, -1)).mT

@@ -26,10 +26,10 @@ class Transform:
     """
 
     bijective = True
-    sign = 1
+    sign: Any = 1
     event_dim = 0
 
-    def __init__(self, cache_size=0):
+    def __init__(self, cache_size: Any = 0) -> None:
         self._cache_size = cache_size
         self._cached = (None, None)
 
@@ -38,7 +38,7 @@ class Transform:
         """The inverse."""
         return _Inverse(self)
 
-    def __call__(self, x):
+    def __call__(self, x: Any) -> Any:
         """Return the value for an argument."""
         if self._cache_size and self._cached[0] is x:
             return self._cached[1]
@@ -46,31 +46,31 @@ class Transform:
         self._cached = (x, y) if self._cache_size else (None, None)
         return y
 
-    def _inv_call(self, y):
+    def _inv_call(self, y: Any) -> Any:
         """Return the argument for a value."""
         if self._cache_size and self._cached[1] is y:
             return self._cached[0]
         return self._inverse(y)
 
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         raise NotImplementedError
 
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         raise NotImplementedError
 
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Return the logarithm of the absolute slope where `x` becomes `y`."""
         raise NotImplementedError
 
-    def forward_shape(self, shape):
+    def forward_shape(self, shape: Any) -> Any:
         """Return the shape of values."""
         return shape
 
-    def inverse_shape(self, shape):
+    def inverse_shape(self, shape: Any) -> Any:
         """Return the shape of arguments."""
         return shape
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Return the class."""
         return f"{type(self).__name__}()"
 
@@ -83,29 +83,29 @@ class _Inverse(Transform):
     of : the function
     """
 
-    def __init__(self, of):
+    def __init__(self, of: Any) -> None:
         super().__init__()
         self.of, self.bijective, self.sign, self.event_dim = of, of.bijective, of.sign, of.event_dim
 
     @property
     @override
-    def inv(self):
+    def inv(self) -> Any:
         return self.of
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return self.of._inv_call(x)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return self.of(y)
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -self.of.log_abs_det_jacobian(y, x)
 
     @override
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"_InverseTransform({self.of!r})"
 
 
@@ -118,7 +118,7 @@ class ComposeTransform(Transform):
     cache_size : as of `Transform`
     """
 
-    def __init__(self, parts, cache_size=0):
+    def __init__(self, parts: Any, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.parts = list(parts)
         self.bijective = all(part.bijective for part in self.parts)
@@ -126,19 +126,19 @@ class ComposeTransform(Transform):
         self.event_dim = max((part.event_dim for part in self.parts), default=0)
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         for part in self.parts:
             x = part(x)
         return x
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         for part in reversed(self.parts):
             y = part._inv_call(y)
         return y
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         total = 0.0
         for part in self.parts:
             y = part(x)
@@ -147,7 +147,7 @@ class ComposeTransform(Transform):
         return total
 
     @override
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ComposeTransform({self.parts!r})"
 
 
@@ -155,15 +155,15 @@ class ExpTransform(Transform):
     """The exponential function."""
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return xp.exp(x)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return xp.log(y)
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return x
 
 
@@ -171,15 +171,15 @@ class SigmoidTransform(Transform):
     """The logistic function."""
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return xp.clip(xp.sigmoid(x), float(xp.finfo(x.dtype).smallest_normal), 1.0 - float(xp.finfo(x.dtype).eps))
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return xp.log(y) - xp.log1p(-y)
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -functional.softplus(-x) - functional.softplus(x)
 
 
@@ -187,15 +187,15 @@ class SoftplusTransform(Transform):
     """The function ``log(1 + exp(x))``."""
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return functional.softplus(x)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return xp.log(-xp.expm1(-y)) + y
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return -functional.softplus(-x)
 
 
@@ -203,15 +203,15 @@ class TanhTransform(Transform):
     """The hyperbolic tangent."""
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return xp.tanh(x)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return xp.atanh(y)
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return 2.0 * (math.log(2.0) - x - functional.softplus(-2.0 * x))
 
 
@@ -224,25 +224,25 @@ class AffineTransform(Transform):
     event_dim, cache_size : as of `Transform`
     """
 
-    def __init__(self, loc, scale, event_dim=0, cache_size=0):
+    def __init__(self, loc: Any, scale: Any, event_dim: Any = 0, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
 
     @property
     @override
-    def sign(self):
+    def sign(self) -> Any:
         return xp.sign(xp.asarray(self.scale))
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return self.loc + self.scale * x
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return (y - self.loc) / self.scale
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         slope = xp.log(xp.abs(xp.asarray(self.scale, dtype=x.dtype))) + xp.zeros_like(x)
         return summed(slope, self.event_dim)
 
@@ -256,20 +256,20 @@ class PowerTransform(Transform):
     cache_size : as of `Transform`
     """
 
-    def __init__(self, exponent, cache_size=0):
+    def __init__(self, exponent: Any, cache_size: Any = 0) -> None:
         super().__init__(cache_size)
         self.exponent = xp.asarray(exponent, dtype=None)
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return x**self.exponent
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return y ** (1 / self.exponent)
 
     @override
-    def log_abs_det_jacobian(self, x, y):
+    def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         return xp.log(xp.abs(self.exponent * y / x))
 
 
@@ -279,11 +279,11 @@ class AbsTransform(Transform):
     bijective = False
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return xp.abs(x)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return y
 
 
@@ -294,11 +294,11 @@ class SoftmaxTransform(Transform):
     event_dim = 1
 
     @override
-    def _call(self, x):
+    def _call(self, x: Any) -> Any:
         return xp.softmax(x, axis=-1)
 
     @override
-    def _inverse(self, y):
+    def _inverse(self, y: Any) -> Any:
         return xp.log(y)
 
 
