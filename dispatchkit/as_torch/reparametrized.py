@@ -178,8 +178,8 @@ def spectral_norm(
     >>> import dispatchkit.as_torch as torch
     >>> layer = torch.nn.utils.spectral_norm(torch.nn.Linear(2, 2), n_power_iterations=50)
     >>> _ = layer(torch.ones(1, 2))
-    >>> torch.linalg.matrix_norm(layer.weight.detach(), 2)
-    tensor(1.)
+    >>> print(round(torch.linalg.matrix_norm(layer.weight.detach(), 2).item(), 6))
+    1.0
     """
     if n_power_iterations <= 0:
         raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}")

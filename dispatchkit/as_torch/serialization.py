@@ -14,8 +14,8 @@ from dispatchkit.as_torch.spelling import spell
 from dispatchkit.errors import LoadError
 
 CONVERT = (
-    "in PyTorch, write torch.save(torch.load(path), new_path) for a dictionary of tensors, such as model.state_dict(), "
-    "or safetensors.torch.save_file(model.state_dict(), path)"
+    "in PyTorch, save tensors alone: torch.save(model.state_dict(), path), or "
+    "safetensors.torch.save_file(model.state_dict(), path)"
 )
 SAFETENSORS = ".safetensors"
 

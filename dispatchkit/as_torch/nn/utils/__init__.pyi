@@ -18,3 +18,11 @@ from dispatchkit.nn.utils import vector_to_parameters as vector_to_parameters
 from typing import Any
 
 AveragedModel: Any
+
+remove_spectral_norm: Any
+
+remove_weight_norm: Any
+
+spectral_norm: Any
+
+weight_norm: Any
