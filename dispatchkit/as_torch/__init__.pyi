@@ -15,7 +15,6 @@ from dispatchkit import iinfo as iinfo
 from dispatchkit import index_put as index_put
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import no_grad as no_grad
-from dispatchkit import result_type as promote_types
 from dispatchkit import result_type as result_type
 from dispatchkit import set_default_dtype as set_default_dtype
 from dispatchkit import set_grad_enabled as set_grad_enabled
@@ -47,8 +46,10 @@ import builtins
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-class Size(builtins.int):
-    def __call__(self, dim: builtins.int | None = ...) -> Any: ...
+class Size(tuple[builtins.int, ...]):
+    def numel(self) -> builtins.int: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __add__(self, other: Any) -> Size: ...
 
 class device(str):
     def __new__(cls, type: str, index: builtins.int | None = ...) -> device: ...
@@ -59,6 +60,8 @@ class device(str):
 
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
+    @property
+    def shape(self) -> Size: ...
     @property
     def size(self) -> Any: ...
     @property
@@ -639,8 +642,6 @@ IntTensor: Any
 LongTensor: Any
 
 ShortTensor: Any
-
-Size: Any
 
 def abs(input: Any) -> Tensor: ...
 
@@ -1290,6 +1291,8 @@ prelu: Any
 preserve_format: Any
 
 def prod(input: Any, dim: Any = ..., keepdim: Any = ..., dtype: Any = ...) -> Tensor: ...
+
+promote_types: Any
 
 def put(input: Any, index: Any, source: Any, accumulate: Any = ...) -> Any: ...
 

@@ -97,6 +97,16 @@ def set_default_tensor_type(t: Any) -> None:
     xp.set_default_dtype(t.of_dtype)
 
 
+def promote_types(type1: Any, type2: Any) -> Any:
+    """Return the dtype of results of two dtypes.
+
+    Parameters
+    ----------
+    type1, type2 : the dtypes
+    """
+    return xp.result_type(type1, type2)
+
+
 def initial_seed() -> int:
     """Return the seed of the default generator."""
     return int(random.default_generator.seed)

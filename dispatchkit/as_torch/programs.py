@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from dispatchkit import optim
 from dispatchkit.as_torch import (
     amp,
@@ -20,9 +22,9 @@ from dispatchkit.as_torch import (
     stacked,
 )
 from dispatchkit.as_torch.further_methods import give_further_methods
+from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module
 from dispatchkit.as_torch.weighted_layers import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
-from dispatchkit.declare.namespace import tensor_namespace as xp
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
@@ -153,7 +155,7 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    extend_module("", {**names, "promote_types": xp.result_type})
+    extend_module("", {**names, "promote_types": machine.promote_types, "Size": Shape, "dtype": np.dtype})
     extend_module("random", {**of_random, "fork_rng": machine.fork_rng})
     without = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
     of_cuda = {**dict.fromkeys(without, machine.nothing), "current_device": machine.zero}

@@ -30,6 +30,7 @@ from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter,
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -78,18 +79,6 @@ def missing(place: str, name: str) -> NoReturn:
     raise AttributeError(text)
 
 
-class Size(int):
-    """The number of elements, as the array API has it, which PyTorch's spelling calls for the lengths of the axes."""
-
-    __module__ = HOME
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Any:
-        if dim is None:
-            return self.shape
-        return self.shape[dim]
-
-
 class Tensor(PlainTensor):
     """A tensor whose methods have PyTorch's names, arguments and results.
 
@@ -129,6 +118,12 @@ class Tensor(PlainTensor):
         count = Size(super().size)
         count.shape = self.shape
         return count
+
+    @property
+    @override
+    def shape(self) -> Any:
+        """Lengths of the axes."""
+        return Shape(super().shape)
 
     @property
     @override

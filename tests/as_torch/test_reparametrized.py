@@ -89,3 +89,12 @@ def test_tensors_say_where_their_elements_are() -> None:
     drawn = spelled.zeros(50, dtype=spelled.int64).random_(2, 5)
     assert set(drawn.tolist()) <= {2, 3, 4}
     assert spelled.promote_types(spelled.float32, spelled.int32) == spelled.float64
+
+
+def test_lengths_of_axes_know_how_many_elements_there_are() -> None:
+    x = spelled.ones(2, 3, 4)
+    assert (x.shape.numel(), x.size().numel(), x.shape[1:].numel(), (x.shape + x.shape[:1]).numel()) == (24, 24, 12, 48)
+    assert isinstance(x.shape, spelled.Size)
+    assert (x.shape, repr(x.shape), spelled.Size([2]) == (2,)) == ((2, 3, 4), "(2, 3, 4)", True)
+    assert isinstance(x.float().dtype, spelled.dtype)
+    assert isinstance(x.dtype, spelled.dtype)

@@ -30,8 +30,10 @@ Written by ``nox -s generated`` from the table; do not edit.
 '''
 FIRST = '\nF = TypeVar("F", bound=Callable[..., Any])\n'
 TENSOR = """
-class Size(builtins.int):
-    def __call__(self, dim: builtins.int | None = ...) -> Any: ...
+class Size(tuple[builtins.int, ...]):
+    def numel(self) -> builtins.int: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __add__(self, other: Any) -> Size: ...
 
 class device(str):
     def __new__(cls, type: str, index: builtins.int | None = ...) -> device: ...
@@ -42,6 +44,8 @@ class device(str):
 
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
+    @property
+    def shape(self) -> Size: ...
     @property
     def size(self) -> Any: ...
     @property
@@ -131,7 +135,7 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
         return INFERENCE_MODE
     elif isinstance(value, FunctionType) and source == spelling.__name__:
         return f"\ndef {name}(*args: Any, **kwargs: Any) -> Any: ...\n"
-    elif name not in {"Tensor", "device"}:
+    elif name not in {"Size", "Tensor", "device"}:
         return f"\n{name}: Any\n"
     return ""
 
