@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import optim
-from dispatchkit.as_torch import (
-    amp,
-    distributions,
-    further_options,
-    layers,
-    machine,
-    packed_sequences,
-    reparametrized,
-    serialization,
-    stacked,
-)
+from dispatchkit.as_torch import distributions, stacked
+from dispatchkit.as_torch.files import serialization
 from dispatchkit.as_torch.further_methods import give_further_methods
+from dispatchkit.as_torch.layers import of_functions as layers
+from dispatchkit.as_torch.layers import options as further_options
+from dispatchkit.as_torch.layers import packed_sequences, reparametrized
+from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
+from dispatchkit.as_torch.machine import amp
+from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.shapes import Shape
 from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module
-from dispatchkit.as_torch.weighted_layers import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))

@@ -34,7 +34,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
 
     def stacked(dictionaries: list[dict[str, Any]]) -> dict[str, Any]:
         with no_grad():
-            both = {name: xp.stack([each[name] for each in dictionaries]) for name in dictionaries[0]}
+            columns = zip(*(each.values() for each in dictionaries), strict=True)
+            both = dict(zip(dictionaries[0], map(xp.stack, map(list, columns)), strict=True))
         for name, value in both.items():
             value.requires_grad_(dictionaries[0][name].requires_grad)
         return {name: spell(value) for name, value in both.items()}

@@ -7,18 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dispatchkit.as_torch.distributions.compound import Independent, LogNormal, TransformedDistribution
-from dispatchkit.as_torch.distributions.continuous import (
-    Beta,
-    Cauchy,
-    Dirichlet,
-    Exponential,
-    Folded,
-    Gamma,
-    Gumbel,
-    Laplace,
-    Normal,
-    Uniform,
-)
+from dispatchkit.as_torch.distributions.continuous import Cauchy, Gumbel, Laplace, Normal, Uniform
 from dispatchkit.as_torch.distributions.discrete import (
     Bernoulli,
     Binomial,
@@ -29,6 +18,7 @@ from dispatchkit.as_torch.distributions.discrete import (
 )
 from dispatchkit.as_torch.distributions.distribution import Distribution, summed
 from dispatchkit.as_torch.distributions.multivariate import MultivariateNormal, solved
+from dispatchkit.as_torch.distributions.positive import Beta, Dirichlet, Exponential, Folded, Gamma
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.nn import functional
 
@@ -59,6 +49,11 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Formula], Formula]:
     return decorate
 
 
+def _has_nearer(pair: tuple[type, type], pairs: list[tuple[type, type]]) -> bool:
+    """Return whether another of several pairs of classes is of subclasses."""
+    return any(other != pair and all(map(issubclass, other, pair)) for other in pairs)
+
+
 def kl_divergence(p: Any, q: Any) -> Any:
     """Return the mean, by one distribution, of the logarithm of its density over that of another.
 
@@ -78,11 +73,7 @@ def kl_divergence(p: Any, q: Any) -> Any:
     tensor(0.5000)
     """
     pairs = [(a, b) for a in type(p).__mro__ for b in type(q).__mro__ if (a, b) in FORMULAS]
-    nearest = [
-        pair
-        for pair in pairs
-        if not any(other != pair and issubclass(other[0], pair[0]) and issubclass(other[1], pair[1]) for other in pairs)
-    ]
+    nearest = [pair for pair in pairs if not _has_nearer(pair, pairs)]
     if not nearest:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"

@@ -56,7 +56,7 @@ class Lookup(Embedding):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> Any:
-        """Return a layer with vectors of one's own.
+        """Return a layer with given vectors.
 
         Parameters
         ----------

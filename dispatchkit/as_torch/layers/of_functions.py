@@ -22,7 +22,7 @@ class FunctionLayer(Module):
     ----------
     path : of the function inside PyTorch
     options : names and defaults of the options
-    by_training : whether the function is told if the layer is in training mode
+    by_training : whether the function is given whether the layer is in training mode
     """
 
     path: ClassVar[str]
@@ -80,7 +80,7 @@ def function_layer(
     ----------
     layer : its name
     function : that of the function of `torch.nn.functional`
-    by_training : whether that is told of the mode
+    by_training : whether that gets the mode
     keywords : options that are by name alone
     **options : defaults, in order; `REQUIRED` where there is none
     """

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from dispatchkit import nn, saving
-from dispatchkit.as_torch.pickles import read_archive
+from dispatchkit.as_torch.files.pickles import read_archive
 from dispatchkit.as_torch.spelling import spell
 from dispatchkit.errors import LoadError
 

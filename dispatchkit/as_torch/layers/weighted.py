@@ -125,7 +125,7 @@ class EmbeddingBag(Module):
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, **options: Any) -> EmbeddingBag:
-        """Return a layer with vectors of one's own.
+        """Return a layer with given vectors.
 
         Parameters
         ----------
