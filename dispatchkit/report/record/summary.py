@@ -61,17 +61,36 @@ class Cause:
     lines: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
+        fix = self.fix
+        if self.stub:
+            fix += f":\n{indent(self.stub, '    ')}"
+        return f"{self._head()}\n  fix: {fix}\n  line: {self._places()}"
+
+    def html(self) -> str:
+        """Return it as a piece of HTML, the rule to write as code."""
+        fix = escape(self.fix)
+        if self.stub:
+            fix += f":<pre>{escape(self.stub)}</pre>"
+        else:
+            fix += "\n"
+        return f"{escape(self._head())}\nfix: {fix}line: {escape(self._places())}"
+
+    def _head(self) -> str:
         times = ""
         if self.count != 1:
             times = f" ×{self.count}"
-        lines = ", ".join(f"{place}{'' if count == 1 else f' ×{count}'}" for place, count in self.lines.most_common())
-        stub = ""
-        if self.stub:
-            stub = f":\n{indent(self.stub, '    ')}"
         return (
-            f"[{self.code}] {self.function} made {self.type} dense{times}, {format_bytes(self.nbytes)}: {self.reason}\n"
-            f"  fix: {self.fix}{stub}\n  line: {lines}"
+            f"[{self.code}] {self.function} made {self.type} dense{times}, {format_bytes(self.nbytes)}: {self.reason}"
         )
+
+    def _places(self) -> str:
+        counted = []
+        for place, count in self.lines.most_common():
+            times = ""
+            if count != 1:
+                times = f" ×{count}"
+            counted.append(f"{place}{times}")
+        return ", ".join(counted)
 
 
 def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
@@ -350,7 +369,7 @@ def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], 
     calls, dropped : the calls, and how many later ones were not kept
     """
     css = css_class(Dense.outcome.name)
-    items = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in causes)
+    items = "".join(f'<li class="{css}">{cause.html()}</li>' for cause in causes)
     parts = {
         "by function": summarise(calls, "function", "self", dropped)._table().html(),
         "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",
