@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dispatchkit.types.uncertain import covariance
 NUMBERS = np.arange(24.0).reshape(4, 6)
 ROWS = np.asarray([3, 0, 0])
 SINGLE = UncertainTensor(NUMBERS, 0.1 * NUMBERS)
-ARRAYS = {
+ARRAYS: dict[str, Callable[[], Any]] = {
     "unit": lambda: QuantityTensor(NUMBERS, "m"),
     "mask": lambda: MaskedTensor(NUMBERS, NUMBERS % 5 > 0),
     "metadata": lambda: MetadataTensor(NUMBERS, {"run": 7}),
@@ -26,9 +27,17 @@ ARRAYS = {
     "unit, mask and errors": lambda: QuantityTensor(MaskedTensor(SINGLE, NUMBERS % 5 > 0), "m"),
 }
 KEYS = {
-    **{"an integer": 1, "a slice": slice(None, None, 2), "a tuple": (1, slice(3, None)), "the end": (..., -1)},
-    **{"a new axis": (None, 2), "nothing": (), "an element": (1, 2), "rows": ROWS, "tensor": dk.asarray(ROWS)},
-    **{"a mask": NUMBERS > 10, "mask of rows": dk.asarray(NUMBERS[:, 1] > 6)},
+    "an integer": 1,
+    "a slice": slice(None, None, 2),
+    "a tuple": (1, slice(3, None)),
+    "the end": (..., -1),
+    "a new axis": (None, 2),
+    "nothing": (),
+    "an element": (1, 2),
+    "rows": ROWS,
+    "tensor": dk.asarray(ROWS),
+    "a mask": NUMBERS > 10,
+    "mask of rows": dk.asarray(NUMBERS[:, 1] > 6),
 }
 
 
@@ -51,9 +60,9 @@ def same(x: Any, y: Any) -> bool:
     if isinstance(x, MetadataTensor):
         return x.metadata == y.metadata and same(x.data, y.data)
     if isinstance(x, UncertainTensor):
-        covariances = [np.asarray(covariance(dk.reshape(each, (-1,)))) for each in (x, y)]
+        mine, right = (np.asarray(covariance(dk.reshape(each, (-1,)))) for each in (x, y))
         apart = np.asarray((x - y).std)  # nothing where both depend on the same
-        return bool(np.allclose(*covariances) and np.allclose(apart, 0.0)) and same(x.data, y.data)
+        return bool(np.allclose(mine, right) and np.allclose(apart, 0.0)) and same(x.data, y.data)
     return x.shape == y.shape and bool(dk.all(x == y))
 
 
