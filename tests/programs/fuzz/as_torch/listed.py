@@ -1,0 +1,49 @@
+"""The differences from PyTorch that are meant, each with its reason."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from .comparing import Difference
+
+__all__ = ["Entry", "read"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry of the list.
+
+    Attributes
+    ----------
+    sorts : in what calls differ
+    paths : patterns of the functions
+    reason : why, as a reader of the documentation sees it
+    texts : patterns of what is said of the difference
+    forms : how the function is spelled; any where it is empty
+    """
+
+    sorts: tuple[str, ...]
+    paths: tuple[str, ...]
+    reason: str
+    texts: tuple[str, ...] = ("*",)
+    forms: tuple[str, ...] = ()
+
+    def covers(self, found: Difference) -> bool:
+        """Return whether the entry is about a difference."""
+        if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
+            return False
+        if not any(fnmatchcase(found.call.path, pattern.replace("[", "[[]")) for pattern in self.paths):
+            return False
+        return any(fnmatchcase(found.text, pattern.replace("[", "[[]")) for pattern in self.texts)
+
+
+def read() -> list[Entry]:
+    """Return the entries, of which the first that is about a difference counts."""
+    text = (Path(__file__).parent / "listed.toml").read_text()
+    return [
+        Entry(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
+        for entry in tomllib.loads(text).get("difference", [])
+    ]
