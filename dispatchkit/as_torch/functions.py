@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, running, several, times, written_functions
+from dispatchkit.as_torch.shared import index_along, kept, running, several, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -99,6 +99,8 @@ divide = true_divide = div
 
 
 def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
+    if isinstance(dim, tuple):  # as NumPy's methods take them
+        return getattr(xp, name)(input, axis=dim, keepdims=keepdim)
     if is_array(dim):
         other = dim
     if other is not None:
@@ -147,8 +149,13 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
         return _median(counted, xp.reshape(input, (-1,)), 0).values
-    last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
-    return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
+    order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
+    place = (xp.maximum(count, 1) - 1) // 2
+    if counted is xp.ones_like:
+        # NaN is behind all numbers, and where there is some, it is the median.
+        numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
+        place = xp.where(numbers < count, numbers, place)
+    return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
 
 
 TRANSLATIONS["median"] = partial(_median, xp.ones_like)
@@ -163,7 +170,9 @@ def mode(input, dim=-1, keepdim=False):
     return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
-def transpose(input, dim0, dim1):
+def transpose(input, dim0=None, dim1=None):
+    if dim1 is None:  # as NumPy's method is called, by all axes
+        return xp.permute_dims(input, axes=dim0 or tuple(range(input.ndim))[::-1])
     if {dim0 % input.ndim, dim1 % input.ndim} == {input.ndim - 2, input.ndim - 1}:
         return xp.matrix_transpose(input)
     return xp.swapaxes(input, dim0, dim1)
@@ -449,7 +458,7 @@ def linalg_vander(x, *, N=None):
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return times(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
+    return kept(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
 
 
 def block_diag(*tensors):

@@ -16,8 +16,10 @@ import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
-from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.arguments import ARGUMENTS_OF, parameters_of
+from dispatchkit.as_torch.door import Door
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -125,6 +127,7 @@ class Tensor(PlainTensor):
     __module__ = HOME
     __slots__ = ()
     __dispatch_plain__ = True
+    __dispatch_error__ = staticmethod(as_raised_by_pytorch)
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
@@ -286,37 +289,6 @@ PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 # Functions.
 
 
-def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Any:
-    """Return what says the axis of a function of PyTorch that takes a number as one element along it, None of others.
-
-    Returns
-    -------
-    tuple : the parameter, its place by position and its default
-    """
-    places = [place for place, p in enumerate(shown) if p.name in ("dim", "dim0") and path not in table.OF_NUMBERS]
-    return next(((targets[shown[place].name], place, shown[place].default) for place in places), None)
-
-
-def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: tuple[str, int, Any]) -> Any:
-    """Return a result for a number, as one element along an axis where one is asked for, which the result loses."""
-    parameter, place, default = axis
-    if kwargs.get(parameter, args[place] if len(args) > place else default) is None:
-        return function(*args, **kwargs)
-
-    def lift(value: Any) -> Any:
-        if table.is_array(value) and not value.ndim:
-            return value[None]
-        return value
-
-    def lower(value: Any) -> Any:
-        if table.is_array(value) and value.shape == (1,):
-            return value[0]
-        return value
-
-    y = function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()})
-    return map_leaves(sequence_items, lower, y)
-
-
 def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     """Return a function whose results, or whose `arguments` instead, are adopted."""
 
@@ -345,7 +317,7 @@ def spelling_calls(function: Call) -> Call:
 
 
 def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, operation: Any, count: int) -> Call:
-    """Return the function of PyTorch that calls another.
+    """Return the function of PyTorch that calls another, by its `Door`.
 
     Parameters
     ----------
@@ -356,25 +328,29 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    first, axis = [targets[name] for name in names[:count]], axis_of(path, shown, targets)
-    same = count
+    door = Door(path, function, names, targets, shown, count, spell)
+    looked, most, plain = door.looked, count, door.is_plain
     if operation is None:
-        same = len(names)
+        most = len(names)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if names and (kwargs or not 0 < len(args) <= same):
-            kwargs = arguments_by_parameter(path, names, targets, args, kwargs)
-            args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
-        try:
-            if axis is not None and getattr(args[0] if args else kwargs.get("input"), "ndim", 1) == 0:
-                y = of_number(function, args, kwargs, axis)
-            else:
-                y = function(*args, **kwargs)
-        except table.NotTranslated:
-            raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
-        if type(y) is Tensor:
-            return y
-        return spell(y)
+        # Tensors alone, of which nothing is to be looked at.
+        if (
+            plain
+            and not kwargs
+            and 0 < len(args) <= most
+            and type(args[0]) is Tensor
+            and (len(args) == 1 or (len(args) == 2 and type(args[1]) is Tensor))
+            and (not looked or args[0].array.dtype.kind not in looked)
+        ):
+            try:
+                y = function(*args)
+            except Exception:
+                return door(args, kwargs)
+            if type(y) is Tensor:
+                return y
+            return spell(y)
+        return door(args, kwargs)
 
     return show(call, path, shown, operation)
 
@@ -498,16 +474,24 @@ def in_dtype(dtype: str) -> Call:
     return method
 
 
+def not_there(name: str, x: Any) -> NoReturn:
+    """Raise for a method of `dispatchkit.Tensor` that PyTorch's tensors have not."""
+    missing("Tensor", name)
+
+
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
         first = next(iter(inspect.signature(function).parameters), "")
-        if "." not in path and first in ("input", "tensor") and not path.endswith("_like"):
+        is_method = path not in table.NO_METHODS and not path.endswith(("_like", "_copy"))
+        if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
             setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
-            if plain is not None or path in table.IN_PLACE:
+            if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
                 setattr(Tensor, f"{path}_", in_place(path, function, plain))
+    for name in table.NOT_OF_TENSORS:
+        setattr(Tensor, name, property(functools.partial(not_there, name)))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):

@@ -26,6 +26,8 @@ def main() -> int:
         shown[found.sort, found.call.path] += 1
         if shown[found.sort, found.call.path] <= given.shown:
             print(f"{found.sort} | {found.call.path} | {found.text}\n    {found.call!r}"[:900])
+    for call in report.slow:
+        print(f"no end | {call!r}"[:600])
     for (sort, path), count in shown.most_common():
         print(f"{count:6}  {sort}: {path}")
     for entry, count in report.listed.most_common():

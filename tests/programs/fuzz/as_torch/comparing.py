@@ -26,8 +26,21 @@ SORTS = (
 DRAWN = frozenset(
     {
         *("bernoulli", "multinomial", "poisson", "rand_like", "randn_like", "randint_like", "empty_like", "new_empty"),
-        *("nn.functional.dropout", "nn.functional.alpha_dropout", "nn.functional.rrelu", "nn.functional.feature_dropout"),
-        *("nn.functional.feature_alpha_dropout", "dropout", "cauchy", "exponential", "geometric", "log_normal", "normal"),
+        *(
+            "nn.functional.dropout",
+            "nn.functional.alpha_dropout",
+            "nn.functional.rrelu",
+            "nn.functional.feature_dropout",
+        ),
+        *(
+            "nn.functional.feature_alpha_dropout",
+            "dropout",
+            "cauchy",
+            "exponential",
+            "geometric",
+            "log_normal",
+            "normal",
+        ),
         *("random", "uniform", "binomial", "svd_lowrank", "pca_lowrank", "nn.functional.dropout1d", "alpha_dropout"),
         *("nn.functional.dropout2d", "nn.functional.dropout3d", "empty", "empty_strided", "feature_dropout", "rrelu"),
         *("feature_alpha_dropout", "nn.functional.gumbel_softmax"),
@@ -36,7 +49,17 @@ DRAWN = frozenset(
 # Determined up to factors or an order.
 FACTORS = frozenset(
     {
-        *("linalg.eig", "linalg.eigh", "linalg.svd", "svd", "linalg.qr", "qr", "linalg.eigvals", "linalg.lstsq", "geqrf"),
+        *(
+            "linalg.eig",
+            "linalg.eigh",
+            "linalg.svd",
+            "svd",
+            "linalg.qr",
+            "qr",
+            "linalg.eigvals",
+            "linalg.lstsq",
+            "geqrf",
+        ),
         *("linalg.householder_product", "orgqr", "ormqr", "linalg.ldl_factor", "linalg.ldl_factor_ex"),
     }
 )
@@ -179,7 +202,9 @@ def compared_errors(call: Call, ours: Outcome, theirs: Outcome) -> Difference | 
         wanted: Any = (RuntimeError, TypeError)
     else:
         wanted = next(
-            each for each in (IndexError, RuntimeError, TypeError, ValueError, Exception) if isinstance(theirs.error, each)
+            each
+            for each in (IndexError, RuntimeError, TypeError, ValueError, Exception)
+            if isinstance(theirs.error, each)
         )
     if ours.error is None:
         return Difference(call, "taken here", said(theirs.error))
@@ -197,7 +222,9 @@ def compared_results(call: Call, ours: Any, theirs: Any) -> Difference | None:
             if isinstance(value, torch.Tensor) and name[0] != "_" and not hasattr(ours, name):
                 return Difference(call, "parts", f"the result has no {name}: {type(ours).__name__}")
     if len(one) != len(other) or isinstance(ours, (list, tuple)) is not isinstance(theirs, (list, tuple)):
-        return Difference(call, "parts", f"{len(one)} in {type(ours).__name__}, {len(other)} in {type(theirs).__name__}")
+        return Difference(
+            call, "parts", f"{len(one)} in {type(ours).__name__}, {len(other)} in {type(theirs).__name__}"
+        )
     for x, y in zip(one, other, strict=True):
         found = compared_part(call, x, y)
         if found is not None:
@@ -247,8 +274,10 @@ def compared_values(call: Call, sort: str, a: Any, b: Any) -> Difference | None:
                 if zero.any():
                     return Difference(call, sort, "the sign of a zero")
             return None
-        if a.dtype.kind == "c" and np.array_equal(np.isfinite(a), np.isfinite(b)) and np.allclose(
-            a[np.isfinite(a)], b[np.isfinite(b)], rtol=rtol, atol=atol * scale
+        if (
+            a.dtype.kind == "c"
+            and np.array_equal(np.isfinite(a), np.isfinite(b))
+            and np.allclose(a[np.isfinite(a)], b[np.isfinite(b)], rtol=rtol, atol=atol * scale)
         ):
             return Difference(call, sort, "complex infinities")
     return Difference(call, sort, f"{shown(a)} for {shown(b)}")

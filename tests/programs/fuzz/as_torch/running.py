@@ -24,6 +24,7 @@ from .schemas import Pool, draw_index_call, draw_operator_call
 __all__ = ["Report", "fuzz"]
 
 SPELLED: Any = spelled
+LONGEST = 10  # seconds that a call may take
 EXCLUDED = frozenset({"nn.functional.ctc_loss"})
 
 
@@ -36,11 +37,13 @@ class Report:
     counts : of calls, by what came of them
     listed : how many differences each entry of the list names
     unlisted : the others
+    slow : calls that did not come to an end
     """
 
     counts: Counter[str] = field(default_factory=Counter)
     listed: Counter[Entry] = field(default_factory=Counter)
     unlisted: list[Difference] = field(default_factory=list)
+    slow: list[Call | None] = field(default_factory=list)
 
     @property
     def calls(self) -> int:
@@ -98,6 +101,10 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
         process.start()
         sender.close()
         while most is None or report.calls < most:
+            if not receiver.poll(LONGEST):
+                report.slow.append(drawing.draw(random.Random(begun.value)))
+                process.kill()
+                break
             try:
                 enter(report, entries, receiver.recv())
             except EOFError:
