@@ -13,8 +13,9 @@ import numpy as np
 
 from dispatchkit.as_torch.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "index_like_pytorch"]
 
 Given = dict[str, Any]
 Check = Callable[[Given], Any]
@@ -51,6 +52,28 @@ def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int
     if not x.ndim:
         return 0, 1
     return axis % x.ndim, x.shape[axis]
+
+
+def index_like_pytorch(key: Any) -> Any:
+    """Return an index as operations take it: arrays of uint8 are masks.
+
+    Raises
+    ------
+    IndexError : for arrays of other dtypes than PyTorch takes
+    ValueError : for a slice that goes backwards
+    """
+    if type(key) is tuple:
+        return tuple([index_like_pytorch(part) for part in key])
+    if type(key) is slice:
+        if isinstance(key.step, int) and key.step <= 0:
+            raise ValueError("step must be greater than zero")
+    elif is_array(key):
+        dtype = str(key.dtype)
+        if dtype == "uint8":
+            return xp.astype(key, xp.bool)
+        if dtype not in ("bool", "int64", "int32"):
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
+    return key
 
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")

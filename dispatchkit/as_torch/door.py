@@ -143,7 +143,7 @@ class Door:
             for name, value in given.items()
             if name not in table.ARGUMENTS_OF_ANY_KIND and hasattr(value, "dtype") and not isinstance(value, np.generic)
         }
-        if not arrays:
+        if not arrays or given.get("dtype") is not None:
             return
         kinds = [np.dtype(str(x.dtype)).kind for x in arrays.values()]
         numbers = [value for name, value in given.items() if name in table.NUMBERS_AS_OPERANDS]

@@ -200,6 +200,22 @@ for _path, _name in TRANSFORMS.items():
     TRANSLATIONS[f"fft.{_path}2"] = partial(_transform, _name, _path != _name, (-2, -1))
 
 
+def _kept_if_real(name, /, input):
+    if xp.isdtype(input.dtype, "complex floating"):
+        return getattr(xp, name)(input)
+    return input
+
+
+for _path, _name in {"conj": "conj", "conj_physical": "conj", "real": "real"}.items():
+    ALONE[_path] = partial(_kept_if_real, _name)
+
+
+def positive(input):
+    if input.dtype == xp.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
 def where(condition, input=None, other=None):
     if input is None:
         return xp.nonzero(condition)
@@ -627,4 +643,4 @@ def nn_functional_pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 
 
 TRANSLATIONS.update(written_functions(globals()))
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "randint_like")})
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "positive", "randint_like")})

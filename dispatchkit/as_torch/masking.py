@@ -20,6 +20,25 @@ NEUTRAL = {
 }
 
 
+def filler(neutral, dtype):
+    """Return what counts for nothing in a dtype: for integers the least or largest there are stand for infinities."""
+    if isinstance(neutral, float) and math.isinf(neutral) and not xp.isdtype(dtype, ("real floating", "complex floating")):
+        if dtype == xp.bool:
+            return neutral > 0
+        limits = xp.iinfo(dtype)
+        if neutral > 0:
+            return limits.max
+        return limits.min
+    return neutral
+
+
+def in_floats(x):
+    """Return integers and booleans as numbers of the default dtype."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.get_default_dtype())
+
+
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions of `torch.masked`.
 
@@ -34,26 +53,45 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
             x = xp.astype(input, numpy_dtype(dtype))
         if mask is None:
             return x
-        return xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
+        if mask.ndim > input.ndim:
+            raise IndexError(
+                f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim}"
+            )
+        return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
+        if name in ("logsumexp", "softmax", "softmin", "log_softmax") and dtype is None:
+            input = in_floats(input)
         x = visible(input, mask, NEUTRAL[name], dtype)
-        y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
+        options = {}
+        if keepdim is not None:
+            options["keepdim"] = keepdim
+        if dim is not None:
+            y = whole(x, dim, **options)
+        elif name == "logsumexp":
+            y = whole(x, tuple(range(x.ndim)), **options)
+        else:
+            y = whole(x, **options)
         if name == "median":
             return y.values
+        if name in ("sum", "prod", "cumsum", "cumprod"):
+            return y
         return xp.astype(y, x.dtype, copy=False)
 
     def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         ones = visible(xp.ones_like(input), mask, 0, dtype)
         return of["sum"](visible(input, mask, 0, dtype), dim, keepdim) / of["sum"](ones, dim, keepdim)
 
-    def var(input, dim=None, unbiased=True, *, keepdim=False, **options):
-        ones = visible(xp.ones_like(input), options.get("mask"), 0, options.get("dtype"))
-        squares = ((input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
-        return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - int(unbiased), 0)
+    def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, **options):
+        if correction is None:
+            correction = int(unbiased is None or unbiased)
+        input = in_floats(input)
+        ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
+        squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
+        return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
 
-    def std(input, dim=None, unbiased=True, **options):
+    def std(input, dim=None, unbiased=None, **options):
         return xp.sqrt(var(input, dim, unbiased, **options))
 
     def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):

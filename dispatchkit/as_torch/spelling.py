@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
+from numbers import Number
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -17,9 +18,11 @@ import numpy as np
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
 from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, parameters_of
+from dispatchkit.as_torch.checks import index_like_pytorch
 from dispatchkit.as_torch.door import Door
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -34,6 +37,7 @@ from dispatchkit.tree import container_items, map_leaves, sequence_items
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
+select, assign = PlainTensor.__getitem__, PlainTensor.__setitem__
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
 
 
@@ -172,6 +176,26 @@ class Tensor(PlainTensor):
         hook : returns another gradient, or None
         """
         return super().register_hook(spelling_results(hook, arguments=True))
+
+    @override
+    def __getitem__(self, key: Any, /) -> Any:
+        if type(key) is not int:
+            key = index_like_pytorch(key)
+        return select(self, key)
+
+    @override
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        if type(key) is not int:
+            key = index_like_pytorch(key)
+        if isinstance(value, Number):
+            value = in_dtype_of(self, value)
+        try:
+            assign(self, key, value)
+        except ValueError as error:
+            raise as_raised_by_pytorch(error) from error.__cause__
+
+    def __pos__(self) -> Any:
+        return FUNCTIONS["positive"](self)
 
     view_as = PlainTensor.reshape_as
 
