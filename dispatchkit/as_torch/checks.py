@@ -15,7 +15,7 @@ from dispatchkit.as_torch.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 
-__all__ = ["CHECKS", "index_like_pytorch"]
+__all__ = ["CHECKS", "index_like_pytorch", "kind_of"]
 
 Given = dict[str, Any]
 Check = Callable[[Given], Any]
@@ -35,9 +35,13 @@ def check_of(*paths: str) -> Callable[[Check], Check]:
 
 def kind_of(x: Any) -> str:
     """Return the kind of elements of an argument, as NumPy abbreviates it."""
-    if hasattr(x, "dtype"):
-        return np.dtype(str(x.dtype)).kind
-    return np.asarray(x).dtype.kind
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return np.asarray(x).dtype.kind
+    kind = getattr(dtype, "kind", None)
+    if type(kind) is str:
+        return kind
+    return np.dtype(str(dtype)).kind
 
 
 def dtype_name(x: Any) -> str:

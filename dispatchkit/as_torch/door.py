@@ -16,7 +16,7 @@ import numpy as np
 
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.arguments import arguments_by_name
-from dispatchkit.as_torch.checks import CHECKS
+from dispatchkit.as_torch.checks import CHECKS, kind_of
 from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.results import named
 from dispatchkit.as_torch.signatures import NAMES, check_types, signatures_of
@@ -62,16 +62,20 @@ class Door:
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
         self.check = CHECKS.get(path)
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
+        self.has_new_axis = path in table.NEW_AXIS
         self.lifting = None
         if path not in table.OF_NUMBERS:
             self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
+        operands = [each for each in self.signatures.overloads if sum(a.kind == "Tensor" for a in each) > 1]
+        # Whether the first argument alone says of which kind a result is.
+        self.is_settled_by_first = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         self.fitting: set[tuple[Any, ...]] = set()
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.is_plain = not (self.fresh or self.check or self.results) and along in (None, inspect.Parameter.empty)
-        self.looked = self.refused + ("bui" if self.as_floats else "")
+        self.looked = self.refused + "bui" * self.as_floats + "u" * (path in table.SUMS)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call.
@@ -97,13 +101,17 @@ class Door:
         if self.several:
             return self.finished(self.function(*args, **kwargs))
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
-        types = (*map(type, args), *[(name, type(value)) for name, value in kwargs.items()])
-        if types not in self.fitting and not ("axis" in kwargs or "keepdims" in kwargs):
+        types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
+        known = types in self.fitting
+        if not known and not ("axis" in kwargs or "keepdims" in kwargs):
             check_types(self.path, args, kwargs, given)
-            if not any(isinstance(x, (tuple, list)) or table.is_array(x) for x in (*args[1:], *kwargs.values())):
-                self.fitting.add(types)  # as they fit whatever the values are
+            if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
+                # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
+                self.fitting.add(types)
         if self.looked:
-            self.look_at_kinds(given)
+            is_fine = known and self.is_settled_by_first and args and kind_of(args[0]) not in self.looked
+            if not is_fine:
+                self.look_at_kinds(given)
         if self.axes:
             self.look_at_axes(given)
         if self.check is not None:
@@ -145,7 +153,7 @@ class Door:
         }
         if not arrays or given.get("dtype") is not None:
             return
-        kinds = [np.dtype(str(x.dtype)).kind for x in arrays.values()]
+        kinds = [kind_of(x) for x in arrays.values()]
         numbers = [value for name, value in given.items() if name in table.NUMBERS_AS_OPERANDS]
         kinds += ["bifc"[PLAIN.index(type(x))] for x in numbers if type(x) in PLAIN]
         together = max(kinds, key="buifc".index, default="")
@@ -153,6 +161,8 @@ class Door:
             x = next(iter(arrays.values()))
             found = NAMES.get(str(x.dtype), str(x.dtype))
             raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
+        if together == "u" and self.path in table.SUMS:
+            given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}
         if self.as_floats and together not in "fc":
             given |= {name: xp.astype(x, xp.get_default_dtype()) for name, x in arrays.items()}
 
@@ -161,7 +171,8 @@ class Door:
         x = next((value for value in given.values() if hasattr(value, "ndim")), None)
         if x is None:
             return
-        ndim = x.ndim + (self.path in table.NEW_AXIS)
+        own = x.ndim
+        ndim = own + self.has_new_axis
         for name in self.axes:
             axis = given.get(name)
             if isinstance(axis, (tuple, list)):
@@ -173,8 +184,15 @@ class Door:
                         raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
             elif isinstance(axis, (int, np.integer)) and not isinstance(axis, bool):
                 checked_axis(axis, ndim)
-                if not x.ndim and self.path in table.NOT_OF_NUMBERS:
+                if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def type_of(x: Any) -> Any:
+    """Return the type of an argument, of a short list those of its elements."""
+    if type(x) in (tuple, list) and len(x) < 8:
+        return tuple([type(each) for each in x])
+    return type(x)
 
 
 def checked_axis(axis: Any, ndim: int) -> int:

@@ -210,6 +210,15 @@ for _path, _name in {"conj": "conj", "conj_physical": "conj", "real": "real"}.it
     ALONE[_path] = partial(_kept_if_real, _name)
 
 
+def _sign(input):
+    if xp.isdtype(input.dtype, "real floating"):
+        return xp.sign(xp.where(xp.isnan(input), 0.0, input))
+    return xp.sign(input)
+
+
+ALONE["sign"] = ALONE["sgn"] = _sign
+
+
 def positive(input):
     if input.dtype == xp.bool:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")

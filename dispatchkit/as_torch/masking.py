@@ -22,7 +22,11 @@ NEUTRAL = {
 
 def filler(neutral, dtype):
     """Return what counts for nothing in a dtype: for integers the least or largest there are stand for infinities."""
-    if isinstance(neutral, float) and math.isinf(neutral) and not xp.isdtype(dtype, ("real floating", "complex floating")):
+    if (
+        isinstance(neutral, float)
+        and math.isinf(neutral)
+        and not xp.isdtype(dtype, ("real floating", "complex floating"))
+    ):
         if dtype == xp.bool:
             return neutral > 0
         limits = xp.iinfo(dtype)

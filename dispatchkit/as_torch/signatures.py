@@ -158,7 +158,9 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
             raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
     if len(overloads) == 1:
         for place, argument in enumerate(overloads[0]):
-            value = given.get(argument.name, args[place] if place < len(args) else None)
+            value = given.get(argument.name)
+            if place < len(args):
+                value = args[place]
             present = argument.name in given or place < len(args)
             if present and not _fits(path, argument, value):
                 raise TypeError(

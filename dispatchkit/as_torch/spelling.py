@@ -37,7 +37,6 @@ from dispatchkit.tree import container_items, map_leaves, sequence_items
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
-select, assign = PlainTensor.__getitem__, PlainTensor.__setitem__
 CLASSES = {name: getattr(xp, dtype) for dtype, name in table.CLASSES.items()}
 
 
@@ -181,7 +180,7 @@ class Tensor(PlainTensor):
     def __getitem__(self, key: Any, /) -> Any:
         if type(key) is not int:
             key = index_like_pytorch(key)
-        return select(self, key)
+        return PlainTensor.__getitem__(self, key)
 
     @override
     def __setitem__(self, key: Any, value: Any, /) -> None:
@@ -190,7 +189,7 @@ class Tensor(PlainTensor):
         if isinstance(value, Number):
             value = in_dtype_of(self, value)
         try:
-            assign(self, key, value)
+            PlainTensor.__setitem__(self, key, value)
         except ValueError as error:
             raise as_raised_by_pytorch(error) from error.__cause__
 
@@ -451,9 +450,12 @@ def in_place(name: str, function: Call, plain: Call | None) -> Call:
     """Return the method that writes the result of the function of a name into its tensor."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if plain is not None and not kwargs:
-            return plain(self, *args)
-        return change_by(function, f"{name}_", self, args, kwargs)
+        try:
+            if plain is not None and not kwargs:
+                return plain(self, *args)
+            return change_by(function, f"{name}_", self, args, kwargs)
+        except Exception as error:
+            raise as_raised_by_pytorch(error) from error.__cause__
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method

@@ -162,10 +162,14 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
         *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
     }
 )
+# Functions that sum small unsigned integers in int64.
+SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 # Arguments that settle the dtype of a result where they are plain numbers.
 NUMBERS_AS_OPERANDS = frozenset({"other", "min", "max", "exponent", "value", "end"})
 # Functions whose results have memory of their own, where operations may give views.
-COPIED_HERE = frozenset({"diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"})
+COPIED_HERE = frozenset(
+    {"diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"}
+)
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": ()}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
