@@ -82,7 +82,7 @@ def index_like_pytorch(key: Any) -> Any:
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
 def split_sizes(given: Given) -> None:
-    x = given.get("tensor", given.get("input"))
+    x = given.get("tensor", given.get("input", 0.0))
     size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
     axis, length = axis_of(given)
     if not x.ndim:
@@ -106,8 +106,7 @@ def split_sizes(given: Given) -> None:
 
 @check_of("narrow", "narrow_copy")
 def part_of_axis(given: Given) -> None:
-    start, count = given.get("start"), given.get("length")
-    x = given.get("input")
+    x, start, count = given["input"], given["start"], given["length"]
     if not x.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     _, length = axis_of(given)
@@ -161,7 +160,7 @@ def probabilities(given: Given) -> None:
 
 @check_of("where")
 def condition(given: Given) -> None:
-    x = given.get("condition")
+    x = given["condition"]
     if len(given) == 1 or not hasattr(x, "dtype") or type(x).__module__.partition(".")[0] != "dispatchkit":
         return
     if kind_of(x) != "b" and str(x.dtype) != "uint8":
@@ -269,8 +268,8 @@ def scattered(given: Given) -> None:
     for place, length in enumerate(index.shape):
         if length > source.shape[place] or (place != axis and length > x.shape[place]):
             raise RuntimeError(
-                f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} and "
-                f"to be no larger size than src {[*source.shape]}"
+                f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} "
+                f"and to be no larger size than src {[*source.shape]}"
             )
 
 
@@ -296,8 +295,8 @@ def no_booleans(given: Given) -> None:
         )
     if "b" in kinds:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
-            "the `~` or `logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
 
 

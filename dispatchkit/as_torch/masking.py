@@ -43,6 +43,21 @@ def in_floats(x):
     return xp.astype(x, xp.get_default_dtype())
 
 
+def visible(input, mask, neutral, dtype=None):
+    """Return an array with what a mask hides replaced by what counts for nothing."""
+    x = input
+    if dtype is not None:
+        x = xp.astype(input, numpy_dtype(dtype))
+    if mask is None:
+        return x
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            f"_input_mask expected broadcastable mask, but its dimensionality, {mask.ndim}, is higher than that of the "
+            f"input, {input.ndim}"
+        )
+    return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
+
+
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """Return the functions of `torch.masked`.
 
@@ -51,32 +66,15 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     of : the functions of PyTorch on whole arrays, by their paths
     """
 
-    def visible(input, mask, neutral, dtype=None):
-        x = input
-        if dtype is not None:
-            x = xp.astype(input, numpy_dtype(dtype))
-        if mask is None:
-            return x
-        if mask.ndim > input.ndim:
-            raise IndexError(
-                f"_input_mask expected broadcastable mask (got mask dimensionality higher than of the input): {mask.ndim}"
-            )
-        return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
-
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
         if name in ("logsumexp", "softmax", "softmin", "log_softmax") and dtype is None:
             input = in_floats(input)
         x = visible(input, mask, NEUTRAL[name], dtype)
-        options = {}
-        if keepdim is not None:
-            options["keepdim"] = keepdim
-        if dim is not None:
-            y = whole(x, dim, **options)
-        elif name == "logsumexp":
-            y = whole(x, tuple(range(x.ndim)), **options)
-        else:
-            y = whole(x, **options)
+        if dim is None and name == "logsumexp":
+            dim = tuple(range(x.ndim))
+        given = {"dim": dim, "keepdim": keepdim}
+        y = whole(x, **{option: value for option, value in given.items() if value is not None})
         if name == "median":
             return y.values
         if name in ("sum", "prod", "cumsum", "cumprod"):

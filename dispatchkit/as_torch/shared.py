@@ -32,13 +32,15 @@ def in_dtype_of(x: Any, value: Any) -> Any:
         if np.dtype(str(value.dtype)).kind == "c" and dtype.kind != "c":
             raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
         return xp.astype(value, x.dtype)
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        return value
     number = np.asarray(value)
     fits = number.dtype.kind != "c" or dtype.kind == "c"
     if fits and dtype.kind in "iu":
         fits = bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
-    return number.astype(dtype)
+    return number.astype(dtype).item()
 
 
 def kept(x: Any, beta: Any) -> Any:
@@ -63,9 +65,11 @@ def several(tensors: Any) -> Any:
 @operation(kind=kinds.elementwise, namespace="torch", decomposes=False)
 def complex_of_parts(xp: Any, x1: Any, x2: Any, /) -> Any:
     """Return complex numbers by their parts, which may be infinite, NaN or -0.0."""
-    x1, x2 = xp.broadcast_arrays(x1, x2)
-    dtype = xp.complex64 if x1.dtype == xp.float32 else xp.complex128
-    return xp.reshape(xp.ascontiguousarray(xp.stack([x1, x2], axis=-1)).view(dtype), x1.shape)
+    if type(x1) is not np.ndarray or type(x2) is not np.ndarray:
+        return x1 + 1j * x2
+    y = np.empty(np.broadcast_shapes(x1.shape, x2.shape), dtype=np.result_type(x1, x2, np.complex64))
+    y.real, y.imag = x1, x2
+    return y
 
 
 @complex_of_parts.def_partial("x1")

@@ -195,9 +195,8 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
         if spread is None or spread is not places[min(1, len(places) - 1)]:
             return False
         args = (*args[:1], list(args[1:]))
-    elif len(places) > 1 and len(args) > 1 and places[1].several and places[1].kind == "int" and len(places) == 2:
-        if not isinstance(args[1], (tuple, list)) and not places[1].single:
-            args = (*args[:1], list(args[1:]))
+    elif len(places) == len(args) == 2 and _is_spread(places[1], args[1]):
+        args = (args[0], [args[1]])
     for place, argument in enumerate(overload):
         if place < len(args) and not argument.by_name:
             value = args[place]
@@ -214,6 +213,12 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
     return all(value is None or value is False or name in IGNORED_NAMES for name, value in left.items())
 
 
+def _is_spread(argument: Argument, value: Any) -> bool:
+    """Return whether a number stands for a list of one."""
+    of_integers = argument.several and argument.kind == "int" and not argument.single
+    return of_integers and not isinstance(value, (tuple, list))
+
+
 IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
 
 
@@ -224,8 +229,6 @@ def _fits(path: str, argument: Argument, value: Any) -> bool:
     if argument.several:
         if isinstance(value, (tuple, list)):
             return all(_is_of(path, argument, each) or (each is None and argument.optional) for each in value)
-        if hasattr(value, "shape") and argument.kind == "Tensor":
-            return False
         return argument.single and _is_of(path, argument, value)
     return _is_of(path, argument, value)
 

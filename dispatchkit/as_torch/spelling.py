@@ -33,7 +33,7 @@ from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient, like_tensor
 from dispatchkit.transforms import Batched, Dual
-from dispatchkit.tree import container_items, map_leaves, sequence_items
+from dispatchkit.tree import container_items, map_leaves
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
@@ -368,7 +368,7 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
         ):
             try:
                 y = function(*args)
-            except Exception:
+            except Exception:  # noqa: BLE001  # the door says what is wrong
                 return door(args, kwargs)
             if type(y) is Tensor:
                 return y
@@ -454,7 +454,7 @@ def in_place(name: str, function: Call, plain: Call | None) -> Call:
             if plain is not None and not kwargs:
                 return plain(self, *args)
             return change_by(function, f"{name}_", self, args, kwargs)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  # raised again
             raise as_raised_by_pytorch(error) from error.__cause__
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
@@ -509,7 +509,7 @@ def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
         first = next(iter(inspect.signature(function).parameters), "")
-        is_method = path not in table.NO_METHODS and not path.endswith(("_like", "_copy"))
+        is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
             setattr(Tensor, path, property(function) if is_property else function)

@@ -117,7 +117,9 @@ NO_METHODS = frozenset(
             "spmm",
             "std_mean",
         ),
-        *("var_mean", "view_as_complex", "view_as_real"),
+        *("var_mean", "view_as_complex", "view_as_real", "alias_copy", "unfold_copy"),
+        *("diagonal_copy", "expand_copy", "permute_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy"),
+        *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy"),
     }
 )
 NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})

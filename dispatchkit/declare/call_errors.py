@@ -64,7 +64,7 @@ def raise_with_context(
         if in_terms_of is not None:
             try:
                 _raise_explained(operation, error, args, kwargs, inner)
-            except Exception as explained:
+            except Exception as explained:  # noqa: BLE001  # raised again
                 raise in_terms_of(explained) from explained.__cause__
     _raise_explained(operation, error, args, kwargs, inner)
 

@@ -85,7 +85,7 @@ def named_results() -> dict[str, str]:
             path = name
             if name.startswith("linalg_"):
                 path = f"linalg.{name.removeprefix('linalg_')}"
-            found[path] = " ".join(kind.__match_args__)
+            found[path] = " ".join(getattr(kind, "__match_args__", ()))
     return found
 
 

@@ -13,7 +13,7 @@ import torch
 import dispatchkit as dk
 import dispatchkit.as_torch as spelled
 
-from .calls import Array, Call, arrays_in, built
+from .calls import Call, arrays_in, built
 
 __all__ = ["SORTS", "Difference", "compare"]
 
@@ -120,7 +120,7 @@ def outcome_of(call: Call, module: Any) -> Outcome:
     outcome = Outcome()
     try:
         outcome.args, outcome.kwargs, outcome.memories = built(call, module)
-    except Exception:  # a layout that the shape does not have
+    except Exception:  # noqa: BLE001  # a layout that the shape does not have
         outcome.absent = True
         return outcome
     args, kwargs = outcome.args, dict(outcome.kwargs)
@@ -142,7 +142,7 @@ def outcome_of(call: Call, module: Any) -> Outcome:
         return outcome
     try:
         outcome.result = function(*args, **kwargs)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # compared
         outcome.error = error
     return outcome
 
@@ -359,6 +359,6 @@ def gradients(module: Any, outcome: Outcome, call: Call) -> Any:
         if not squares or not any(s.requires_grad for s in squares):
             return [first]
         second = module.autograd.grad(sum(squares), xs, allow_unused=True)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # compared
         return said(error)
     return [first, second]

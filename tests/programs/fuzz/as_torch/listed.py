@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -35,15 +36,18 @@ class Entry:
         """Return whether the entry is about a difference."""
         if found.sort not in self.sorts or (self.forms and found.call.form not in self.forms):
             return False
-        if not any(fnmatchcase(found.call.path, pattern.replace("[", "[[]")) for pattern in self.paths):
+        if not any(fnmatchcase(found.call.path, pattern) for pattern in self.paths):
             return False
-        return any(fnmatchcase(found.text, pattern.replace("[", "[[]")) for pattern in self.texts)
+        return any(fnmatchcase(found.text, pattern) for pattern in self.texts)
 
 
 def read() -> list[Entry]:
     """Return the entries, of which the first that is about a difference counts."""
     text = (Path(__file__).parent / "listed.toml").read_text()
-    return [
-        Entry(**{name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()})
-        for entry in tomllib.loads(text).get("difference", [])
-    ]
+    return [_entry(**entry) for entry in tomllib.loads(text).get("difference", [])]
+
+
+def _entry(
+    *, sorts: Sequence[str], paths: Sequence[str], reason: str, texts: Sequence[str] = ("*",), forms: Sequence[str] = ()
+) -> Entry:
+    return Entry(tuple(sorts), tuple(paths), reason, tuple(texts), tuple(forms))

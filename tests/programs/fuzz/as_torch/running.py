@@ -102,7 +102,7 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
         sender.close()
         while most is None or report.calls < most:
             if not receiver.poll(LONGEST):
-                report.slow.append(drawing.draw(random.Random(begun.value)))
+                report.slow.append(drawing.draw(random.Random(begun.value)))  # noqa: S311  # no secrets
                 process.kill()
                 break
             try:
@@ -121,7 +121,7 @@ def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None
 def send_all(sender: Any, drawing: Drawing, begun: Any, end: float) -> None:
     """Make calls until the time is over, and send what comes of each."""
     while time.monotonic() < end:
-        rng = random.Random(begun.value)
+        rng = random.Random(begun.value)  # noqa: S311  # no secrets
         call = drawing.draw(rng)
         if call is not None:
             torch.manual_seed(0)

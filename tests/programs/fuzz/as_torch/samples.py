@@ -21,7 +21,7 @@ DRAWN = ("dropout", "rrelu", "bernoulli", "multinomial", "normal", "uniform", "r
 MOST = 24  # samples of an operator in a dtype
 
 
-class Unsuitable(Exception):
+class UnsuitableError(Exception):
     """A sample that cannot be put as a call."""
 
 
@@ -29,12 +29,12 @@ def described(value: Any) -> Any:
     """Return an argument of a sample as data."""
     if isinstance(value, torch.Tensor):
         if value.layout is not torch.strided or str(value.dtype).removeprefix("torch.") not in DTYPES:
-            raise Unsuitable
+            raise UnsuitableError
         return Array(value.detach().resolve_conj().resolve_neg().numpy().copy(), "plain", value.requires_grad)
     if isinstance(value, torch.dtype):
         return Dtype(str(value).removeprefix("torch."))
     if isinstance(value, (torch.device, torch.memory_format, torch.layout)) or callable(value):
-        raise Unsuitable
+        raise UnsuitableError
     if isinstance(value, torch.Size):
         return tuple(value)
     if isinstance(value, dict):
@@ -58,9 +58,10 @@ class Samples:
         wanted = set(paths)
         self.ops = []
         for op in op_db:
-            if op.name in wanted and not op.name.startswith(NO_SAMPLES_HERE) and not any(d in op.name for d in DRAWN):
-                if not isinstance(op.op, types.FunctionType) or not op.op.__module__.startswith("torch.testing."):
-                    self.ops.append(op)
+            drawn = any(part in op.name for part in DRAWN)
+            written = isinstance(op.op, types.FunctionType) and op.op.__module__.startswith("torch.testing.")
+            if op.name in wanted and not drawn and not written and not op.name.startswith(NO_SAMPLES_HERE):
+                self.ops.append(op)
         self.known: dict[tuple[int, str], list[Call]] = {}
 
     def draw(self, rng: random.Random) -> Call | None:
@@ -97,7 +98,7 @@ class Samples:
                 for sample in itertools.islice(op.sample_inputs_func(op, "cpu", dtype, gradient), MOST):
                     try:
                         args, kwargs = described(((sample.input, *sample.args), sample.kwargs))
-                    except Unsuitable:
+                    except UnsuitableError:
                         continue
                     if sum(array.data.size for array in arrays_in((args, kwargs))) > 3000:
                         continue
@@ -105,7 +106,7 @@ class Samples:
                     if not hasattr(torch, op.name.partition(".")[0]):
                         form = "method"
                     calls.append(Call(op.name, form, args, kwargs, "sample"))
-            except Exception:  # samples that PyTorch cannot make in this dtype
+            except Exception:  # noqa: BLE001  # samples that PyTorch cannot make in this dtype
                 return calls
         return calls
 
