@@ -51,7 +51,7 @@ def dtype_name(x: Any) -> str:
 
 def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int]:
     """Return the axis of a call, counted from the front, and its length."""
-    x = given.get("input", given.get("tensor"))
+    x: Any = given.get("input", given.get("tensor"))
     axis = given.get(name, default)
     if not x.ndim:
         return 0, 1
@@ -82,7 +82,7 @@ def index_like_pytorch(key: Any) -> Any:
 
 @check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
 def split_sizes(given: Given) -> None:
-    x = given.get("tensor", given.get("input", 0.0))
+    x: Any = given.get("tensor", given.get("input"))
     size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
     axis, length = axis_of(given)
     if not x.ndim:
@@ -174,12 +174,12 @@ def mask(given: Given) -> None:
     x = given["mask"]
     if kind_of(x) != "b":
         raise RuntimeError(f"expected mask to have dtype bool, but got mask with dtype {dtype_name(x)}")
-    value = given.get("value")
+    value: Any = given.get("value")
     if is_array(value) and value.ndim:
         raise RuntimeError(
             f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
-    source = given.get("source")
+    source: Any = given.get("source")
     if source is not None and source.dtype != given["input"].dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
 
@@ -245,17 +245,18 @@ def shifts(given: Given) -> None:
     "gather", "index_select", "take_along_dim", "index_add", "index_copy", "index_fill", "index_reduce", "put", "take"
 )
 def places(given: Given) -> None:
-    index = given.get("index", given.get("indices"))
+    index: Any = given.get("index", given.get("indices"))
     if is_array(index) and str(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("index: Expected dtype int32/int64 for index")
-    source = given.get("source")
+    source: Any = given.get("source")
     if is_array(source) and source.dtype != given["input"].dtype:
         raise RuntimeError("self and source expected to have the same dtype")
 
 
 @check_of("scatter", "scatter_add", "scatter_reduce")
 def scattered(given: Given) -> None:
-    x, index, source = given["input"], given["index"], given.get("src")
+    source: Any = given.get("src")
+    x, index = given["input"], given["index"]
     if str(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if not is_array(source) or not index.size:

@@ -43,6 +43,13 @@ def in_floats(x):
     return xp.astype(x, xp.get_default_dtype())
 
 
+def in_floats_for(name, x):
+    """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
+    if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
+        return in_floats(x)
+    return x
+
+
 def visible(input, mask, neutral, dtype=None):
     """Return an array with what a mask hides replaced by what counts for nothing."""
     x = input
@@ -68,8 +75,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
         whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
-        if name in ("logsumexp", "softmax", "softmin", "log_softmax") and dtype is None:
-            input = in_floats(input)
+        if dtype is None:
+            input = in_floats_for(name, input)
         x = visible(input, mask, NEUTRAL[name], dtype)
         if dim is None and name == "logsumexp":
             dim = tuple(range(x.ndim))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from dispatchkit.declare.call_errors import can_be_restated
 
 __all__ = ["as_raised_by_pytorch"]
 
 
-@cache
+_KINDS: dict[type[Exception], type[Exception]] = {}
+
+
 def _also_runtime_error(cls: type[Exception]) -> type[Exception]:
-    return type(cls.__name__, (cls, RuntimeError), {"__module__": cls.__module__, "__doc__": cls.__doc__})
+    if cls not in _KINDS:
+        _KINDS[cls] = type(cls.__name__, (cls, RuntimeError), {"__module__": cls.__module__, "__doc__": cls.__doc__})
+    return _KINDS[cls]
 
 
 def as_raised_by_pytorch(error: Exception) -> Exception:

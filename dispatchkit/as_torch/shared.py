@@ -34,10 +34,10 @@ def in_dtype_of(x: Any, value: Any) -> Any:
         return xp.astype(value, x.dtype)
     if not isinstance(value, (bool, int, float, complex, np.generic)):
         return value
-    number = np.asarray(value)
+    number: Any = np.asarray(value)
     fits = number.dtype.kind != "c" or dtype.kind == "c"
     if fits and dtype.kind in "iu":
-        fits = bool(np.iinfo(dtype).min <= value <= np.iinfo(dtype).max)
+        fits = bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
     if not fits:
         raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
     return number.astype(dtype).item()

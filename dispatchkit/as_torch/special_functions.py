@@ -45,7 +45,8 @@ PARTIALS: dict[str, Function] = {
 
 
 def _bessel(name: str) -> Function:
-    return OPERATIONS[f"special.{name}"]
+    function: Function = OPERATIONS[f"special.{name}"]
+    return function
 
 
 def _divided(y: Any, x: Any) -> Any:

@@ -62,6 +62,10 @@ def missing(place: str, name: str) -> NoReturn:
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
         advice = "dispatchkit has nothing of that name"
+        elsewhere = places_of(name)
+        if elsewhere and path not in table.INSTEAD:
+            advice = f"write {' or '.join(elsewhere)}"
+            near = []
         if path in table.INSTEAD:
             advice = f"write {table.INSTEAD[path]}"
         other = ""
@@ -69,6 +73,17 @@ def missing(place: str, name: str) -> NoReturn:
             other = f"; there is {near[0]}"
         text += f": {advice}{other}"
     raise AttributeError(text)
+
+
+def places_of(name: str) -> list[str]:
+    """Return where a name is that is missing in one place: in other modules of this spelling, or in dispatchkit."""
+    found = [f"torch.{path}" for path in FUNCTIONS if path.rpartition(".")[2] == name and path not in table.METHODS]
+    if hasattr(xp, name):
+        found.append(f"dk.{name}")
+    modules = (linalg, fft, special, nn, nn.functional, optim, func, autograd, random)
+    holders = [module.__name__ for module in modules if name in getattr(module, "__all__", dir(module))]
+    found += [f"dk.{holder.removeprefix('dispatchkit.')}.{name}" for holder in holders]
+    return found[:2]
 
 
 class Size(int):

@@ -161,3 +161,12 @@ def test_results_that_pytorch_copies_share_no_memory() -> None:
     for y in (torch.flip(x, [0]), torch.diag(x), torch.rot90(x), torch.fliplr(x)):
         assert not np.shares_memory(y.numpy(), x.numpy())
     assert np.shares_memory(torch.positive(x).numpy(), x.numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("erfcx", "write torch.special.erfcx"), ("lstm", "write dk.nn.functional.lstm"), ("interp", "write dk.interp")],
+)
+def test_a_name_that_is_elsewhere_is_said_to_be_there(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError, match=advice):
+        getattr(torch, name)

@@ -1,4 +1,4 @@
 """Random calls in PyTorch's spelling, each made of PyTorch and of `dispatchkit.as_torch`.
 
-``python -m tests.fuzz.as_torch --seconds 60 --seed 7`` makes some.
+``python -m tests.programs.fuzz.as_torch --seconds 60 --seed 7`` makes some.
 """

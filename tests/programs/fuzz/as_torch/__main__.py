@@ -7,7 +7,7 @@ from collections import Counter
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.as_torch", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.fuzz.as_torch", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60, help="how long")
     parser.add_argument("--calls", type=int, help="how many at most")
     parser.add_argument("--seed", type=int, default=0, help="of the first call; that of each next one is one more")

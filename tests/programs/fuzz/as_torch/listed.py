@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .comparing import Difference
+if TYPE_CHECKING:
+    from .comparing import Difference
 
 __all__ = ["Entry", "read"]
 
