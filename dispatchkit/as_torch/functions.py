@@ -641,15 +641,5 @@ def nn_functional_softmin(input, dim=None, dtype=None, *, _stacklevel=3):
     return TRANSLATIONS["softmax"](-input, dim, dtype)
 
 
-def nn_functional_cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = xp.broadcast_arrays(x1, x2)
-    lengths = [xp.maximum(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
-    return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
-
-
-def nn_functional_pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
-
-
 TRANSLATIONS.update(written_functions(globals()))
 ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "positive", "randint_like")})

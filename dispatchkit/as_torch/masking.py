@@ -18,6 +18,7 @@ NEUTRAL = {
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
     "median": math.nan,
 }
+OF_WHOLE_ARRAYS = {"median": "nanmedian", "softmin": "nn.functional.softmin"}
 
 
 def filler(neutral, dtype):
@@ -41,6 +42,13 @@ def in_floats(x):
     if xp.isdtype(x.dtype, ("real floating", "complex floating")):
         return x
     return xp.astype(x, xp.get_default_dtype())
+
+
+def lost_degrees(unbiased, correction):
+    """Return what is taken off the number of elements."""
+    if correction is None:
+        return int(unbiased is None or unbiased)
+    return correction
 
 
 def in_floats_for(name, x):
@@ -74,7 +82,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     """
 
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
-        whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
+        whole = of[OF_WHOLE_ARRAYS.get(name, name)]
         if dtype is None:
             input = in_floats_for(name, input)
         x = visible(input, mask, NEUTRAL[name], dtype)
@@ -93,8 +101,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         return of["sum"](visible(input, mask, 0, dtype), dim, keepdim) / of["sum"](ones, dim, keepdim)
 
     def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, **options):
-        if correction is None:
-            correction = int(unbiased is None or unbiased)
+        correction = lost_degrees(unbiased, correction)
         input = in_floats(input)
         ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
         squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2

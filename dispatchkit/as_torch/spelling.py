@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -20,6 +19,7 @@ from dispatchkit.as_torch import factors, formulas, functional, networks, table,
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, parameters_of
 from dispatchkit.as_torch.checks import index_like_pytorch
 from dispatchkit.as_torch.door import Door
+from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
 from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shared import in_dtype_of
@@ -474,24 +474,6 @@ def in_place(name: str, function: Call, plain: Call | None) -> Call:
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
-
-
-def drawing(draw: Call, formula: Call) -> Call:
-    """Return the method that sets every element to what a formula makes of a number that is drawn."""
-
-    def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
-        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
-
-    return method
-
-
-DRAWN = {
-    "bernoulli_": drawing(random.uniform, lambda x, p=0.5: x < p),
-    "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
-    "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
-    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p))),
-    "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),
-}
 
 
 def new_method(name: str) -> Call:

@@ -70,7 +70,18 @@ def inference_mode(mode: builtins.bool = ...) -> Block: ...
 # The modules that make the package, of which there is no stub.
 OF_SPELLING = (
     *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared"),
-    *("special_functions", "spelling", "table", "windows"),
+    *(
+        "special_functions",
+        "spelling",
+        "table",
+        "windows",
+        "checks",
+        "door",
+        "draws",
+        "raised",
+        "results",
+        "signatures",
+    ),
 )
 # What takes `inplace`, which changes nothing here.
 ACTIVATIONS = (
