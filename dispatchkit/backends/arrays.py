@@ -15,6 +15,7 @@ from dispatchkit.backends.tracing import is_traced
 from dispatchkit.protocol.blocks import Block, ContextState, Innermost, innermost_state
 
 foreign: list[type] = []
+PACKAGE = __name__.partition(".")[0]
 # Called with the name of a library when an array of it is first met.
 arrivals: list[Callable[[str], object]] = []
 # Whose kernels compute NumPy's arrays, the first that has one.
@@ -135,6 +136,7 @@ def raw_array(value: Any) -> Any:
         return np.asarray(value)
     if not is_raw(value):
         raise TypeError(f"an operation gave a {cls.__name__}, not an array; annotate its body if it gives several")
+    _library_of(value)  # raises for what no tensor can hold
     foreign.append(cls)
     return value
 
@@ -269,6 +271,10 @@ def _library_of(array: Any) -> Any:
     namespace = getattr(array, "__array_namespace__", None)
     if namespace is not None:
         library = namespace()
+        if getattr(library, "__name__", "") == PACKAGE:
+            raise TypeError(
+                f"{type(array).__name__} is an array type of {PACKAGE}, not an array that a tensor can hold"
+            )
     elif (name := _needs_compat(array)) is not None:
         try:
             from array_api_compat import array_namespace  # noqa: PLC0415  # optional dependency

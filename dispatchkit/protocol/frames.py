@@ -26,7 +26,7 @@ FULL = os.environ.get("DISPATCHKIT_TRACEBACK") == "full"
 FAR, SEVERAL = 60, 20
 # Marks an error that says already what the rule that raised it should do.
 NOTED = "__dispatchkit_advised__"
-# Errors that the library never raises on purpose: a traceback of one keeps the library's frames.
+# Errors that the library never raises on purpose, but for classes of its own: a traceback of one keeps its frames.
 UNINTENDED = (AssertionError, AttributeError, KeyError, NameError)
 # Whether a file is the library's, of those that were asked about.
 _OWN: dict[str, bool] = {}
@@ -56,7 +56,7 @@ def hide_frames(error: BaseException, operation: Any = None) -> None:
             return  # near the limit there is no room for calls; a function further out does it
     if operation is not None and isinstance(error, (RecursionError, NotImplementedError, TypeError)):
         _advise(error, operation)
-    if FULL or (isinstance(error, UNINTENDED) and _is_own(_innermost(error))):
+    if FULL or (type(error) in UNINTENDED and _is_own(_innermost(error))):
         return
     error.__traceback__ = _outside(error.__traceback__)
     for earlier in (error.__cause__, error.__context__):

@@ -384,6 +384,19 @@ def _registered(references: Iterable[weakref.ref[Rule]], registered: Mapping[Any
     return [rule for rule in rules if registered.get(rule.signature) is rule]
 
 
+def _named(named_by: Mapping[int, Any], target: int, registered: Mapping[Any, Rule]) -> list[Rule]:
+    """Return the rules that are registered, of those for a target that name a type.
+
+    A rule is listed before it takes the place of another one, so that a list which is the same afterwards lacks none.
+    """
+    while True:
+        references = named_by.get(target, ())
+        count = len(references)
+        found = _registered(references, registered)
+        if named_by.get(target, ()) is references and len(references) == count:
+            return found
+
+
 class Handlers:
     """The rules registered with a protocol.
 
@@ -417,12 +430,14 @@ class Handlers:
         registered = self._rules.get(target)
         if registered is None:
             return []
-        rules: dict[Rule, None] = {}
+        # By signature: where another thread replaces a rule meanwhile, one of the two is found.
+        rules: dict[Any, Rule] = {}
         for cls in classes:
             record = self._types.records.find(cls)
             if record is not None:
-                rules |= dict.fromkeys(_registered(record.named_by.get(id(target), ()), registered))
-        return sorted(rules, key=lambda rule: rule.registration[1])
+                found = _named(record.named_by, id(target), registered)
+                rules |= {rule.signature: rule for rule in found}
+        return sorted(rules.values(), key=lambda rule: rule.registration[1])
 
     def _enter(self, rule: Rule, registered: Mapping[Any, Rule]) -> None:
         """Let `needing` find a rule once it is registered."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Self
 
+import numpy as np
+
 from dispatchkit import ops
 from dispatchkit.ops.creation.conversion import holds_instances
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.tensor import ArrayMethods
+from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
 from dispatchkit.tensor.printing import Written, written
@@ -74,8 +75,12 @@ class Wrapper(ArrayMethods):
 
     def with_data(self, data: Any) -> Self:
         """Return a copy of this wrapper around another array."""
-        wrapper = copy.copy(self)
-        wrapper.data = data
+        return self._replace(data=data)
+
+    def _replace(self, **fields: Any) -> Self:
+        """Return a copy with other fields, which are right: the constructor is passed by."""
+        wrapper = object.__new__(type(self))
+        wrapper.__dict__.update(self.__dict__, **fields)
         return wrapper
 
     @classmethod
@@ -152,6 +157,17 @@ class Wrapper(ArrayMethods):
     def backward(self, gradient: Any = None, **kwargs: Any) -> None:
         """Compute gradients of the array inside; arguments are those of `Tensor.backward`."""
         self.data.backward(gradient, **kwargs)
+
+
+BASIC = frozenset({int, slice, type(None), type(...)})
+ARRAYS = frozenset({Tensor, np.ndarray})
+
+
+def is_simple_key(key: Any) -> bool:
+    """Return whether an index is of integers and slices, or one plain array: no other array has part in the call."""
+    if type(key) is tuple:
+        return BASIC.issuperset(map(type, key))
+    return type(key) in BASIC or type(key) in ARRAYS
 
 
 def as_array(data: Any) -> Any:

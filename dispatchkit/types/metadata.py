@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.types.declaration import FieldRule, rule_of
 from dispatchkit.tensor.printing import Written
-from dispatchkit.types.levels import Wrapper, as_array, level, map_results, open_arguments
+from dispatchkit.types.levels import Wrapper, as_array, is_simple_key, level, map_results, open_arguments
 
 MergeLaw = Literal["left", "right", "error", "drop"] | Callable[[str, Sequence[Any]], Any]
 
@@ -137,8 +137,18 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     return _with_merged(result, sources, tensor_protocol.operation(op), args, kwargs)
 
 
+@tensor_protocol.implements(ops.getitem, MetadataTensor, declines=False)
+def getitem_with_metadata(x: Any, key: Any, /) -> Any:
+    if type(x) is MetadataTensor and not x.laws and is_simple_key(key):
+        return x._replace(data=x.data[key], metadata=dict(x.metadata))
+    return carry_metadata(ops.getitem, x, key)
+
+
 def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any, args: Any, kwargs: Any) -> Any:
     """Return a result with the metadata of its sources, merged as their laws say."""
+    first = sources[0]
+    if len(sources) == 1 and not first.laws:
+        return map_results(result, lambda array: first._replace(data=array, metadata=dict(first.metadata)))
     law = sources[0].merge
     laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
     held = [source.metadata for source in sources]

@@ -19,7 +19,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, open_arguments
+from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, list_parts, open_arguments
 from dispatchkit.types.rules import is_plain
 from dispatchkit.types.uncertainties_numbers import Expansion, expand, make_numbers
 
@@ -433,6 +433,20 @@ def propagate(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     rest = iter(_push_factors(push, factors, result))
     return tensor_protocol.types.map_arrays(result, lambda value: _with_factor(value, next(rest), sources))
+
+
+@tensor_protocol.implements(ops.getitem, UncertainTensor)
+def getitem_uncertain(x: Any, key: Any, /) -> Any:
+    if type(x) is not UncertainTensor or not is_simple_key(key):
+        return propagate(ops.getitem, x, key)
+    parts = key
+    if type(key) is not tuple:
+        parts = (key,)
+    sources = x.sources
+    if are_own(sources.ids, x.factor):
+        plain = [np.asarray(part) if isinstance(part, Tensor) else part for part in parts]
+        sources = Sources(sources.ids[slice(None), *plain])
+    return _wrap(x.data[key], x.factor[slice(None), *parts], sources)
 
 
 def _push_factors(push: Any, factors: Sequence[Any], result: Any) -> list[Any]:

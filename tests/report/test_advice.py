@@ -124,3 +124,19 @@ def test_skeletons_of_some_operations() -> None:
 def test_a_report_without_its_type_gives_no_advice() -> None:
     with pytest.raises(ValueError, match="this report does not hold the type"):
         Coverage("Advised", ()).advice()
+
+
+def test_a_type_that_does_not_decompose_is_advised_of_kinds_first_and_of_creation_last() -> None:
+    @dk.array_type(fallback=dk.fallback.dense)
+    class Held:
+        def __init__(self, values: Any) -> None:
+            self.values = dk.asarray(values)
+
+        def to_dense(self) -> Any:
+            return self.values
+
+    advice = dk.coverage(Held).advice(8)
+    assert advice[0].operation == "kinds.elementwise"
+    assert {"exp", "add"} <= set(advice[0].answers)
+    assert advice[1].operation == "kinds.reduction"
+    assert not {"asarray", "tensor", "zeros"} & {suggestion.operation for suggestion in advice}

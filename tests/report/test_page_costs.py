@@ -75,17 +75,18 @@ def test_lines_of_rules_that_no_sample_call_came_to_are_marked() -> None:
     data = data_of(dk.coverage(Packed, samples=[packed()]).to_html())
     (cell,) = [cell for cell in data["cells"] if cell["title"] == "dispatchkit.exp of Packed"]
     (place,) = cell["rules"]
-    lines = {text.strip(): state for _, text, state in data["sources"][place]}
-    assert lines["def raised(x: Packed, /) -> Packed:"] == ""
-    assert lines["if x.shape == ():"] == lines["return Packed(dk.exp(x.values))"] == "run"
-    assert lines["return x"] == "missed"
-    numbers = [number for number, _, _ in data["sources"][place]]
+    lines = {text.strip(): (state, words) for _, text, state, words in data["sources"][place]}
+    assert lines["def raised(x: Packed, /) -> Packed:"] == ("", "")
+    assert lines["if x.shape == ():"] == ("partly", "in the sample calls it is never true")
+    assert lines["return Packed(dk.exp(x.values))"] == ("run", "")
+    assert lines["return x"] == ("missed", "no sample call came to this line")
+    numbers = [number for number, *_ in data["sources"][place]]
     assert numbers[0] == int(place.rpartition(":")[2])
 
 
 def test_without_samples_no_line_is_said_to_be_missed() -> None:
     data = data_of(dk.coverage(Packed).to_html())
-    assert {state for source in data["sources"].values() for _, _, state in source} == {""}
+    assert {state for source in data["sources"].values() for _, _, state, _ in source} == {""}
 
 
 def test_the_matrix_of_an_audit_shows_rules_beside_what_most_calls_come_to() -> None:

@@ -308,4 +308,5 @@ def test_pytest_runs_marked_tests_and_whole_suites_under_it(
     result = pytester.runpytest_subprocess(*plugin)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*WrongCallError: value: dispatchkit.linalg.trace(DiagonalTensor (1, 1) float64)"])
+    result.stdout.no_fnmatch_line("*_wrong_call_error*")  # nor any other line of the library's
     pytester.runpytest_subprocess("--checked", *plugin).assert_outcomes(failed=2)

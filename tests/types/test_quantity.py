@@ -745,3 +745,13 @@ def test_quantities_and_units_of_astropy_are_taken_by_size() -> None:
         Unit(units.Unit("2 km"))
     with pytest.raises(UnitError, match=r"^unknown unit 'vox', which is one of astropy$"):
         Unit(units.vox)
+
+
+def test_equal_units_of_other_names_are_converted_and_multiplied_each_by_itself() -> None:
+    assert Unit("K") == Unit("delta_degC")
+    assert QuantityTensor(274.15, "K").to("degC").magnitude.item() == pytest.approx(1.0)
+    with pytest.raises(UnitError, match="a point on a scale is no difference"):
+        QuantityTensor(1.0, "delta_degC").to("degC")
+    names = [str(unit * Unit("s")) for unit in (Unit("J"), Unit("N*m"), Unit("J"))]
+    assert names == ["J*s", "N*m*s", "J*s"]
+    assert [str(Unit("K") ** 2), str(Unit("delta_degC") ** 2)] == ["K**2", "delta_degC**2"]

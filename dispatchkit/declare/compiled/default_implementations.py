@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.backends.arrays import PLAIN, is_inexact, namespace_of
 from dispatchkit.declare.call_errors import BACKEND_ERRORS, check_numbers, numbers_only, raise_with_context
 from dispatchkit.declare.compiled.template import (
@@ -32,9 +34,10 @@ from dispatchkit.declare.wrapping import make_leaf
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import Storage
 from dispatchkit.protocol.kinds import CreationKind, kinds
-from dispatchkit.protocol.parameters import Key
+from dispatchkit.protocol.parameters import Form, Key, flatten
 from dispatchkit.tree import Item, map_leaves, sequence_items
 
+PYTHON_NUMBERS = frozenset({bool, int, float, complex})
 # Parameters of functions that make arrays, which the general form looks at.
 MAKING = frozenset({"requires_grad", "dtype"})
 
@@ -112,11 +115,39 @@ def default_implementation(operation: DeclaredOperation, key: Key, cls: type) ->
     elif parameters.positional > 1 and "tensor" in places and not making:
         last = max(i for i, place in enumerate(places) if place != "scalar")
         implementation = _by_place(operation, cls, general, places[: last + 1])
+    if _is_of_numbers(operation, key):
+        implementation = _on_arrays(operation, implementation)
     if has_own_flow(operation):
         implementation = through_kernels(operation, cls, implementation)
     if operation.kind is kinds.random:
         implementation = overseen(operation, implementation)
     return numbers_only(operation, implementation, key)
+
+
+def _is_of_numbers(operation: DeclaredOperation, key: Key) -> bool:
+    """Return whether all array arguments are numbers, and the body asks arrays for more than their elements."""
+    forms = {p.form for p in operation.parameters.arrays}
+    takes_numbers = isinstance(operation.kind, CreationKind) or operation.kind is kinds.random
+    if takes_numbers or not forms <= {Form.ONE, Form.LOOSE} or kinds.elementwise in operation.kind.lineage():
+        return False
+    types = set(flatten(key)) - {type(None)}
+    return bool(types) and PYTHON_NUMBERS.issuperset(types)
+
+
+def _on_arrays(operation: DeclaredOperation, handler: Function) -> Function:
+    """Return a handler of numbers: of arrays without axes, as which NumPy takes them."""
+
+    def of_numbers(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = operation.parameters.replace(args, kwargs, _array_of)
+        return handler(*args, **kwargs)
+
+    return of_numbers
+
+
+def _array_of(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    return np.asarray(value)
 
 
 def _place(cls: Any) -> str:

@@ -275,7 +275,15 @@ def broadcast_shapes(*shapes: int | tuple[int | None, ...]) -> tuple[int | None,
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return _common_shape("broadcast_shapes", [(shape,) if isinstance(shape, int) else shape for shape in shapes])
+    listed = []
+    for shape in shapes:
+        if isinstance(shape, int):
+            listed.append((shape,))
+        elif isinstance(shape, (tuple, list)):
+            listed.append(tuple(shape))
+        else:
+            raise TypeError(f"broadcast_shapes: shapes must be ints or tuples of ints, found {shape!r}")
+    return _common_shape("broadcast_shapes", listed)
 
 
 def _common_shape(name: str, shapes: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
@@ -316,8 +324,20 @@ def broadcast_arrays(xp: Namespace, *arrays: Array) -> tuple[Array, ...]:
     >>> dk.broadcast_arrays(dk.asarray([1, 2]), dk.asarray(0))
     (tensor([1, 2]), tensor([0, 0]))
     """
-    shape = _common_shape(broadcast_arrays.__name__, [x.shape for x in arrays])
-    return tuple(xp.broadcast_to(x, shape) for x in arrays)
+    listed = _arrays_of(xp, arrays)
+    shape = _common_shape(broadcast_arrays.__name__, [x.shape for x in listed])
+    return tuple([xp.broadcast_to(x, shape) for x in listed])
+
+
+def _arrays_of(xp: Namespace, values: Sequence[Any]) -> list[Any]:
+    """Return arrays as they are, and numbers beside them as arrays without axes."""
+    arrays = []
+    for value in values:
+        if isinstance(value, (int, float, complex)):
+            arrays.append(xp.asarray(value))
+        else:
+            arrays.append(value)
+    return arrays
 
 
 @manipulation(
@@ -355,7 +375,7 @@ def meshgrid(xp: Namespace, *arrays: Array, indexing: Literal["xy", "ij"] = "xy"
     places = list(range(count))
     if indexing == "xy":
         places[:2] = places[:2][::-1]
-    flat = [xp.reshape(x, (-1,)) for x in arrays]
+    flat = [xp.reshape(x, (-1,)) for x in _arrays_of(xp, arrays)]
     shape = tuple([flat[place].shape[0] for place in places])
     return tuple(
         xp.broadcast_to(xp.reshape(x, (-1,) + (1,) * (count - 1 - place)), shape)

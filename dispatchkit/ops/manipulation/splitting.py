@@ -233,8 +233,7 @@ def chunk(xp: Namespace, x: Array, chunks: int, /, *, axis: int = 0) -> tuple[Ar
     >>> dk.chunk(dk.arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
     """
-    if chunks < 1:
-        raise ValueError(f"{chunk.__name__}: chunks must be at least 1, found {chunks}")
+    chunks = integer(chunk, "chunks", chunks, least=1)
     axis = normal_axis(axis, x.ndim, chunk.__name__)
     n = x.shape[axis]
     step = -(-n // chunks)

@@ -229,9 +229,19 @@ def drawing_from(generator: Generator) -> Block:
 
 
 def source_of(generator: Generator | None) -> Any:
-    """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay."""
+    """Return what to draw from: a generator's source, that of the default one, or what stands for it in a replay.
+
+    Raises
+    ------
+    TypeError : if it is no `Generator`
+    """
     if generator is None:
         generator = _current.get().value
+    if not isinstance(generator, Generator):
+        raise TypeError(
+            f"generator must be a dispatchkit.random.Generator or None, found {generator!r}; "
+            "dispatchkit.random.Generator(seed) makes one"
+        )
     source = generator.source
     replay = _replay.get().value
     if replay is None:

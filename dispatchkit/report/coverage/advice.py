@@ -177,6 +177,11 @@ def _forecast(suggestion: Suggestion) -> str:
     return f"then what it gives makes {dense} become dense: {', '.join(suggestion.new)}"
 
 
+def decomposes(survey: Survey) -> bool:
+    """Return whether the type of a survey computes functions by their bodies."""
+    return fallback.decompose in survey.protocol.types.fallback(survey.cls)
+
+
 def lacking_events(survey: Survey) -> list[Event]:
     """Return, inside `measuring`, an event for each operation whose calls on a type alone lose its structure."""
     events = []
@@ -228,7 +233,7 @@ def advise(
     note = ""
     if any(suggestion.lines for suggestion in suggestions):
         note = FURTHER
-    if fallback.decompose not in survey.protocol.types.fallback(survey.cls):
+    if suggestions and not decomposes(survey):
         note = f"{type_name(survey.cls)} does not decompose: with fallback.decompose a rule helps more functions"
     nbytes = sum(event.nbytes for event in first)
     return Advice(type_name(survey.cls), tuple(suggestions), len(first), note, nbytes)
@@ -317,10 +322,14 @@ def _targets(
 
 
 def _worth(helped: Sequence[Event], target: Target, own: Sequence[Overridable], needed: float) -> tuple[float, ...]:
-    """Return what decides which rule goes first: calls, bytes, calls of its operations, and what others lack."""
+    """Return what decides which rule goes first: calls, bytes, calls of its operations, and what others lack.
+
+    Among those that help as many calls, creation functions come last: few want `asarray` to keep a structure.
+    """
     direct = sum(event.operation in own for event in helped)
     nbytes = sum(event.nbytes for event in helped)
-    return len(helped), nbytes, direct, needed, isinstance(target, Overridable)
+    creates = isinstance(target, Overridable) and kinds.creation in target.kind.lineage()
+    return len(helped), not creates, nbytes, direct, needed, isinstance(target, Overridable)
 
 
 def _rule_to_try(
@@ -331,6 +340,8 @@ def _rule_to_try(
     Nothing is tried for a kind that has the very rule: which of its operations that does not answer is seen one by one.
     """
     survey, cls = needs.survey, needs.survey.cls
+    if not survey.protocol.types.participates(cls):  # any longer
+        return "", "", []
     if isinstance(target, Kind):
         result = cls.__name__
         base = survey.protocol.types.base
@@ -495,7 +506,7 @@ class _Needs:
         self.excluded = excluded
         self.bodies: dict[Overridable, list[Overridable] | None] = {}
         self.inner: dict[tuple[Overridable, Overridable], list[Prediction]] = {}
-        self.decomposes = fallback.decompose in survey.protocol.types.fallback(survey.cls)
+        self.decomposes = decomposes(survey)
 
     def body(self, operation: Overridable) -> list[Overridable] | None:
         """Return the operations that a body calls and the type lacks; None where there is no decomposition."""

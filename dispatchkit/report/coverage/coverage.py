@@ -12,7 +12,7 @@ from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
-from dispatchkit.report.coverage.advice import Advice, advise, lacking_events
+from dispatchkit.report.coverage.advice import Advice, advise, decomposes, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
 from dispatchkit.report.coverage.rows import MEASURED, MeasuredRow, Report, Row, counts_text, rank
@@ -117,7 +117,9 @@ class Coverage(Report):
         if self.survey is None:
             raise ValueError("advice: this report does not hold the type; ask the one that coverage() returned")
         with measuring():
-            return advise(self.survey, lacking_events, n, impossible=impossible)
+            # Where no body is computed, a rule for one function helps that one alone.
+            with_kinds = not decomposes(self.survey)
+            return advise(self.survey, lacking_events, n, impossible=impossible, with_kinds=with_kinds)
 
 
 @dataclass(frozen=True, repr=False)

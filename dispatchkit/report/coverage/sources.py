@@ -1,12 +1,12 @@
-"""The source of rules, line by line, and which of its lines the calls with samples came to."""
+"""The source of rules, line by line, and which of its lines and branches the calls with samples came to."""
 
 from __future__ import annotations
 
 import inspect
 import linecache
 import sys
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from textwrap import dedent
 from types import CodeType, FrameType
 from typing import Any, TypeAlias
@@ -14,41 +14,41 @@ from typing import Any, TypeAlias
 from dispatchkit.protocol.chain import Chain
 from dispatchkit.protocol.naming import written
 from dispatchkit.protocol.rules import Rule
+from dispatchkit.report.coverage.branches import END, Way, branches_in
 
-# Its number, its text, and whether it was run, missed, or neither.
-SourceLine: TypeAlias = "tuple[int, str, str]"
-RUN, MISSED, OTHER = "run", "missed", ""
+# Its number, its text, its state, and what is said of it.
+SourceLine: TypeAlias = "tuple[int, str, str, str]"
+RUN, PARTLY, MISSED, OTHER = "run", "partly", "missed", ""
+NEVER = "no sample call came to this line"
 
 
 class RunLines:
-    """Notes which lines of rules are run.
+    """Notes which lines of rules are run, one after another.
 
     Attributes
     ----------
-    entered : the lines by the code that they belong to
+    ways : from line to line, by the code that they belong to
     """
 
     def __init__(self) -> None:
-        self.entered: dict[CodeType, set[int]] = {}
+        self.ways: dict[CodeType, set[Way]] = {}
+
+    def noted(self, chain: Chain) -> AbstractContextManager[None]:
+        """Note the lines of the rules of a chain while a block runs."""
+        return self.noted_in({code for step in chain.declared if step.rule is not None for code in codes_of(step.rule)})
 
     @contextmanager
-    def noted(self, chain: Chain) -> Iterator[None]:
-        """Note the lines of the rules of a chain; nothing where a debugger or another tool traces already."""
-        codes = {code for step in chain.declared if step.rule is not None for code in codes_of(step.rule)}
+    def noted_in(self, codes: Collection[CodeType]) -> Iterator[None]:
+        """Note the lines of some codes; nothing where a debugger or another tool traces already."""
         if not codes or sys.gettrace() is not None:
             yield
             return
         for code in codes:
-            self.entered.setdefault(code, set())
-
-        def on_line(frame: FrameType, event: str, argument: Any) -> Any:
-            if event == "line":
-                self.entered[frame.f_code].add(frame.f_lineno)
-            return on_line
+            self.ways.setdefault(code, set())
 
         def on_call(frame: FrameType, event: str, argument: Any) -> Any:
             if frame.f_code in codes:
-                return on_line
+                return _Followed(self.ways[frame.f_code]).on_event
             return None
 
         sys.settrace(on_call)
@@ -56,6 +56,30 @@ class RunLines:
             yield
         finally:
             sys.settrace(None)
+
+
+class _Followed:
+    """One call of a rule, which is followed from line to line.
+
+    Parameters
+    ----------
+    ways : to which each step is added
+    """
+
+    def __init__(self, ways: set[Way]) -> None:
+        self.ways = ways
+        self.before = END
+
+    def on_event(self, frame: FrameType, event: str, argument: Any) -> Any:
+        """Note a line, or the end, and what was run before; an exception in a condition takes neither way."""
+        if event == "line":
+            self.ways.add((self.before, frame.f_lineno))
+            self.before = frame.f_lineno
+        elif event == "exception":
+            self.before = END
+        elif event == "return" and self.before != END:
+            self.ways.add((self.before, END))
+        return self.on_event
 
 
 def codes_of(rule: Rule) -> list[CodeType]:
@@ -68,7 +92,7 @@ def codes_of(rule: Rule) -> list[CodeType]:
 
 
 def sources_of(rules: Iterable[Rule], locations: Collection[str], lines: RunLines) -> dict[str, list[SourceLine]]:
-    """Return the source of rules by their locations: of each line its number, its text, and whether it was run.
+    """Return the source of rules by their locations, line by line, with the lines and the branches that were missed.
 
     Parameters
     ----------
@@ -83,20 +107,32 @@ def sources_of(rules: Iterable[Rule], locations: Collection[str], lines: RunLine
         codes = codes_of(rule)
         if not codes:
             continue
-        first = codes[0].co_firstlineno
-        text = linecache.getlines(codes[0].co_filename)[first - 1 :]
-        can_run = {line for code in codes for _, _, line in code.co_lines() if line is not None}
-        was_run = set().union(*(lines.entered.get(code, ()) for code in codes))
-        # What is run when the function is made, and not when it is called.
-        outside = {code.co_firstlineno for code in codes}
-        listed = []
-        for number, line in enumerate(dedent("".join(_block(text))).splitlines(), first):
-            state = OTHER
-            if lines.entered and number in can_run - outside:
-                state = RUN if number in was_run else MISSED
-            listed.append((number, line.rstrip(), state))
-        sources[rule.location] = listed
+        sources[rule.location] = _lines_of(codes, lines)
     return sources
+
+
+def _lines_of(codes: Sequence[CodeType], lines: RunLines) -> list[SourceLine]:
+    """Return the lines of a function, the first of some codes, with what is said of each."""
+    first = codes[0].co_firstlineno
+    text = dedent("".join(_block(linecache.getlines(codes[0].co_filename)[first - 1 :])))
+    # What is run when the function is made, and not when it is called, is left out.
+    can_run = {line for code in codes for _, _, line in code.co_lines() if line is not None}
+    can_run -= {code.co_firstlineno for code in codes}
+    ways = set[Way]().union(*(lines.ways.get(code, ()) for code in codes))
+    was_run = {line for way in ways for line in way}
+    halves = {branch.first: branch.words(ways) for branch in branches_in(text, first)}
+    listed: list[SourceLine] = []
+    for number, line in enumerate(text.splitlines(), first):
+        state, words = OTHER, ""
+        if lines.ways and number in can_run:
+            if number not in was_run:
+                state, words = MISSED, NEVER
+            elif halves.get(number):
+                state, words = PARTLY, f"in the sample calls {halves[number]}"
+            else:
+                state = RUN
+        listed.append((number, line.rstrip(), state, words))
+    return listed
 
 
 def _block(lines: list[str]) -> list[str]:

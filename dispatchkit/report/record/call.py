@@ -231,6 +231,7 @@ class TracedCall:
     result : name of the result's type, "" where it raised
     error : class and first line of the exception, "" where it did not raise
     asked : the type that answered by its rule or fallback, None for plain tensors and modes
+    asking : where it became dense, the operation and the types that a rule would be asked for; else None
     """
 
     function: str
@@ -257,6 +258,7 @@ class TracedCall:
     result: str = ""
     error: str = ""
     asked: type | None = None
+    asking: tuple[Overridable, Key] | None = None
 
     @property
     def name(self) -> str:
@@ -287,7 +289,7 @@ def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> 
     origin : the time that the trace began
     """
     began: Began = call.began
-    _, types, layouts, _, thread, ident, task = began
+    key, types, layouts, _, thread, ident, task = began
     (code, instruction), names = _place_of(call), tuple([_name(cls) for cls in types])
     shapes, dtypes = tuple([shape for shape, _ in layouts]), tuple([_dtype(dtype) for _, dtype in layouts])
     file, line = code.co_filename, line_of(code, instruction)
@@ -303,6 +305,8 @@ def trace_call(call: CallEvent, parent: int | None, depth: int, origin: int) -> 
     record.error = error
     if not error and call.operation is not None:
         record.result = _name(result)
+    if record.self_densified and call.operation is not None and key is not None:
+        record.asking = call.operation, key
     _decide(record, call, chain, nobody)
     return record
 

@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import indent
 from typing import Any, Literal, TypeAlias
 
 from dispatchkit.protocol.explain.page import source_line
 from dispatchkit.protocol.fallbacks.strategies import Dense
+from dispatchkit.protocol.stubs import stub_for
 from dispatchkit.report.coverage.advice import lacking_keywords
 from dispatchkit.report.documents import (
     Document,
@@ -43,6 +45,7 @@ class Cause:
     type : of the arrays that became dense
     reason : in words
     fix : what would keep the structure
+    stub : the rule that the fix asks for, to be filled in; "" where there is one already
     count, nbytes : how often, and how large the dense copies were
     lines : lines of the program that led to it, with how often each did
     """
@@ -52,19 +55,42 @@ class Cause:
     type: str
     reason: str
     fix: str
+    stub: str = ""
     count: int = 0
     nbytes: int = 0
     lines: Counter[str] = field(default_factory=Counter)
 
     def __str__(self) -> str:
+        fix = self.fix
+        if self.stub:
+            fix += f":\n{indent(self.stub, '    ')}"
+        return f"{self._head()}\n  fix: {fix}\n  line: {self._places()}"
+
+    def html(self) -> str:
+        """Return it as a piece of HTML, the rule to write as code."""
+        fix = escape(self.fix)
+        if self.stub:
+            fix += f":<pre>{escape(self.stub)}</pre>"
+        else:
+            fix += "\n"
+        return f"{escape(self._head())}\nfix: {fix}line: {escape(self._places())}"
+
+    def _head(self) -> str:
         times = ""
         if self.count != 1:
             times = f" ×{self.count}"
-        lines = ", ".join(f"{place}{'' if count == 1 else f' ×{count}'}" for place, count in self.lines.most_common())
         return (
-            f"[{self.code}] {self.function} made {self.type} dense{times}, {format_bytes(self.nbytes)}: {self.reason}\n"
-            f"  fix: {self.fix}\n  line: {lines}"
+            f"[{self.code}] {self.function} made {self.type} dense{times}, {format_bytes(self.nbytes)}: {self.reason}"
         )
+
+    def _places(self) -> str:
+        counted = []
+        for place, count in self.lines.most_common():
+            times = ""
+            if count != 1:
+                times = f" ×{count}"
+            counted.append(f"{place}{times}")
+        return ", ".join(counted)
 
 
 def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
@@ -73,9 +99,14 @@ def causes_of(calls: Sequence[TracedCall]) -> list[Cause]:
     for call in calls:
         if not call.self_densified:
             continue
-        code, fix = _code_and_fix(call)
         who = call.who or ", ".join(call.types)
-        cause = causes.setdefault((call.name, who, call.reason), Cause(code, call.name, who, call.reason, fix))
+        cause = causes.get((call.name, who, call.reason))
+        if cause is None:
+            code, fix = _code_and_fix(call)
+            cause = Cause(code, call.name, who, call.reason, fix)
+            if code == "no rule" and call.asking is not None:
+                cause.stub = stub_for(*call.asking)
+            causes[call.name, who, call.reason] = cause
         cause.count += 1
         cause.nbytes += call.self_densified
         cause.lines[short_location(call.place)] += 1
@@ -98,7 +129,7 @@ def _code_and_fix(call: TracedCall) -> tuple[str, str]:
             "declined",
             f"have the rule take {lacking_keywords(call.reason) or 'the call'}{_rule_that_declined(call)}",
         )
-    return "no rule", f"write a rule: @dk.implements(dk.{call.name})"
+    return "no rule", "write a rule"
 
 
 def _rule_that_declined(call: TracedCall) -> str:
@@ -338,7 +369,7 @@ def calls_html(head: str, causes: Sequence[Cause], calls: Sequence[TracedCall], 
     calls, dropped : the calls, and how many later ones were not kept
     """
     css = css_class(Dense.outcome.name)
-    items = "".join(f'<li class="{css}">{escape(str(cause))}</li>' for cause in causes)
+    items = "".join(f'<li class="{css}">{cause.html()}</li>' for cause in causes)
     parts = {
         "by function": summarise(calls, "function", "self", dropped)._table().html(),
         "all calls": f"<pre>{escape(tree_of(calls, dropped))}</pre>",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.variables import is_floating
 from dispatchkit.protocol.naming import function_name
 from dispatchkit.protocol.overridable import Overridable
@@ -93,6 +94,8 @@ def unrelated_part(types: ArrayTypes, result: Any, expected: Any, given: Sequenc
 
 def _is_right(relation: Relation, cls: type, mine: Any, right: Any) -> bool:
     """Return whether a plain result of rounded numbers is right by a relation, as if it were of its type."""
+    if isinstance(right, (float, complex)):
+        right = xp.asarray(right)
     if relation.holds is None or not is_floating(right):
         return False
     for form in (_itself, cls):

@@ -22,7 +22,16 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, list_parts, map_results, open_arguments
+from dispatchkit.types.levels import (
+    Wrapper,
+    arguments,
+    as_array,
+    is_simple_key,
+    level,
+    list_parts,
+    map_results,
+    open_arguments,
+)
 from dispatchkit.types.missing import split_missing
 from dispatchkit.types.rules import implements, implements_each, is_plain
 
@@ -370,6 +379,13 @@ def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 implements_each((linalg.diagonal,), MaskedTensor)(move_masked)
+
+
+@implements(ops.getitem, MaskedTensor)
+def getitem_masked(x: Any, key: Any, /) -> Any:
+    if type(x) is MaskedTensor and is_simple_key(key):
+        return x._replace(data=x.data[key], valid=x.valid[key])
+    return move_masked(ops.getitem, x, key)
 
 
 @implements(ops.setitem, MaskedTensor)

@@ -21,7 +21,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
-from dispatchkit.types.levels import Wrapper, arguments, as_array, level, map_results
+from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, map_results
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
 from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
@@ -311,6 +311,22 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
         if _meets_another_type(op, args, kwargs):
             return decline(str(error))
         raise
+
+
+@tensor_protocol.implements(ops.getitem, QuantityTensor)
+def getitem_quantity(x: Any, key: Any, /) -> Any:
+    if type(x) is QuantityTensor and is_simple_key(key):
+        return _with_units(_by_step(x, None)[key], x.unit)
+    return compute_on_quantities(ops.getitem, x, key)
+
+
+@tensor_protocol.implements(ops.setitem, QuantityTensor)
+def setitem_quantity(x: Any, key: Any, value: Any, /) -> Any:
+    if type(x) is type(value) is QuantityTensor and x.unit is value.unit and is_simple_key(key):
+        numbers, new = _by_step(x, None), _by_step(value, None)
+        if type(numbers) is type(new) is Tensor and numbers.dtype == new.dtype:
+            return ops.setitem(numbers, key, new)
+    return compute_on_quantities(ops.setitem, x, key, value)
 
 
 def _compute_by_law(op: Any, law: Law, units: Any, adopted: Unit, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -9,14 +9,16 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from importlib import resources
-from typing import Any, ClassVar, NamedTuple, overload
+from typing import Any, ClassVar, NamedTuple, TypeVar, overload
 
 from dispatchkit.errors import UnitError
 from dispatchkit.types.units.of_astropy import AstropyPart, is_of, parts_of_astropy
 from dispatchkit.types.units.of_pint import unit_of_pint
 from dispatchkit.types.units.size import UnitSize, size_of
+
+R = TypeVar("R")
 
 
 def _rows(file: str) -> list[dict[str, str]]:
@@ -328,7 +330,22 @@ UNCHANGED = Rescaling()
 WHOLE = 2**53
 
 
-@cache
+def _by_units(function: Callable[[Unit, Any], R]) -> Callable[[Unit, Any], R]:
+    """Return a function that keeps its results by the very units: equal ones may differ, as K and delta_degC do."""
+    results: dict[tuple[int, Any], R] = {}
+
+    @wraps(function)
+    def kept(unit: Unit, other: Any) -> R:
+        # Units live as long as the process, one for each spelling, so that no other one comes to have its number.
+        key = id(unit), id(other) if type(other) is Unit else other
+        if key not in results:
+            results[key] = function(unit, other)
+        return results[key]
+
+    return kept
+
+
+@_by_units
 def _conversion(unit: Unit, target: Unit) -> Rescaling:
     (size, bases), (other, others) = unit._base, target._base
     if unit.dimension != target.dimension:
@@ -412,7 +429,7 @@ def _unit_of_parts(exponents: dict[str, Fraction]) -> Unit:
     return unit
 
 
-@cache
+@_by_units
 def _product(unit: Unit, other: Unit) -> Unit:
     exponents = dict(unit.parts)
     for name, power in other.parts:
@@ -420,7 +437,7 @@ def _product(unit: Unit, other: Unit) -> Unit:
     return _unit_of_parts(exponents)
 
 
-@cache
+@_by_units
 def _power(unit: Unit, exponent: Fraction) -> Unit:
     return _unit_of_parts({name: power * exponent for name, power in unit.parts})
 

@@ -1,0 +1,105 @@
+"""Indexing by integers, slices and one array goes past the walk over arguments, with the result that the walk gives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.errors import UnitError
+from dispatchkit.types import MaskedTensor, MetadataTensor, QuantityTensor, UncertainTensor
+from dispatchkit.types.levels import is_simple_key
+from dispatchkit.types.uncertain import covariance
+
+NUMBERS = np.arange(24.0).reshape(4, 6)
+ROWS = np.asarray([3, 0, 0])
+SINGLE = UncertainTensor(NUMBERS, 0.1 * NUMBERS)
+ARRAYS: dict[str, Callable[[], Any]] = {
+    "unit": lambda: QuantityTensor(NUMBERS, "m"),
+    "mask": lambda: MaskedTensor(NUMBERS, NUMBERS % 5 > 0),
+    "metadata": lambda: MetadataTensor(NUMBERS, {"run": 7}),
+    "own errors": lambda: copy.copy(SINGLE),
+    "common errors": lambda: dk.cumulative_sum(SINGLE, axis=1),
+    "unit, mask and errors": lambda: QuantityTensor(MaskedTensor(SINGLE, NUMBERS % 5 > 0), "m"),
+}
+KEYS = {
+    "an integer": 1,
+    "a slice": slice(None, None, 2),
+    "a tuple": (1, slice(3, None)),
+    "the end": (..., -1),
+    "a new axis": (None, 2),
+    "nothing": (),
+    "an element": (1, 2),
+    "rows": ROWS,
+    "tensor": dk.asarray(ROWS),
+    "a mask": NUMBERS > 10,
+    "mask of rows": dk.asarray(NUMBERS[:, 1] > 6),
+}
+
+
+def by_the_walk(x: Any, key: Any) -> Any:
+    """Return ``x[key]`` with the key in a tuple with an array, whose arguments are walked over."""
+    if isinstance(key, tuple):
+        parts = list(key)
+    else:
+        parts = [key]
+    parts = [dk.asarray(part) if type(part) is int else part for part in parts]
+    assert not is_simple_key(tuple(parts)) or not any(isinstance(part, dk.Tensor) for part in parts)
+    return x[tuple(parts)]
+
+
+def same(x: Any, y: Any) -> bool:
+    if isinstance(x, QuantityTensor):
+        return x.unit is y.unit and same(x.data, y.data)
+    if isinstance(x, MaskedTensor):
+        return bool(dk.all(x.valid == y.valid)) and same(x.data, y.data)
+    if isinstance(x, MetadataTensor):
+        return x.metadata == y.metadata and same(x.data, y.data)
+    if isinstance(x, UncertainTensor):
+        mine, right = (np.asarray(covariance(dk.reshape(each, (-1,)))) for each in (x, y))
+        apart = np.asarray((x - y).std)  # nothing where both depend on the same
+        return bool(np.allclose(mine, right) and np.allclose(apart, 0.0)) and same(x.data, y.data)
+    return x.shape == y.shape and bool(dk.all(x == y))
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("key", KEYS)
+def test_the_result_is_that_of_the_walk(name: str, key: str) -> None:
+    x = ARRAYS[name]()
+    found = x[KEYS[key]]
+    assert type(found) is type(x)
+    assert found.shape == NUMBERS[np.asarray(KEYS[key]) if key in ("tensor", "mask of rows") else KEYS[key]].shape
+    assert same(found, by_the_walk(x, KEYS[key]))
+
+
+def test_a_slice_is_a_view_and_an_array_gives_a_copy() -> None:
+    q = QuantityTensor(NUMBERS.copy(), "m")
+    q[1:][0, 0] = QuantityTensor(-1.0, "m")
+    assert q.data[1, 0].item() == -1.0
+    q[ROWS][0, 0] = QuantityTensor(-2.0, "m")
+    assert -2.0 not in np.asarray(q.data)
+
+
+def test_metadata_of_a_part_are_its_own() -> None:
+    x = ARRAYS["metadata"]()
+    x[0].metadata["run"] = 8
+    assert x.metadata == {"run": 7}
+
+
+def test_what_is_assigned_in_another_unit_is_converted() -> None:
+    q = QuantityTensor(NUMBERS.copy(), "m")
+    q[0, 0], q[1] = QuantityTensor(1.0, "km"), QuantityTensor(2.0, "m")
+    assert (q.data[0, 0].item(), q.data[1, 3].item()) == (1000.0, 2.0)
+    with pytest.raises(UnitError, match="setitem: 's' and 'm' measure different things"):
+        q[0] = QuantityTensor(1.0, "s")
+
+
+def test_gradients_flow_through_a_part_with_its_unit() -> None:
+    q = QuantityTensor(dk.tensor(NUMBERS, requires_grad=True), "m")
+    (q[1:3, 0] * 2.0).sum().data.backward()
+    assert np.asarray(q.data.grad).sum() == 4.0
+    assert dk.func.grad(lambda q: q[0, 1] * q[0, 2])(QuantityTensor(NUMBERS, "m")).unit == dk.types.Unit("m")
