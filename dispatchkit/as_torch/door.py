@@ -9,6 +9,7 @@ whose types were seen before goes straight to the function.
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.arguments import arguments_by_name
 from dispatchkit.as_torch.checks import CHECKS, kind_of
+from dispatchkit.as_torch.plans import Plan, key_of, plan_of
 from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.results import named
 from dispatchkit.as_torch.signatures import NAMES, check_types, signatures_of
@@ -28,6 +30,7 @@ __all__ = ["Door"]
 
 Call = Callable[..., Any]
 PLAIN = (bool, int, float, complex)
+MOST = 100  # plans that a function keeps
 
 
 class Door:
@@ -70,8 +73,11 @@ class Door:
         # Whether the first argument alone says of which kind a result is.
         self.is_settled_by_first = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         self.fitting: set[tuple[Any, ...]] = set()
+        self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
+        # Whether the kinds of arguments decide what is looked at.
+        self.is_planned = not self.fresh and (self.check is None or path in table.CHECKED_BY_TYPES)
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
         self.is_plain = not (self.fresh or self.check or self.results) and along in (None, inspect.Parameter.empty)
@@ -87,7 +93,11 @@ class Door:
         IndexError : for axes that there are not
         """
         try:
-            return self.answer(args, kwargs)
+            key = key_of(args, kwargs)
+            plan = self.plans.get(key)
+            if plan is not None:
+                return self.finished(plan.carried_out(self.function, args, kwargs))
+            return self.answer(args, kwargs, key)
         except table.NotTranslated:
             raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
         except Exception as error:
@@ -96,11 +106,12 @@ class Door:
                 raise
             raise raised from error.__cause__
 
-    def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call whose arguments are not known to fit."""
+    def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
+        """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
             return self.finished(self.function(*args, **kwargs))
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
+        before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting
         if not known and not ("axis" in kwargs or "keepdims" in kwargs):
@@ -119,6 +130,10 @@ class Door:
         y = self.compute(given)
         if self.fresh:
             y = apart(y, given.values())
+        if key is not None and self.is_planned and len(self.plans) < MOST and not self.lifts(given):
+            after = list(given.values())
+            if len(after) == len(before) and all(map(operator.is_, after, before)):
+                self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs)
         return self.finished(y)
 
     def finished(self, y: Any) -> Any:
@@ -128,13 +143,17 @@ class Door:
             return named(self.path, self.results, y)
         return y
 
+    def lifts(self, given: dict[str, Any]) -> bool:
+        """Return whether a number is taken as one element along an axis that is asked for."""
+        if self.lifting is None:
+            return False
+        x = next(iter(given.values()), None)
+        along = given.get(self.lifting, self.defaults.get(self.lifting))
+        return getattr(x, "ndim", 1) == 0 and along is not None
+
     def compute(self, given: dict[str, Any]) -> Any:
         """Call the function with arguments by name; a number is one element along an axis that is asked for."""
-        lifts = False
-        if self.lifting is not None:
-            x = next(iter(given.values()), None)
-            along = given.get(self.lifting, self.defaults.get(self.lifting))
-            lifts = getattr(x, "ndim", 1) == 0 and along is not None
+        lifts = self.lifts(given)
         if lifts:
             given = {name: lifted(value) for name, value in given.items()}
         arguments = {self.targets.get(name, name): value for name, value in given.items()}

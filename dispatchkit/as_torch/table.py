@@ -234,3 +234,7 @@ class Values(NamedTuple):
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or of an array type."""
     return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
+
+
+# Functions whose checks ask for the dtypes of arguments alone.
+CHECKED_BY_TYPES = frozenset({"where", "sub", "subtract", "rsub"})
