@@ -25,14 +25,14 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     table,
     windows,
 )
-from dispatchkit.as_torch.arguments import ARGUMENTS_OF, parameters_of
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
-from dispatchkit.as_torch.checks import index_like_pytorch
+from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of
+from dispatchkit.as_torch.calling.caller import FunctionCaller
+from dispatchkit.as_torch.calling.checks import index_like_pytorch
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
-from dispatchkit.as_torch.door import Door
 from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -73,17 +73,15 @@ def missing(place: str, name: str) -> NoReturn:
     text = f"{where} has no attribute {name!r}"
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
-        advice = "dispatchkit has nothing of that name"
         elsewhere = places_of(name)
-        if elsewhere and path not in table.INSTEAD:
-            advice = f"write {' or '.join(elsewhere)}"
-            near = []
+        advice = "dispatchkit has nothing of that name"
         if path in table.INSTEAD:
             advice = f"write {table.INSTEAD[path]}"
-        other = ""
-        if near and path not in table.INSTEAD:
-            other = f"; there is {near[0]}"
-        text += f": {advice}{other}"
+        elif elsewhere:
+            advice = f"write {' or '.join(elsewhere)}"
+        elif near:
+            advice += f"; there is {near[0]}"
+        text += f": {advice}"
     raise AttributeError(text)
 
 
@@ -351,7 +349,7 @@ def spelling_calls(function: Call) -> Call:
 
 
 def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, operation: Any, count: int) -> Call:
-    """Return the function of PyTorch that calls another, by its `Door`.
+    """Return the function of PyTorch that calls another, by a `FunctionCaller`.
 
     Parameters
     ----------
@@ -362,8 +360,8 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    door = Door(path, function, names, targets, shown, count, spell)
-    looked, most, plain = door.looked, count, door.is_plain
+    whole = FunctionCaller(path, function, names, targets, shown, count, spell)
+    looked, most, plain = whole.looked, count, whole.is_plain
     if operation is None:
         most = len(names)
 
@@ -379,12 +377,12 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
         ):
             try:
                 y = function(*args)
-            except Exception:  # noqa: BLE001  # the door says what is wrong
-                return door(args, kwargs)
+            except Exception:  # noqa: BLE001  # it says what is wrong
+                return whole(args, kwargs)
             if type(y) is Tensor:
                 return y
             return spell(y)
-        return door(args, kwargs)
+        return whole(args, kwargs)
 
     return show(call, path, shown, operation)
 

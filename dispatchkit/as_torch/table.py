@@ -166,7 +166,7 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
 )
 # Functions that sum small unsigned integers in int64.
 SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
-# Arguments that settle the dtype of a result where they are plain numbers.
+# Arguments that decide the dtype of a result where they are plain numbers.
 NUMBERS_AS_OPERANDS = frozenset({"other", "min", "max", "exponent", "value", "end"})
 # Functions whose results have memory of their own, where operations may give views.
 COPIED_HERE = frozenset(

@@ -1,4 +1,4 @@
-"""Writes dispatchkit/as_torch/signatures.csv, what PyTorch's functions take, from PyTorch: ``nox -s generated``."""
+"""Writes dispatchkit/as_torch/calling/signatures.csv, what PyTorch's functions take: ``nox -s generated``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PLACES = ("linalg", "special", "fft")
 
 def make_files() -> dict[str, str]:
     """Return the table by its path."""
-    return {"dispatchkit/as_torch/signatures.csv": make_table()}
+    return {"dispatchkit/as_torch/calling/signatures.csv": make_table()}
 
 
 def make_table() -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatchkit.as_torch as spelled
-from dispatchkit.as_torch.plans import key_of
+from dispatchkit.as_torch.calling.plans import key_of
 
 torch: Any = spelled
 X = torch.arange(6.0).reshape(2, 3)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch.overrides import resolve_name
 
-from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
 from dispatchkit.as_torch.table import NAMES, OTHERS, TRANSLATIONS, NotTranslated
 from dispatchkit.backends.arrays import dtype_name, making_with, namespace_of
 from dispatchkit.declare.libraries import first_array

@@ -16,24 +16,24 @@ from typing import Any
 import numpy as np
 
 from dispatchkit.as_torch import table
-from dispatchkit.as_torch.arguments import arguments_by_name
-from dispatchkit.as_torch.checks import CHECKS, kind_of
-from dispatchkit.as_torch.plans import Plan, key_of, plan_of
-from dispatchkit.as_torch.raised import as_raised_by_pytorch
-from dispatchkit.as_torch.results import named
-from dispatchkit.as_torch.signatures import NAMES, check_types, signatures_of
+from dispatchkit.as_torch.calling.arguments import arguments_by_name
+from dispatchkit.as_torch.calling.checks import CHECKS, kind_of
+from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.calling.results import named
+from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 from dispatchkit.tree import map_leaves, sequence_items
 
-__all__ = ["Door"]
+__all__ = ["FunctionCaller"]
 
 Call = Callable[..., Any]
 PLAIN = (bool, int, float, complex)
 MOST = 100  # plans that a function keeps
 
 
-class Door:
+class FunctionCaller:
     """Calls a function with the arguments of PyTorch's function of a path.
 
     Parameters
@@ -71,7 +71,7 @@ class Door:
             self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
         operands = [each for each in self.signatures.overloads if sum(a.kind == "Tensor" for a in each) > 1]
         # Whether the first argument alone says of which kind a result is.
-        self.is_settled_by_first = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
+        self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         self.fitting: set[tuple[Any, ...]] = set()
         self.plans: dict[Any, Plan] = {}
         self.fresh = path in table.COPIED_HERE
@@ -120,7 +120,7 @@ class Door:
                 # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
                 self.fitting.add(types)
         if self.looked:
-            is_fine = known and self.is_settled_by_first and args and kind_of(args[0]) not in self.looked
+            is_fine = known and self.first_decides and args and kind_of(args[0]) not in self.looked
             if not is_fine:
                 self.look_at_kinds(given)
         if self.axes:

@@ -10,8 +10,8 @@ import pytest
 
 import dispatchkit.as_torch
 from dispatchkit.as_torch import spelling
-from dispatchkit.as_torch.raised import as_raised_by_pytorch
-from dispatchkit.as_torch.signatures import signatures_of
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.calling.signatures import signatures_of
 
 torch: Any = dispatchkit.as_torch
 T = torch.tensor

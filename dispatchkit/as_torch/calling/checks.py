@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.signatures import NAMES
+from dispatchkit.as_torch.calling.signatures import NAMES
 from dispatchkit.as_torch.table import is_array
 from dispatchkit.declare.namespace import tensor_namespace as xp
 

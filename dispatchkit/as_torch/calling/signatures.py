@@ -91,7 +91,7 @@ NONE = Signatures("", False, (), ())
 
 @cache
 def _table() -> dict[str, Signatures]:
-    with files("dispatchkit.as_torch").joinpath("signatures.csv").open(encoding="utf-8") as lines:
+    with files(__package__).joinpath("signatures.csv").open(encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     table = {}
     for row in rows:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatchkit.as_torch.arguments import arguments_by_name
+from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.graph.storage import Storage
 
 __all__ = ["Plan", "key_of", "plan_of"]
@@ -55,7 +55,7 @@ def _varies(value: Any) -> bool:
     return type(value) not in CONSTANTS
 
 
-class _Source:
+class _Varying:
     """Stands for an argument that varies: one by position, or by name."""
 
     def __init__(self, place: int | str) -> None:
@@ -73,8 +73,8 @@ class Plan:
     def __init__(self, first: Sequence[Any], arguments: Mapping[str, Any]) -> None:
         self.first = list(first)
         self.arguments = dict(arguments)
-        self.places = [(place, x.place) for place, x in enumerate(first) if isinstance(x, _Source)]
-        self.names = [(name, x.place) for name, x in arguments.items() if isinstance(x, _Source)]
+        self.places = [(place, x.place) for place, x in enumerate(first) if isinstance(x, _Varying)]
+        self.names = [(name, x.place) for name, x in arguments.items() if isinstance(x, _Varying)]
 
     def carried_out(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """Return the result of a call of the key that the plan is for."""
@@ -112,11 +112,11 @@ def plan_of(
 
     Parameters
     ----------
-    path, names, targets, by_place : as of a `Door`
+    path, names, targets, by_place : as of a `FunctionCaller`
     args, kwargs : of the call
     """
-    marked = tuple([_Source(place) if _varies(value) else value for place, value in enumerate(args)])
-    named = {name: _Source(name) if _varies(value) else value for name, value in kwargs.items()}
+    marked = tuple([_Varying(place) if _varies(value) else value for place, value in enumerate(args)])
+    named = {name: _Varying(name) if _varies(value) else value for name, value in kwargs.items()}
     given = arguments_by_name(path, names, targets, marked, named)
     arguments = {targets.get(name, name): value for name, value in given.items()}
     first = [arguments.pop(parameter) for parameter in by_place if parameter in arguments]
