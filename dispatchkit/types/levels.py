@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
 from dispatchkit.tensor.printing import Written, written
+from dispatchkit.types.plotting import Drawn, drawn, register
 
 # The outermost first; all other types are inside.
 LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
@@ -61,9 +63,13 @@ class Wrapper(ArrayMethods):
     """
 
     data: Any
+    # Whether Matplotlib knows these types.
+    _registered: ClassVar[bool] = False
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
+        if "matplotlib.units" in sys.modules and not Wrapper._registered:
+            Wrapper._registered = register(Wrapper)
         if holds_instances(data):
             data = ops.asarray(data)
         priority = tensor_protocol.types.priority
@@ -119,6 +125,13 @@ class Wrapper(ArrayMethods):
     dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
     device = property(attrgetter("data.device"), doc="Where the elements are.")
+
+    def __drawn__(self) -> Drawn:
+        return self._drawn(drawn(self.data))
+
+    def _drawn(self, inner: Drawn) -> Drawn:
+        """Return what is drawn of this wrapper: what is of the array inside, by default."""
+        return inner
 
     def __written__(self) -> Written:
         return self._written(written(self.data))

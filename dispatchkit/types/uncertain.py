@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -20,6 +21,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, uncertain_text, written
 from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, list_parts, open_arguments
+from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import is_plain
 from dispatchkit.types.uncertain_sources import (
     Sources,
@@ -238,6 +240,9 @@ class UncertainTensor(Wrapper):
     def item(self) -> Any:
         """Raise, as `to_dense` does."""
         self.to_dense()
+
+    def _drawn(self, inner: Drawn) -> Drawn:
+        return replace(inner, std=drawn(self.std).numbers)
 
     def _written(self, inner: Written) -> Written:
         numbers, factor = inner.numbers, written(self.factor).numbers

@@ -203,8 +203,14 @@ class NamedTensor(Wrapper):
             data = self.data
         return xarray.DataArray(data, dims=self.names)
 
-    def to_numpy(self) -> np.ndarray:
-        """Return the elements as a NumPy array, as plotting libraries ask for it."""
+    def to_numpy(self) -> Any:
+        """Return the elements as a NumPy array, as plotting libraries ask for it.
+
+        What has units, gaps or standard deviations is no plain array: then it is the array inside,
+        which Matplotlib draws.
+        """
+        if isinstance(self.data, Wrapper):
+            return self.data
         return np.asarray(self.data)
 
     def _around(self, data: Any) -> NamedTensor:

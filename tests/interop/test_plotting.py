@@ -1,0 +1,82 @@
+"""What Matplotlib draws of the shipped types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dispatchkit.errors import UnitError
+from dispatchkit.interop.plotting import errorbar
+from dispatchkit.types import MaskedTensor, MetadataTensor, NamedTensor, QuantityTensor, UncertainTensor
+from dispatchkit.types.plotting import Converter, drawn
+
+NAN = float("nan")
+
+
+def nested() -> Any:
+    uncertain = UncertainTensor([1.0, 2.0, 5.0], [0.1, 0.2, 0.3])
+    quantity = QuantityTensor(MaskedTensor(uncertain, [True, False, True]), "km")
+    return MetadataTensor(NamedTensor(quantity, "time"), {"place": "here"})
+
+
+def new_axes() -> Any:
+    return pytest.importorskip("matplotlib.figure").Figure().add_subplot()
+
+
+def test_what_is_drawn_of_a_nested_array_has_gaps_errors_and_the_unit_asked_for() -> None:
+    shown = drawn(nested()).in_unit(QuantityTensor(1.0, "m").unit)
+    np.testing.assert_array_equal(shown.numbers, [1000.0, NAN, 5000.0])
+    np.testing.assert_allclose(shown.std, [100.0, NAN, 300.0])
+    assert str(shown.unit) == "m"
+
+
+def test_deviations_of_points_on_a_scale_are_converted_as_differences() -> None:
+    warm = QuantityTensor(UncertainTensor([0.0, 100.0], 5.0), "degC")
+    shown = drawn(warm).in_unit(QuantityTensor(1.0, "degF").unit)
+    np.testing.assert_allclose(shown.numbers, [32.0, 212.0])
+    np.testing.assert_allclose(shown.std, [9.0, 9.0])
+
+
+def test_the_converter_takes_what_has_no_unit_and_labels_nothing_by_it() -> None:
+    converter = Converter()
+    masked = MaskedTensor([1.0, 2.0], [False, True])
+    assert converter.default_units(masked, None) is None
+    assert converter.axisinfo(None, None) is None
+    np.testing.assert_array_equal(converter.convert(masked, None, None), [NAN, 2.0])
+
+
+def test_lines_are_in_the_unit_of_the_axis_which_labels_it() -> None:
+    axes = new_axes()
+    first, second = axes.plot(QuantityTensor([1.0, 2.0], "m"))[0], axes.plot(QuantityTensor([50.0, 150.0], "cm"))[0]
+    np.testing.assert_allclose(first.get_ydata(orig=False), [1.0, 2.0])
+    np.testing.assert_allclose(second.get_ydata(orig=False), [0.5, 1.5])
+    assert axes.yaxis.get_label_text() == ""
+    axes.get_figure().draw_without_rendering()
+    assert axes.yaxis.label.get_text() == "m"
+
+
+def test_a_quantity_of_another_dimension_on_an_axis_is_refused() -> None:
+    axes = new_axes()
+    axes.plot(QuantityTensor([1.0, 2.0], "m"))
+    with pytest.raises(UnitError, match="'s' and 'm' measure different things"):
+        axes.plot(QuantityTensor([1.0, 2.0], "s"))
+
+
+def test_error_bars_of_a_nested_array_are_its_deviations_in_the_unit_of_the_axis() -> None:
+    axes = new_axes()
+    axes.axhline(QuantityTensor(2000.0, "m"))
+    bars = errorbar(axes, [0.0, 1.0, 2.0], nested().data)
+    np.testing.assert_array_equal(bars[0].get_ydata(orig=False), [1000.0, NAN, 5000.0])
+    ends = [segment[:, 1].tolist() for segment in bars[2][0].get_segments() if len(segment)]
+    np.testing.assert_allclose([ends[0], ends[-1]], [[900.0, 1100.0], [4700.0, 5300.0]])
+
+
+def test_the_package_does_not_import_matplotlib() -> None:
+    program = (
+        "import sys, dispatchkit as dk; dk.types.QuantityTensor([1.0], 'm'); assert 'matplotlib' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
