@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatchkit.types.plotting import drawn
+from dispatchkit.types.levels import Wrapper
+from dispatchkit.types.plotting import drawn, register
 
 
 def errorbar(axes: Any, x: Any, y: Any, **options: Any) -> Any:
@@ -36,6 +37,7 @@ def errorbar(axes: Any, x: Any, y: Any, **options: Any) -> Any:
     >>> errorbar(matplotlib.figure.Figure().add_subplot(), [0, 1], speed, fmt="o")  # doctest: +SKIP
     <ErrorbarContainer object of 3 artists>
     """
+    register(Wrapper)
     axes.xaxis.update_units(x)
     axes.yaxis.update_units(y)
     shown_x = drawn(x).in_unit(axes.xaxis.units)

@@ -1,7 +1,7 @@
 """What Matplotlib draws of the shipped types: numbers in the unit of the axis, gaps, and standard deviations.
 
-Matplotlib finds a converter by the class of what it draws. It is registered as soon as Matplotlib is there, which this
-module never imports by itself.
+Matplotlib finds a converter by the class of what it draws. It is registered when a wrapper is made after Matplotlib was
+imported, which this module never does by itself.
 """
 
 from __future__ import annotations
