@@ -22,3 +22,8 @@ tensor([2, 2])
 from dispatchkit.as_torch.spelling import enter_modules as _enter_modules
 
 _enter_modules()
+
+# Not before: what follows uses the modules.
+from dispatchkit.as_torch.programs import enter_programs as _enter_programs  # noqa: E402
+
+_enter_programs()

@@ -14,3 +14,9 @@ from dispatchkit.func import linearize as linearize
 from dispatchkit.func import value_and_grad as value_and_grad
 from dispatchkit.func import vjp as vjp
 from dispatchkit.func import vmap as vmap
+from dispatchkit.nn.utils import functional_call as functional_call
+from typing import Any
+
+grad_and_value: Any
+
+stack_module_state: Any

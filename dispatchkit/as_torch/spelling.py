@@ -14,10 +14,23 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, saving, special
-from dispatchkit.as_torch import factors, formulas, functional, networks, table, windows  # noqa: F401  # they enter functions
+from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
+from dispatchkit.as_torch import (  # noqa: F401  # they enter functions  # noqa: F401  # likewise
+    factors,
+    formulas,
+    functional,
+    further_networks,
+    infos,
+    networks,
+    signals,
+    table,
+    windows,
+)
 from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.blocks import checkpoint, inference_mode
+from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -66,42 +79,6 @@ def missing(place: str, name: str) -> NoReturn:
     raise AttributeError(text)
 
 
-class Size(int):
-    """The number of elements, as the array API has it, which PyTorch's spelling calls for the lengths of the axes."""
-
-    __module__ = HOME
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Any:
-        if dim is None:
-            return self.shape
-        return self.shape[dim]
-
-
-class device(str):  # noqa: N801  # PyTorch's name
-    """A device by its name, such as ``"cpu"``.
-
-    Parameters
-    ----------
-    type : the name, with or without a number behind a colon
-    index : the number
-    """
-
-    __module__ = HOME
-    __slots__ = ()
-
-    def __new__(cls, type: str, index: int | None = None) -> device:
-        name = type
-        if index is not None:
-            name = f"{type}:{index}"
-        return str.__new__(cls, name)
-
-    @property
-    def type(self) -> str:
-        """The name without a number."""
-        return self.partition(":")[0]
-
-
 class Tensor(PlainTensor):
     """A tensor whose methods have PyTorch's names, arguments and results.
 
@@ -125,6 +102,7 @@ class Tensor(PlainTensor):
     __module__ = HOME
     __slots__ = ()
     __dispatch_plain__ = True
+    persistent: Any = None  # of an `nn.Buffer`, whether it is saved
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
@@ -143,6 +121,12 @@ class Tensor(PlainTensor):
 
     @property
     @override
+    def shape(self) -> Any:
+        """Lengths of the axes."""
+        return Shape(super().shape)
+
+    @property
+    @override
     def device(self) -> Any:
         """Where the data is."""
         place = super().device
@@ -153,10 +137,14 @@ class Tensor(PlainTensor):
     def _gradient(self) -> Any:
         """Return the gradient that backward passes have accumulated, None before the first."""
         gradient = super().grad
-        if type(gradient) is PlainTensor:
-            gradient = adopt(gradient)
-            keep_gradient(self, gradient)
-        return gradient
+        kept = gradient
+        if isinstance(gradient, PlainTensor) and not gradient.requires_grad:
+            kept = own(gradient)
+        if type(kept) is PlainTensor:
+            kept = adopt(kept)
+        if kept is not gradient:
+            keep_gradient(self, kept)
+        return kept
 
     grad = PlainTensor.grad.getter(_gradient)  # type: ignore[attr-defined]  # a property, by its class
 
@@ -211,6 +199,7 @@ class Tensor(PlainTensor):
         """
         if dtype is None:
             return f"torch.{table.CLASSES[str(self.dtype)]}"
+        dtype = getattr(dtype, "of_dtype", dtype)
         if isinstance(dtype, str):
             dtype = CLASSES.get(dtype.removeprefix("torch."), dtype)
         return self.to(dtype)
@@ -257,6 +246,14 @@ TRACED: dict[Any, Any] = {
     cls: type(cls.__name__, (Traced, cls), {"__slots__": (), "__module__": HOME, "__init__": cls.__init__})
     for cls in (Dual, Batched)
 }
+
+
+def own(gradient: Any) -> Any:
+    """Return a gradient that can be changed in place: that of a sum has one element in memory for all."""
+    array = gradient.array
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        return xp.clone(gradient)
+    return gradient
 
 
 def adopt(value: Any) -> Any:
@@ -528,6 +525,14 @@ class Module(nn.Module):
     __module__ = f"{HOME}.nn"
 
     @override
+    def __setattr__(self, name: str, value: Any) -> None:
+        persistent = getattr(value, "persistent", None) if isinstance(value, Tensor) else None
+        if persistent is None:
+            super().__setattr__(name, value)
+        else:
+            self.register_buffer(name, value.as_subclass(Tensor), persistent)
+
+    @override
     def _enter(self, table: str, name: str, value: Any, note: Any = None) -> None:
         super()._enter(table, name, adopt(value), note)
 
@@ -546,9 +551,22 @@ class Function(autograd.Function):
 
 
 class DataLoader(data.DataLoader):
-    """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods."""
+    """A `dispatchkit.data.DataLoader` whose batches have PyTorch's methods.
+
+    What PyTorch does for GPUs, or to start workers once, changes nothing here.
+    """
 
     __module__ = f"{HOME}.utils.data"
+
+    def __init__(
+        self,
+        *args: Any,
+        pin_memory: bool = False,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        **options: Any,
+    ) -> None:
+        super().__init__(*args, **options)
 
     @override
     def __iter__(self) -> Any:
@@ -590,11 +608,6 @@ def members_of(module: ModuleType) -> dict[str, Any]:
     return members
 
 
-def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
-    """Call a function, and compute what its backward pass needs anew rather than keeping it."""
-    return func.checkpoint(function)(*args, **kwargs)
-
-
 def enter_modules() -> None:
     """Enter the modules of PyTorch, the outermost first."""
     members = {name: value for name, value in vars(xp).items() if name[0] != "_" and name not in table.INSTEAD}
@@ -602,7 +615,7 @@ def enter_modules() -> None:
     members |= {name: functools.partial(Tensor, dtype=dtype) for dtype, name in table.CLASSES.items()}
     members |= {name: name for name in table.LAYOUTS}
     modes = (autograd.enable_grad, autograd.is_grad_enabled, autograd.no_grad, autograd.set_grad_enabled)
-    for each in (Tensor, device, inference_mode, load, saving.save, set_printoptions, *modes):
+    for each in (Tensor, device, inference_mode, set_printoptions, *modes):
         members[each.__name__] = each
     members |= {"is_tensor": table.is_array, "zero_": lambda input: input.zero_()}
     enter_module("", members | {"Size": tuple, "dtype": type(xp.float64)})
@@ -628,18 +641,6 @@ def enter_modules() -> None:
     for alias, path in table.ALIASES.items():
         module = sys.modules[f"{HOME}.{path}"]
         enter_module(alias, {name: getattr(module, name) for name in vars(module)["__all__"]})
-
-
-def inference_mode(mode: Any = True) -> Any:
-    """Return a context, or a decorator, in which nothing is recorded."""
-    if callable(mode):
-        return autograd.no_grad(mode)
-    return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())
-
-
-def load(f: Any, map_location: Any = None, *, weights_only: bool = True, **options: Any) -> Any:
-    """Return what was saved, its tensors with PyTorch's methods; options are those of `dispatchkit.load`."""
-    return spell(saving.load(f, **options))
 
 
 give_methods()

@@ -52,6 +52,14 @@ class DispatchkitBackend(AbstractBackend):  # type: ignore[misc]  # `Any` where 
         """Reduce along axes: ``"min"``, ``"max"``, ``"sum"``, ``"mean"``, ``"prod"``, ``"any"`` or ``"all"``."""
         return getattr(tensor_namespace, operation)(x, axis=tuple(axes))
 
+    def transpose(self, x: Any, axes: Sequence[int]) -> Any:
+        """Return a tensor with its axes in another order; methods of its class may take other arguments."""
+        return tensor_namespace.permute_dims(x, tuple(axes))
+
+    def reshape(self, x: Any, shape: Sequence[int]) -> Any:
+        """Return a tensor with its elements in another shape."""
+        return tensor_namespace.reshape(x, tuple(shape))
+
     def stack_on_zeroth_dimension(self, tensors: list[Any]) -> Any:
         """Return tensors stacked."""
         return tensor_namespace.stack(tensors)

@@ -27,7 +27,18 @@ Written by `nox -s generated` from `dispatchkit.as_torch` and PyTorch {version}.
 """
 PLACES = (
     *("", "Tensor", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "optim.lr_scheduler", "utils.data"),
-    *("autograd", "func", "linalg", "fft", "masked", "signal.windows", "special"),
+    *(
+        "amp",
+        "distributions",
+        "nn.utils.rnn",
+        "autograd",
+        "func",
+        "linalg",
+        "fft",
+        "masked",
+        "signal.windows",
+        "special",
+    ),
 )
 
 

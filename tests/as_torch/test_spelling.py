@@ -358,7 +358,7 @@ def test_rules_are_registered_for_either_name(name: str) -> None:
         ("", "expand_dims", "module 'dispatchkit.as_torch' has no attribute 'expand_dims': write unsqueeze"),
         ("", "repeat", "module 'dispatchkit.as_torch' has no attribute 'repeat': write x.repeat"),
         ("", "logsumexpp", "dispatchkit has nothing of that name; there is logsumexp"),
-        ("", "stft", "module 'dispatchkit.as_torch' has no attribute 'stft': dispatchkit has nothing of that name"),
+        ("", "lobpcg", "module 'dispatchkit.as_torch' has no attribute 'lobpcg': dispatchkit has nothing of that name"),
         ("", "float16", "write float32 or float64"),
         (
             "nn.functional",

@@ -30,16 +30,22 @@ Written by ``nox -s generated`` from the table; do not edit.
 '''
 FIRST = '\nF = TypeVar("F", bound=Callable[..., Any])\n'
 TENSOR = """
-class Size(builtins.int):
-    def __call__(self, dim: builtins.int | None = ...) -> Any: ...
+class Size(tuple[builtins.int, ...]):
+    def numel(self) -> builtins.int: ...
+    def __getitem__(self, key: Any) -> Any: ...
+    def __add__(self, other: Any) -> Size: ...
 
 class device(str):
     def __new__(cls, type: str, index: builtins.int | None = ...) -> device: ...
     @property
     def type(self) -> str: ...
+    @property
+    def index(self) -> builtins.int | None: ...
 
 class Tensor(PlainTensor):
     def __init__(self, *data: Any, dtype: Any = ..., device: Any = ..., requires_grad: builtins.bool = ...) -> None: ...
+    @property
+    def shape(self) -> Size: ...
     @property
     def size(self) -> Any: ...
     @property
@@ -67,11 +73,6 @@ def inference_mode(mode: F) -> F: ...
 @overload
 def inference_mode(mode: builtins.bool = ...) -> Block: ...
 """
-# The modules that make the package, of which there is no stub.
-OF_SPELLING = (
-    *("arguments", "factors", "formulas", "functional", "functions", "masking", "networks", "shared"),
-    *("special_functions", "spelling", "table", "windows"),
-)
 # What takes `inplace`, which changes nothing here.
 ACTIVATIONS = (
     *("celu", "dropout", "elu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "mish", "relu", "relu6"),
@@ -84,8 +85,8 @@ COMPARISONS = ("lt", "le", "gt", "ge")
 def make_files() -> dict[str, str]:
     """Return the texts of the stubs by their paths."""
     modules = {name.removeprefix(HOME).strip("."): sys.modules[name] for name in sys.modules if name.startswith(HOME)}
-    written = {f"{HOME}.{name}" for name in OF_SPELLING}
-    modules = {path: module for path, module in modules.items() if module.__name__ not in written}
+    # Of the modules that have a file there is no stub.
+    modules = {path: module for path, module in modules.items() if not path or not hasattr(module, "__file__")}
     files = {_file(path, modules): _text(path, module, modules) for path, module in sorted(modules.items())}
     return {file.relative_to(ROOT.parents[1]).as_posix(): text for file, text in files.items()}
 
@@ -134,13 +135,26 @@ def _member(path: str, name: str, value: Any, lines: set[str]) -> str:
         return INFERENCE_MODE
     elif isinstance(value, FunctionType) and source == spelling.__name__:
         return f"\ndef {name}(*args: Any, **kwargs: Any) -> Any: ...\n"
-    elif name not in {"Tensor", "device"}:
+    elif name not in {"Size", "Tensor", "device"}:
         return f"\n{name}: Any\n"
     return ""
 
 
 def _derived(name: str, cls: type) -> str:
-    return f"\nclass {name}({_named(cls.__mro__[1])}): ...\n"
+    base = next(each for each in cls.__mro__[1:] if each is dispatchkit.as_torch.Tensor or each.__module__ in PUBLIC)
+    if base in cls.__mro__[1:2] and cls.__module__ != f"{HOME}.nn":
+        return f"\nclass {name}({_named(base)}): ...\n"
+    return f"\nclass {name}({_named(base)}):\n{_constructor(cls)}"
+
+
+def _constructor(cls: Any) -> str:
+    """Return the constructor of a class that has more arguments than that of the library."""
+    parameters = list(inspect.signature(cls).parameters.values())
+    own = getattr(cls, "__signature__", None) is None
+    first = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    if own and any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return "    def __init__(self, *args: Any, **kwargs: Any) -> None: ...\n"
+    return f"    def __init__{_shown([*first, *parameters], method=True)} -> None: ...\n"
 
 
 def _named(cls: type) -> str:
@@ -151,7 +165,11 @@ def _layer(name: str, cls: Any) -> str:
     if name == "Module":
         call = "def __call__(self, *args: Any, **kwargs: Any) -> Any: ..."
         return f"\nclass Module({_named(cls.__mro__[1])}):\n    {call}\n"
-    return f"\nclass {name}(Module, {_named(cls.__mro__[2])}): ...\n"
+    base = next(each for each in cls.__mro__ if each.__module__ == "dispatchkit.nn")
+    if cls.__bases__ == (spelling.Module, base):
+        return f"\nclass {name}(Module, {_named(base)}): ...\n"
+    bases = "Module" if base is dk.nn.Module else f"Module, {_named(base)}"
+    return f"\nclass {name}({bases}):\n{_constructor(cls)}"
 
 
 def _methods() -> str:

@@ -6,19 +6,44 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit.as_torch.optim import lr_scheduler as lr_scheduler
 from dispatchkit.as_torch.optim import swa_utils as swa_utils
-from dispatchkit.optim import ASGD as ASGD
-from dispatchkit.optim import Adadelta as Adadelta
-from dispatchkit.optim import Adagrad as Adagrad
-from dispatchkit.optim import Adam as Adam
-from dispatchkit.optim import AdamW as AdamW
-from dispatchkit.optim import Adamax as Adamax
-from dispatchkit.optim import LBFGS as LBFGS
-from dispatchkit.optim import NAdam as NAdam
 from dispatchkit.optim import Optimizer as Optimizer
-from dispatchkit.optim import RAdam as RAdam
-from dispatchkit.optim import RMSprop as RMSprop
-from dispatchkit.optim import Rprop as Rprop
-from dispatchkit.optim import SGD as SGD
 from typing import Any
+import dispatchkit.optim
+
+class ASGD(dispatchkit.optim.ASGD):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class Adadelta(dispatchkit.optim.Adadelta):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class Adagrad(dispatchkit.optim.Adagrad):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class Adam(dispatchkit.optim.Adam):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class AdamW(dispatchkit.optim.AdamW):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class Adamax(dispatchkit.optim.Adamax):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class LBFGS(dispatchkit.optim.LBFGS):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class NAdam(dispatchkit.optim.NAdam):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class RAdam(dispatchkit.optim.RAdam):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class RMSprop(dispatchkit.optim.RMSprop):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class Rprop(dispatchkit.optim.Rprop):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+
+class SGD(dispatchkit.optim.SGD):
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
 
 required: Any

@@ -6,6 +6,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from typing import Any
 
-def checkpoint(*args: Any, **kwargs: Any) -> Any: ...
+checkpoint: Any
 
 set_checkpoint_early_stop: Any

@@ -4,6 +4,7 @@ Written by ``nox -s generated`` from the table; do not edit.
 """
 
 # mypy: disable-error-code="misc, no-redef, override"
+from dispatchkit.as_torch.nn.utils import rnn as rnn
 from dispatchkit.nn.utils import clip_grad_norm_ as clip_grad_norm_
 from dispatchkit.nn.utils import clip_grad_value_ as clip_grad_value_
 from dispatchkit.nn.utils import functional_call as functional_call
@@ -17,3 +18,11 @@ from dispatchkit.nn.utils import vector_to_parameters as vector_to_parameters
 from typing import Any
 
 AveragedModel: Any
+
+remove_spectral_norm: Any
+
+remove_weight_norm: Any
+
+spectral_norm: Any
+
+weight_norm: Any

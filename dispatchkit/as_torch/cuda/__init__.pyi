@@ -6,10 +6,27 @@ Written by ``nox -s generated`` from the table; do not edit.
 # mypy: disable-error-code="misc, no-redef, override"
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import manual_seed as manual_seed_all
+from dispatchkit.as_torch.cuda import amp as amp
 from typing import Any
+
+current_device: Any
 
 def device_count(*args: Any, **kwargs: Any) -> Any: ...
 
 def empty_cache(*args: Any, **kwargs: Any) -> Any: ...
 
+ipc_collect: Any
+
 def is_available(*args: Any, **kwargs: Any) -> Any: ...
+
+max_memory_allocated: Any
+
+memory_allocated: Any
+
+memory_reserved: Any
+
+reset_peak_memory_stats: Any
+
+set_device: Any
+
+synchronize: Any

@@ -1,0 +1,22 @@
+"""Blocks and calls in which less is kept: `torch.inference_mode`, `torch.utils.checkpoint`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit import autograd, func
+
+Call = Callable[..., Any]
+
+
+def checkpoint(function: Call, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
+    """Call a function, and compute what its backward pass needs anew rather than keeping it."""
+    return func.checkpoint(function)(*args, **kwargs)
+
+
+def inference_mode(mode: Any = True) -> Any:
+    """Return a context, or a decorator, in which nothing is recorded."""
+    if callable(mode):
+        return autograd.no_grad(mode)
+    return autograd.set_grad_enabled(not mode and autograd.is_grad_enabled())

@@ -1,0 +1,47 @@
+"""`torch.distributions` of PyTorch: draws, densities, and what is known of distributions in closed form."""
+
+from dispatchkit.as_torch.distributions import constraints as constraints
+from dispatchkit.as_torch.distributions import transforms as transforms
+from dispatchkit.as_torch.distributions.compound import Independent as Independent
+from dispatchkit.as_torch.distributions.compound import LogNormal as LogNormal
+from dispatchkit.as_torch.distributions.compound import MixtureSameFamily as MixtureSameFamily
+from dispatchkit.as_torch.distributions.compound import TransformedDistribution as TransformedDistribution
+from dispatchkit.as_torch.distributions.continuous import Cauchy as Cauchy
+from dispatchkit.as_torch.distributions.continuous import Gumbel as Gumbel
+from dispatchkit.as_torch.distributions.continuous import Laplace as Laplace
+from dispatchkit.as_torch.distributions.continuous import Normal as Normal
+from dispatchkit.as_torch.distributions.continuous import StudentT as StudentT
+from dispatchkit.as_torch.distributions.continuous import Uniform as Uniform
+from dispatchkit.as_torch.distributions.discrete import Bernoulli as Bernoulli
+from dispatchkit.as_torch.distributions.discrete import Binomial as Binomial
+from dispatchkit.as_torch.distributions.discrete import Categorical as Categorical
+from dispatchkit.as_torch.distributions.discrete import Geometric as Geometric
+from dispatchkit.as_torch.distributions.discrete import Multinomial as Multinomial
+from dispatchkit.as_torch.distributions.discrete import NegativeBinomial as NegativeBinomial
+from dispatchkit.as_torch.distributions.discrete import OneHotCategorical as OneHotCategorical
+from dispatchkit.as_torch.distributions.discrete import (
+    OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
+)
+from dispatchkit.as_torch.distributions.discrete import Poisson as Poisson
+from dispatchkit.as_torch.distributions.distribution import Distribution as Distribution
+from dispatchkit.as_torch.distributions.divergences import kl_divergence as kl_divergence
+from dispatchkit.as_torch.distributions.divergences import register_kl as register_kl
+from dispatchkit.as_torch.distributions.multivariate import MultivariateNormal as MultivariateNormal
+from dispatchkit.as_torch.distributions.positive import Beta as Beta
+from dispatchkit.as_torch.distributions.positive import Chi2 as Chi2
+from dispatchkit.as_torch.distributions.positive import Dirichlet as Dirichlet
+from dispatchkit.as_torch.distributions.positive import Exponential as Exponential
+from dispatchkit.as_torch.distributions.positive import Gamma as Gamma
+from dispatchkit.as_torch.distributions.positive import HalfCauchy as HalfCauchy
+from dispatchkit.as_torch.distributions.positive import HalfNormal as HalfNormal
+from dispatchkit.as_torch.distributions.transforms import AbsTransform as AbsTransform
+from dispatchkit.as_torch.distributions.transforms import AffineTransform as AffineTransform
+from dispatchkit.as_torch.distributions.transforms import ComposeTransform as ComposeTransform
+from dispatchkit.as_torch.distributions.transforms import ExpTransform as ExpTransform
+from dispatchkit.as_torch.distributions.transforms import PowerTransform as PowerTransform
+from dispatchkit.as_torch.distributions.transforms import SigmoidTransform as SigmoidTransform
+from dispatchkit.as_torch.distributions.transforms import SoftmaxTransform as SoftmaxTransform
+from dispatchkit.as_torch.distributions.transforms import SoftplusTransform as SoftplusTransform
+from dispatchkit.as_torch.distributions.transforms import TanhTransform as TanhTransform
+from dispatchkit.as_torch.distributions.transforms import Transform as Transform
+from dispatchkit.as_torch.distributions.transforms import identity_transform as identity_transform

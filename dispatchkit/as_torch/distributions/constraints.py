@@ -1,0 +1,203 @@
+"""Sets that parameters and values of distributions belong to, `torch.distributions.constraints`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.marks import override
+
+
+class Constraint:
+    """A set of values; a subclass writes `check`.
+
+    Attributes
+    ----------
+    is_discrete : whether its values are isolated numbers
+    event_dim : number of the last axes that are one value together
+    """
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value: Any) -> Any:
+        """Return which values belong to the set."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Return the name of the set, as PyTorch shows it."""
+        return type(self).__name__.lstrip("_") + "()"
+
+
+class _Dependent(Constraint):
+    """A set that only an instance of a distribution knows."""
+
+
+class _Real(Constraint):
+    @override
+    def check(self, value: Any) -> Any:
+        return value == value  # noqa: PLR0124  # what is no number is not equal to itself
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    @override
+    def check(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+
+class _Interval(Constraint):
+    """Numbers between two bounds.
+
+    Parameters
+    ----------
+    lower_bound, upper_bound : the bounds, None where there is none
+    open : whether the lower bound does not belong to it
+    whole : whether only whole numbers do
+    """
+
+    def __init__(
+        self, lower_bound: Any = None, upper_bound: Any = None, open: Any = False, whole: Any = False, name: Any = ""
+    ) -> None:
+        self.lower_bound, self.upper_bound, self.open, self.is_discrete = lower_bound, upper_bound, open, whole
+        self.name = name
+
+    @override
+    def check(self, value: Any) -> Any:
+        inside = value == value  # noqa: PLR0124  # what is no number is not equal to itself
+        if self.is_discrete:
+            inside = inside & (value % 1 == 0)
+        if self.lower_bound is not None and self.open:
+            inside = inside & (self.lower_bound < value)
+        elif self.lower_bound is not None:
+            inside = inside & (self.lower_bound <= value)
+        if self.upper_bound is not None:
+            inside = inside & (value <= self.upper_bound)
+        return inside
+
+    @override
+    def __repr__(self) -> str:
+        bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
+        return f"{self.name}({', '.join(f'{name}={bound}' for name, bound in bounds.items() if bound is not None)})"
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    @override
+    def check(self, value: Any) -> Any:
+        return xp.all(value >= 0, axis=-1) & (xp.abs(xp.sum(value, axis=-1) - 1) < 1e-6)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    @override
+    def check(self, value: Any) -> Any:
+        return xp.all((value == 0) | (value == 1), axis=-1) & (xp.sum(value, axis=-1) == 1)
+
+
+class _Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: Any) -> None:
+        self.upper_bound = upper_bound
+
+    @override
+    def check(self, value: Any) -> Any:
+        return xp.all(value >= 0, axis=-1) & (xp.sum(value, axis=-1) <= self.upper_bound)
+
+
+class _LowerCholesky(Constraint):
+    event_dim = 2
+
+    @override
+    def check(self, value: Any) -> Any:
+        lower = xp.all(xp.all(xp.tril(value) == value, axis=-1), axis=-1)
+        return lower & xp.all(xp.linalg.diagonal(value) > 0, axis=-1)
+
+
+class _PositiveDefinite(Constraint):
+    event_dim = 2
+
+    @override
+    def check(self, value: Any) -> Any:
+        symmetric = xp.all(xp.all(xp.abs(value - value.mT) <= 1e-6 + 1e-5 * xp.abs(value), axis=-1), axis=-1)
+        return symmetric & xp.all(xp.linalg.eigvalsh(value.detach()) > 0, axis=-1)
+
+
+class _Independent(Constraint):
+    """A set whose elements are arrays of elements of another.
+
+    Parameters
+    ----------
+    base_constraint : the other
+    reinterpreted_batch_ndims : number of the axes of the arrays
+    """
+
+    def __init__(self, base_constraint: Any, reinterpreted_batch_ndims: Any) -> None:
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.is_discrete = base_constraint.is_discrete
+        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
+
+    @override
+    def check(self, value: Any) -> Any:
+        inside = self.base_constraint.check(value)
+        return xp.all(inside, axis=tuple(range(-self.reinterpreted_batch_ndims, 0)))
+
+    @override
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+
+
+def interval(lower_bound: Any, upper_bound: Any) -> Any:
+    """Return the numbers from one bound to another."""
+    return _Interval(lower_bound, upper_bound, name="Interval")
+
+
+def greater_than(lower_bound: Any) -> Any:
+    """Return the numbers above a bound."""
+    return _Interval(lower_bound, open=True, name="GreaterThan")
+
+
+def greater_than_eq(lower_bound: Any) -> Any:
+    """Return the numbers from a bound on."""
+    return _Interval(lower_bound, name="GreaterThanEq")
+
+
+def integer_interval(lower_bound: Any, upper_bound: Any) -> Any:
+    """Return the whole numbers from one bound to another."""
+    return _Interval(lower_bound, upper_bound, whole=True, name="IntegerInterval")
+
+
+def independent(base_constraint: Any, reinterpreted_batch_ndims: Any) -> Any:
+    """Return the arrays, with some axes, of elements of a set."""
+    return _Independent(base_constraint, reinterpreted_batch_ndims)
+
+
+def multinomial(upper_bound: Any) -> Any:
+    """Return the vectors of counts of at most so many in all."""
+    return _Multinomial(upper_bound)
+
+
+def is_dependent(constraint: Any) -> bool:
+    """Return whether only an instance of a distribution knows a set."""
+    return isinstance(constraint, (_Dependent, property))
+
+
+dependent = _Dependent()
+boolean = _Boolean()
+one_hot = _OneHot()
+real = _Real()
+real_vector = independent(real, 1)
+positive = greater_than(0.0)
+nonnegative = greater_than_eq(0.0)
+nonnegative_integer = _Interval(0, whole=True, name="IntegerGreaterThan")
+positive_integer = _Interval(1, whole=True, name="IntegerGreaterThan")
+unit_interval = interval(0.0, 1.0)
+simplex = _Simplex()
+lower_cholesky = _LowerCholesky()
+positive_definite = _PositiveDefinite()

@@ -1,0 +1,11 @@
+"""`torch.distributions.kl` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+kl_divergence: Any
+
+register_kl: Any

@@ -1,0 +1,1 @@
+"""Files: the library's own under any name, and those of PyTorch."""

@@ -1,0 +1,119 @@
+"""Methods of PyTorch's tensors that say where elements are and how they stand, and old names of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import random
+from dispatchkit.as_torch.spelling import Tensor
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+
+def ndimension(self: Any) -> int:
+    """Return the number of axes."""
+    return int(self.ndim)
+
+
+def nelement(self: Any) -> int:
+    """Return the number of elements."""
+    return int(self.numel())
+
+
+def element_size(self: Any) -> int:
+    """Return the number of bytes of an element."""
+    return int(np.dtype(self.dtype).itemsize)
+
+
+def stride(self: Any, dim: int | None = None) -> Any:
+    """Return the distances in memory, in elements, between neighbours along the axes, or along one."""
+    steps = tuple(step // self.dtype.itemsize for step in self.detach().numpy().strides)
+    if dim is None:
+        return steps
+    return steps[dim]
+
+
+def data_ptr(self: Any) -> int:
+    """Return the address of the first element."""
+    return int(self.detach().numpy().ctypes.data)
+
+
+def new(self: Any, *data: Any, **options: Any) -> Any:
+    """Return a tensor of the dtype, of elements or of the lengths of its axes."""
+    if all(isinstance(length, int) for length in data):
+        return Tensor(xp.empty(data or (0,), dtype=self.dtype), **options)
+    return Tensor(*data, **{"dtype": self.dtype} | options)
+
+
+def as_it_is(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the tensor: its memory is that of the machine."""
+    return self
+
+
+def no(self: Any, *args: Any) -> bool:
+    """Return False."""
+    return False
+
+
+def get_device(self: Any) -> int:
+    """Return the number of the device, -1 for the CPU."""
+    return -1
+
+
+def is_nonzero(self: Any) -> bool:
+    """Return whether the only element is not 0.
+
+    Raises
+    ------
+    RuntimeError : if there are none or several
+    """
+    if self.numel() != 1:
+        raise RuntimeError("Boolean value of Tensor with no values or more than one value is ambiguous")
+    return bool(self.detach().reshape(()).numpy() != 0)
+
+
+def is_same_size(self: Any, other: Any) -> bool:
+    """Return whether another tensor has the same shape."""
+    return tuple(self.shape) == tuple(other.shape)
+
+
+def is_signed(self: Any) -> bool:
+    """Return whether elements may be negative."""
+    return np.dtype(self.dtype).kind in "ifc"
+
+
+def random_(self: Any, first: int = 0, last: int | None = None, *, generator: Any = None) -> Any:
+    """Set the elements to whole numbers that are drawn.
+
+    Parameters
+    ----------
+    first : the least; the bound above it all if there is no `last`
+    last : the bound above them
+    generator : of the numbers
+    """
+    if last is None:
+        kind = np.dtype(self.dtype)
+        last = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else 2
+        if kind.kind in "iu":
+            last = int(np.iinfo(kind).max)
+        if first:
+            first, last = 0, first
+    return self.copy_(xp.astype(random.randint(first, last, shape=tuple(self.shape), generator=generator), self.dtype))
+
+
+METHODS = (ndimension, nelement, element_size, stride, data_ptr, new, get_device, is_nonzero, is_same_size, is_signed)
+NAMES = {
+    **{method.__name__: method for method in (*METHODS, random_)},
+    **dict.fromkeys(("pin_memory", "share_memory_", "to_dense", "coalesce"), as_it_is),
+    **dict.fromkeys(("is_pinned", "is_shared"), no),
+    **{name: property(no) for name in ("is_sparse", "is_quantized", "is_meta", "is_nested", "is_mkldnn")},
+    "layout": property(lambda self: "strided"),
+}
+
+
+def give_further_methods() -> None:
+    """Give tensors the methods, where they have none of the name."""
+    for name, method in NAMES.items():
+        if not hasattr(Tensor, name):
+            setattr(Tensor, name, method)

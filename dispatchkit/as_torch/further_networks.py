@@ -1,0 +1,233 @@
+"""Functions of networks on grids, alignments and draws: `grid_sample`, `ctc_loss`, `gumbel_softmax`, ..."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+
+from dispatchkit import nn
+from dispatchkit.as_torch.shared import written_functions
+from dispatchkit.as_torch.table import ALONE
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import no_grad
+from dispatchkit.nn import functional
+from dispatchkit.nn.functional.losses import check_reduction, reduced
+
+# The logarithm of what cannot happen, finite so that slopes are.
+NEVER = -1e30
+
+
+# Alignments.
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    check_reduction("ctc_loss", reduction)
+    single = log_probs.ndim == 2
+    if single:
+        log_probs = xp.expand_dims(log_probs, axis=1)
+    steps, count, classes = log_probs.shape
+    if not 0 <= blank < classes:
+        raise ValueError(f"ctc_loss: blank must be from 0 to {classes - 1}, found {blank}")
+    lengths = _lengths("input_lengths", input_lengths, count, steps)
+    ends = _lengths("target_lengths", target_lengths, count, None)
+    labels = _labels(targets, ends, count)
+    # Between the labels, before and behind them stand blanks.
+    states = 2 * labels.shape[1] + 1
+    extended = xp.full((count, states), blank, dtype=xp.int64)
+    extended[:, 1::2] = labels
+    index = xp.broadcast_to(extended[None], (steps, count, states))
+    likely = xp.take_along_axis(log_probs, index, axis=-1)
+    may_skip = xp.concat([xp.zeros((count, 2), dtype=bool), extended[:, 2:] != extended[:, :-2]], axis=1)
+    may_skip = may_skip[:, :states] & (extended != blank)
+    reached = xp.where(xp.arange(states) < 2, likely[0], NEVER)
+    for step in range(1, steps):
+        one = xp.pad(reached, {1: (1, 0)}, constant_values=NEVER)[:, :states]
+        two = xp.where(may_skip, xp.pad(reached, {1: (2, 0)}, constant_values=NEVER)[:, :states], NEVER)
+        after = xp.logsumexp(xp.stack([reached, one, two]), axis=0) + likely[step]
+        reached = xp.where((step < lengths)[:, None], after, reached)
+    last = 2 * ends[:, None]
+    at_end = xp.take_along_axis(reached, last, axis=1)
+    before = xp.where(last > 0, xp.take_along_axis(reached, xp.maximum(last - 1, 0), axis=1), NEVER)
+    losses = -xp.logaddexp(at_end, before)[:, 0]
+    beyond = losses > -NEVER / 10
+    instead = math.inf
+    if zero_infinity:
+        instead = 0.0
+    losses = xp.where(beyond, instead, losses)
+    if reduction == "mean":
+        return xp.mean(losses / xp.astype(xp.maximum(ends, 1), losses.dtype))
+    if single and reduction == "none":
+        return losses[0]
+    return reduced(xp, losses, reduction)
+
+
+def _lengths(name, values, count, most):
+    """Return lengths as a tensor of integers, one for each sequence."""
+    lengths = xp.reshape(xp.asarray(values), (-1,))
+    if lengths.shape[0] != count:
+        raise ValueError(f"ctc_loss: {name} must have {count} elements, found {lengths.shape[0]}")
+    if most is not None and int(xp.max(lengths)) > most:
+        raise ValueError(f"ctc_loss: {name} must be at most {most}, found {int(xp.max(lengths))}")
+    return xp.astype(lengths, xp.int64)
+
+
+def _labels(targets, ends, count):
+    """Return targets of shape (N, S), which may stand one behind the other."""
+    if targets.ndim == 2:
+        return xp.astype(targets, xp.int64)
+    longest = int(xp.max(ends))
+    if targets.shape[0] != int(xp.sum(ends)):
+        raise ValueError(f"ctc_loss: targets must have {int(xp.sum(ends))} elements, found {targets.shape[0]}")
+    starts = xp.cumulative_sum(ends) - ends
+    places = starts[:, None] + xp.minimum(xp.arange(longest)[None], xp.maximum(ends - 1, 0)[:, None])
+    return xp.astype(xp.take(targets, xp.minimum(places, targets.shape[0] - 1)), xp.int64)
+
+
+# Grids.
+
+
+def affine_grid(theta, size, align_corners=None):
+    n = len(size) - 2
+    if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
+        raise ValueError(
+            f"affine_grid: theta must have shape (N, {n}, {n + 1}) for size {tuple(size)}, found {tuple(theta.shape)}"
+        )
+    axes = []
+    for length in size[2:]:
+        along = xp.linspace(-1.0, 1.0, length, dtype=theta.dtype) if length > 1 else xp.zeros(1, dtype=theta.dtype)
+        if not align_corners:
+            along = along * ((length - 1) / length)
+        axes.append(along)
+    # The first coordinate is that of the last axis.
+    coordinates = xp.meshgrid(*axes, indexing="ij")[::-1]
+    base = xp.stack([*coordinates, xp.ones_like(coordinates[0])], axis=-1)
+    y = xp.reshape(base, (1, -1, n + 1)) @ xp.matrix_transpose(theta)
+    return xp.reshape(y, (size[0], *size[2:], n))
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    n = input.ndim - 2
+    if mode not in ("bilinear", "nearest"):
+        raise ValueError(f"grid_sample: mode must be 'bilinear' or 'nearest', found {mode!r}")
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(f"grid_sample: padding_mode must be 'zeros', 'border' or 'reflection', found {padding_mode!r}")
+    if n not in (2, 3) or grid.ndim != n + 2 or grid.shape[-1] != n or grid.shape[0] != input.shape[0]:
+        raise ValueError(
+            f"grid_sample: grid must have shape (N, ..., {n}) for input of shape {tuple(input.shape)}, "
+            f"found {tuple(grid.shape)}"
+        )
+    lengths = input.shape[2:]
+    # The first coordinate is that of the last axis.
+    places = [
+        _padded(_place(grid[..., n - 1 - axis], length, align_corners), length, padding_mode, align_corners)
+        for axis, length in enumerate(lengths)
+    ]
+    if mode == "nearest":
+        return _elements(input, [xp.round(place.detach()) for place in places])
+    total = 0.0
+    below = [xp.floor(place.detach()) for place in places]
+    for corner in itertools.product((0, 1), repeat=n):
+        weight = 1.0
+        for side, place, least in zip(corner, places, below, strict=True):
+            share = place - least
+            if not side:
+                share = 1.0 - share
+            weight = weight * share
+        at = [least + side for side, least in zip(corner, below, strict=True)]
+        total = total + _elements(input, at) * xp.expand_dims(weight, axis=1)
+    return total
+
+
+def _place(coordinate, length, align_corners):
+    """Return places along an axis for coordinates from -1 to 1."""
+    if align_corners:
+        return (coordinate + 1) / 2 * (length - 1)
+    return ((coordinate + 1) * length - 1) / 2
+
+
+def _padded(place, length, padding_mode, align_corners):
+    """Return places with those beyond the axis moved into it, unless zeros stand there."""
+    if padding_mode == "zeros":
+        return place
+    if padding_mode == "reflection":
+        least, span = -0.5, float(length)
+        if align_corners:
+            least, span = 0.0, length - 1.0
+        if span == 0:
+            return place * 0.0
+        distance = xp.abs(place - least)
+        turns = xp.floor(distance.detach() / span)
+        rest = distance - turns * span
+        place = xp.where(turns % 2 == 0, rest, span - rest) + least
+    return xp.clip(place, 0.0, length - 1.0)
+
+
+def _elements(input, places):
+    """Return the elements at whole places along the last axes, zeros beyond these."""
+    count, channels, *lengths = input.shape
+    flat, inside = xp.zeros((), dtype=xp.int64), True
+    for place, length in zip(places, lengths, strict=True):
+        inside = inside & (place >= 0) & (place <= length - 1)
+        flat = flat * length + xp.astype(xp.clip(place, 0, length - 1), xp.int64)
+    shape = flat.shape[1:]
+    index = xp.broadcast_to(xp.reshape(flat, (count, 1, -1)), (count, channels, math.prod(shape)))
+    elements = xp.take_along_axis(xp.reshape(input, (count, channels, -1)), index, axis=-1)
+    kept = xp.astype(xp.expand_dims(inside, axis=1), input.dtype)
+    return xp.reshape(elements, (count, channels, *shape)) * kept
+
+
+# Draws, norms and vectors.
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
+    smallest = float(xp.finfo(logits.dtype).smallest_normal)
+    u = xp.clip(xp.random.uniform(shape=logits.shape, dtype=logits.dtype), smallest, None)
+    y = xp.softmax((logits - xp.log(-xp.log(u))) / tau, axis=dim)
+    if not hard:
+        return y
+    lengths = [1] * y.ndim
+    lengths[dim] = y.shape[dim]
+    numbers = xp.reshape(xp.arange(y.shape[dim]), tuple(lengths))
+    chosen = xp.astype(numbers == xp.argmax(y, axis=dim, keepdims=True), y.dtype)
+    return chosen + (y - y.detach())
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    if max_norm is not None:
+        renormalize(weight, input, max_norm, norm_type)
+    if scale_grad_by_freq:
+        counts = xp.bincount(xp.reshape(input, (-1,)), minlength=weight.shape[0])
+        shares = xp.astype(1 / xp.maximum(counts, 1), weight.dtype)[:, None]
+        # The value of the weights, and their gradient divided by how often they are looked up.
+        weight = weight.detach() + (weight - weight.detach()) * shares
+    return functional.embedding(input, weight, padding_idx=padding_idx)
+
+
+def renormalize(weight, numbers, max_norm, norm_type=2.0):
+    with no_grad():
+        rows = xp.unique_values(xp.reshape(numbers, (-1,)))
+        vectors = weight.detach()[rows]
+        norms = xp.linalg.vector_norm(vectors, ord=norm_type, axis=-1, keepdims=True)
+        weight[rows] = xp.where(norms > max_norm, vectors * (max_norm / (norms + 1e-7)), vectors)
+
+
+def _lp_pool(axes):
+    """Return the function of norms of windows over a number of axes."""
+    layer = getattr(nn, f"AvgPool{axes}d")
+
+    def lp_pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        count = kernel_size**axes if isinstance(kernel_size, int) else math.prod(kernel_size)
+        mean = layer(kernel_size, stride, 0, ceil_mode)(input**norm_type)
+        return (xp.sign(mean) * xp.abs(mean) * count) ** (1.0 / norm_type)
+
+    return lp_pool
+
+
+for _name, _function in written_functions(globals()).items():
+    if _name != "renormalize":
+        ALONE[f"nn.functional.{_name}"] = _function
+for _axes in (1, 2, 3):
+    ALONE[f"nn.functional.lp_pool{_axes}d"] = _lp_pool(_axes)

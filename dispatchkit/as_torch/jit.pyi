@@ -1,0 +1,17 @@
+"""`torch.jit` of PyTorch in terms of dispatchkit.
+
+Written by ``nox -s generated`` from the table; do not edit.
+"""
+
+# mypy: disable-error-code="misc, no-redef, override"
+from typing import Any
+
+export: Any
+
+ignore: Any
+
+script: Any
+
+script_if_tracing: Any
+
+unused: Any

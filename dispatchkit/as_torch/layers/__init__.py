@@ -1,0 +1,1 @@
+"""Layers, losses and recurrent layers that only PyTorch's spelling has."""

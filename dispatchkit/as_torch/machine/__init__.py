@@ -1,0 +1,1 @@
+"""What programs ask of the machine and say to it: precision, threads, generators."""

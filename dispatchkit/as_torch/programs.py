@@ -1,0 +1,163 @@
+"""What programs need beside functions: files, mixed precision, distributions, entered into the modules of PyTorch."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dispatchkit import optim
+from dispatchkit.as_torch import distributions, stacked
+from dispatchkit.as_torch.files import serialization
+from dispatchkit.as_torch.further_methods import give_further_methods
+from dispatchkit.as_torch.layers import of_functions as layers
+from dispatchkit.as_torch.layers import options as further_options
+from dispatchkit.as_torch.layers import packed_sequences, reparametrized
+from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten
+from dispatchkit.as_torch.machine import amp
+from dispatchkit.as_torch.machine import settings as machine
+from dispatchkit.as_torch.shapes import Shape
+from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module
+
+# The names of distributions, and PyTorch's modules of one distribution each.
+NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
+NAMED |= {"constraints", "transforms", "identity_transform", "kl_divergence", "register_kl"}
+OF_DISTRIBUTIONS = {
+    "kl": ("kl_divergence", "register_kl"),
+    "studentT": ("StudentT",),
+    "one_hot_categorical": ("OneHotCategorical", "OneHotCategoricalStraightThrough"),
+    **{
+        re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): (name,)
+        for name in NAMED
+        if name[0].isupper() and not name.endswith("Transform") and name not in ("OneHotCategorical", "StudentT")
+    },
+}
+
+
+WEIGHTED = (Bilinear, DataParallel, EmbeddingBag, Softmax2d, Unflatten)
+OF_SEQUENCES = (
+    *("PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence"),
+    *("unpack_sequence", "unpad_sequence"),
+)
+# Functions of networks that PyTorch has among all others, too, with the same arguments.
+AT_THE_TOP = (
+    *("bilinear", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d"),
+    *("conv_transpose3d", "cosine_similarity", "group_norm", "hardshrink", "layer_norm", "max_pool1d", "max_pool2d"),
+    *("max_pool3d", "pairwise_distance", "pdist", "pixel_shuffle", "pixel_unshuffle", "prelu", "rms_norm", "selu"),
+    *("threshold", "alpha_dropout", "avg_pool1d", "adaptive_avg_pool1d"),
+)
+
+
+def extend_module(path: str, members: Mapping[str, Any]) -> None:
+    """Give a module of PyTorch further names.
+
+    Parameters
+    ----------
+    path : of the module inside PyTorch, which is entered if it is not there
+    members : the names and what they stand for
+    """
+    module = sys.modules.get(f"{HOME}.{path}".rstrip("."))
+    held = {}
+    if module is not None:
+        held = {name: getattr(module, name) for name in vars(module)["__all__"]}
+    enter_module(path, {**held, **members})
+
+
+class WithoutKernels:
+    """What optimisers of PyTorch take besides, to choose how they are computed."""
+
+    def __init__(
+        self,
+        params: Any,
+        *args: Any,
+        foreach: bool | None = None,
+        fused: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(params, *args, **options)  # type: ignore[call-arg]  # of the optimiser
+
+
+def of_module(path: str) -> dict[str, Any]:
+    """Return what a module of PyTorch has by now."""
+    module = sys.modules[f"{HOME}.{path}"]
+    return {name: getattr(module, name) for name in vars(module)["__all__"]}
+
+
+def derived(name: str, home: str, *bases: Any) -> Any:
+    """Return a class of a name that has all of its bases."""
+    return type(name, bases, {"__module__": f"{HOME}.{home}", "__doc__": bases[-1].__doc__})
+
+
+def enter_programs() -> None:
+    """Enter all of it."""
+    give_further_methods()
+    enter_module("distributions", {name: value for name, value in vars(distributions).items() if name in NAMED})
+    for name, members in OF_DISTRIBUTIONS.items():
+        enter_module(f"distributions.{name}", {each: getattr(distributions, each) for each in members})
+    precision = {name: getattr(amp, name) for name in ("autocast", "GradScaler", "custom_fwd", "custom_bwd")}
+    enter_module("amp", precision)
+    enter_module("cuda.amp", {**precision, "autocast": amp.autocast_of, "GradScaler": amp.scaler_of})
+    _enter_layers()
+    _enter_functions(precision)
+    _enter_machine()
+
+
+def _enter_layers() -> None:
+    """Enter layers, sequences of several lengths, and optimisers."""
+    held = of_module("nn")
+    recurrent = {name: derived(name, "nn", packed_sequences.TakesPacked, held[name]) for name in ("GRU", "RNN")}
+    recurrent["LSTM"] = derived("LSTM", "nn", packed_sequences.Projected, held["LSTM"])
+    with_options = {"Embedding": further_options.Lookup, "MultiheadAttention": further_options.Attending}
+    recurrent |= {name: derived(name, "nn", Module, value) for name, value in with_options.items()}
+    weighted = {each.__name__: each for each in WEIGHTED}
+    layers_of_all = {**recurrent, **weighted, **layers.LAYERS, "Buffer": stacked.Buffer}
+    extend_module("nn", {**layers_of_all, "SyncBatchNorm": held["BatchNorm2d"], "NLLLoss2d": held["NLLLoss"]})
+    extend_module("nn.modules", layers_of_all)
+    norms = ("weight_norm", "remove_weight_norm", "spectral_norm", "remove_spectral_norm")
+    extend_module("nn.utils", {name: getattr(reparametrized, name) for name in norms})
+    enter_module("nn.utils.rnn", {name: getattr(packed_sequences, name) for name in OF_SEQUENCES})
+    classes = {
+        name: derived(name, "optim", WithoutKernels, value)
+        for name, value in of_module("optim").items()
+        if isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
+    }
+    extend_module("optim", classes)
+
+
+def _enter_functions(precision: dict[str, Any]) -> None:
+    """Enter functions of modules and functions that PyTorch has in several places."""
+    of_func = {"stack_module_state": stacked.stack_module_state, "grad_and_value": stacked.grad_and_value}
+    extend_module("func", {**of_func, "functional_call": of_module("nn.utils")["functional_call"]})
+    of_networks = {name: FUNCTIONS[f"nn.functional.{name}"] for name in AT_THE_TOP}
+    files = {"save": serialization.save, "load": serialization.load}
+    draws = {name: machine.complex_draws(FUNCTIONS[name], False) for name in ("rand", "rand_like")}
+    draws |= {name: machine.complex_draws(FUNCTIONS[name], True) for name in ("randn", "randn_like")}
+    more = {**files, **of_networks, **draws, "vmap": of_module("func")["vmap"], "compile": amp.compile_nothing}
+    extend_module("", {**more, "autocast": precision["autocast"], "GradScaler": precision["GradScaler"]})
+
+
+def _enter_machine() -> None:
+    """Enter what is said to the machine and asked of it."""
+    of_threads = {"get_num_threads": machine.one, "set_num_threads": machine.nothing}
+    of_threads |= {"get_num_interop_threads": machine.one, "set_num_interop_threads": machine.nothing}
+    generators = ("initial_seed", "seed", "get_rng_state", "set_rng_state")
+    of_random = {name: getattr(machine, name) for name in generators}
+    others = ("get_default_device", "set_default_device", "set_default_tensor_type")
+    names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
+    silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
+    names |= dict.fromkeys(silent, machine.nothing)
+    extend_module("", {**names, "promote_types": machine.promote_types, "Size": Shape, "dtype": np.dtype})
+    extend_module("random", {**of_random, "fork_rng": machine.fork_rng})
+    without = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
+    of_cuda = {**dict.fromkeys(without, machine.nothing), "current_device": machine.zero}
+    of_cuda |= dict.fromkeys(("memory_allocated", "max_memory_allocated", "memory_reserved"), machine.zero)
+    extend_module("cuda", of_cuda)
+    extend_module("backends.cudnn", {"benchmark": False, "deterministic": False, "enabled": False})
+    enter_module("jit", dict.fromkeys(("script", "ignore", "unused", "export", "script_if_tracing"), machine.as_it_is))
+    of_group = {"is_available": machine.no, "is_initialized": machine.no}
+    enter_module("distributed", {**of_group, "get_rank": machine.zero, "get_world_size": machine.one})

@@ -1,0 +1,54 @@
+"""Lengths of axes as PyTorch has them, `torch.Size`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dispatchkit.marks import override
+
+
+class Shape(tuple[int, ...]):
+    """Lengths of axes: a tuple that knows how many elements an array of them has.
+
+    Examples
+    --------
+    >>> import dispatchkit.as_torch as torch
+    >>> torch.Size([2, 3]).numel(), torch.ones(4, 2, 3).shape[1:].numel()
+    (6, 6)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        return math.prod(self)
+
+    @override
+    def __getitem__(self, key: Any) -> Any:
+        """Return a length, or lengths."""
+        value = tuple.__getitem__(self, key)
+        if isinstance(key, slice):
+            return Shape(value)
+        return value
+
+    @override
+    def __add__(self, other: Any) -> Any:
+        """Return the lengths with others behind them."""
+        return Shape(tuple.__add__(self, tuple(other)))
+
+    @override
+    def __reduce__(self) -> Any:
+        return tuple, (tuple(self),)
+
+
+class Size(int):
+    """The number of elements, as the array API has it, which PyTorch's spelling calls for the lengths of the axes."""
+
+    __module__ = "dispatchkit.as_torch"
+    shape: tuple[int, ...]
+
+    def __call__(self, dim: int | None = None) -> Any:
+        if dim is None:
+            return self.shape
+        return self.shape[dim]

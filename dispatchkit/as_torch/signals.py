@@ -1,0 +1,144 @@
+"""Short-time Fourier transforms, `torch.stft` and `torch.istft`, and the windows of signals under their old names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS
+from dispatchkit.as_torch.windows import WINDOWS, _window
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+
+def stft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    pad_mode="reflect",
+    normalized=False,
+    onesided=None,
+    return_complex=None,
+    align_to_window=None,
+):
+    is_complex = xp.isdtype(input.dtype, "complex floating")
+    if return_complex is None and not is_complex:
+        raise RuntimeError("stft requires the return_complex parameter be given for real inputs, found None")
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"stft: expected a 1D or 2D tensor, found {input.ndim}D")
+    hop, factors = _hop_and_window("stft", input, n_fft, hop_length, win_length, window)
+    if center:
+        half = n_fft // 2
+        padded = TRANSLATIONS["nn.functional.pad"](input[None], (half, half), pad_mode)
+        input = padded[0]
+    length = input.shape[-1]
+    if not 0 < n_fft <= length:
+        raise RuntimeError(f"stft: expected 0 < n_fft <= {length}, but got n_fft={n_fft}")
+    starts = np.arange(1 + (length - n_fft) // hop) * hop
+    frames = xp.take(input, xp.asarray(starts[:, None] + np.arange(n_fft)), axis=-1) * factors
+    if onesided is None:
+        onesided = not is_complex
+    transform = xp.fft.fft
+    if onesided:
+        transform = xp.fft.rfft
+    y = xp.swapaxes(transform(frames, axis=-1), -1, -2)
+    if normalized:
+        y = y / n_fft**0.5
+    if return_complex is False:
+        return TRANSLATIONS["view_as_real"](y)
+    return y
+
+
+def istft(
+    input,
+    n_fft,
+    hop_length=None,
+    win_length=None,
+    window=None,
+    center=True,
+    normalized=False,
+    onesided=None,
+    length=None,
+    return_complex=False,
+):
+    if not xp.isdtype(input.dtype, "complex floating"):
+        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft")
+    if onesided is None:
+        onesided = input.shape[-2] != n_fft
+    rows = n_fft
+    if onesided:
+        rows = n_fft // 2 + 1
+    if input.shape[-2] != rows:
+        raise RuntimeError(f"istft: expected the frequency dimension to be {rows}, found {input.shape[-2]}")
+    y = xp.swapaxes(input, -1, -2)
+    if normalized:
+        y = y * n_fft**0.5
+    if onesided:
+        frames = xp.fft.irfft(y, n=n_fft, axis=-1)
+    else:
+        frames = xp.fft.ifft(y, axis=-1)
+        if not return_complex:
+            frames = xp.real(frames)
+    hop, factors = _hop_and_window("istft", frames, n_fft, hop_length, win_length, window)
+    count = frames.shape[-2]
+    places = xp.asarray((np.arange(count)[:, None] * hop + np.arange(n_fft)).reshape(-1))
+    total = n_fft + hop * (count - 1)
+    lead = frames.shape[:-2]
+    zeros = xp.zeros((*lead, total), dtype=frames.dtype)
+    joined = TRANSLATIONS["index_add"](zeros, -1, places, xp.reshape(frames * factors, (*lead, -1)))
+    squares = xp.broadcast_to(factors * factors, (count, n_fft))
+    envelope = TRANSLATIONS["index_add"](xp.zeros(total, dtype=squares.dtype), 0, places, xp.reshape(squares, (-1,)))
+    first, last = 0, total
+    if center:
+        first, last = n_fft // 2, total - n_fft // 2
+    if length is not None:
+        last = first + length
+    kept, envelope = joined[..., first:last], envelope[first:last]
+    if bool(xp.any(xp.abs(envelope) < 1e-11)):
+        raise RuntimeError("istft: window overlap add min: 1, found a place that no window covers")
+    y = kept / envelope
+    missing = (length or 0) - y.shape[-1]
+    if missing > 0:
+        y = xp.concat([y, xp.zeros((*lead, missing), dtype=y.dtype)], axis=-1)
+    return y
+
+
+def _hop_and_window(name, like, n_fft, hop_length, win_length, window):
+    """Return the distance of frames, and the factors of their elements."""
+    hop = hop_length or n_fft // 4
+    length = win_length or n_fft
+    if hop <= 0 or not 0 < length <= n_fft:
+        raise RuntimeError(f"{name}: expected 0 < win_length <= n_fft, but got win_length={length}, n_fft={n_fft}")
+    if window is None:
+        window = xp.ones(length, dtype=xp.real(like).dtype)
+    if tuple(window.shape) != (length,):
+        raise RuntimeError(f"{name}: expected a 1D window tensor of size {length}, found {tuple(window.shape)}")
+    before = (n_fft - length) // 2
+    return hop, xp.pad(window, {0: (before, n_fft - length - before)})
+
+
+def _of_old_name(name):
+    """Return a window by its old name, periodic unless something else is said."""
+    formula = WINDOWS[name]
+
+    def window(window_length, periodic=True, *, dtype=None, layout=None, device=None, requires_grad=False):
+        made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return _window(formula, window_length, sym=not periodic, **made)
+
+    def window_of_one(window_length, periodic=True, beta=12.0, *, dtype=None, device=None, requires_grad=False):
+        made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return _window(formula, window_length, sym=not periodic, beta=beta, **made)
+
+    def window_of_two(
+        window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, device=None, requires_grad=False
+    ):
+        made = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return _window(WINDOWS["general_cosine"], window_length, sym=not periodic, a=(alpha, beta), **made)
+
+    return {"kaiser": window_of_one, "hamming": window_of_two}.get(name, window)
+
+
+for _name in ("bartlett", "blackman", "hann", "hamming", "kaiser"):
+    ALONE[f"{_name}_window"] = _of_old_name(_name)
+ALONE["stft"], ALONE["istft"] = stft, istft

@@ -1,0 +1,365 @@
+"""Distributions: densities, moments and draws by closed forms and SciPy, and beside PyTorch where it is installed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch as spelled
+from dispatchkit.as_torch.distributions.gamma_draws import slope
+
+pytest.importorskip("scipy")
+D = spelled.distributions
+RANDOM = np.random.default_rng(0)
+REAL, OTHER = RANDOM.normal(size=(2, 3)), RANDOM.normal(size=(2, 3))
+POSITIVE, SHARES = RANDOM.random((2, 3)) + 0.3, RANDOM.dirichlet(np.ones(3), 2)
+COUNTS = np.array([[0.0, 1.0, 3.0], [2.0, 5.0, 4.0]])
+MATRIX = np.array([[2.0, 0.3, -0.2], [0.3, 1.5, 0.1], [-0.2, 0.1, 1.0]])
+LOWER = np.linalg.cholesky(MATRIX)
+Parameters = dict[str, Any]
+# The class, its parameters, and values.
+CASES: dict[str, tuple[str, Parameters, Any]] = {
+    **{name: (name, {"loc": REAL, "scale": POSITIVE[0]}, OTHER) for name in ("Normal", "Laplace", "Cauchy", "Gumbel")},
+    "StudentT": ("StudentT", {"df": POSITIVE + 2, "loc": REAL[0], "scale": POSITIVE[1]}, OTHER),
+    "Uniform": ("Uniform", {"low": -POSITIVE[0], "high": POSITIVE}, OTHER / 20),
+    "Exponential": ("Exponential", {"rate": POSITIVE}, POSITIVE[::-1]),
+    "Gamma": ("Gamma", {"concentration": 3 * POSITIVE, "rate": POSITIVE[0]}, POSITIVE[::-1]),
+    "Chi2": ("Chi2", {"df": 3 * POSITIVE}, POSITIVE[::-1]),
+    "Beta": ("Beta", {"concentration1": 2 * POSITIVE, "concentration0": POSITIVE[0] + 1}, SHARES),
+    "Dirichlet": ("Dirichlet", {"concentration": 2 * POSITIVE}, SHARES),
+    "HalfNormal": ("HalfNormal", {"scale": POSITIVE}, POSITIVE[::-1]),
+    "HalfCauchy": ("HalfCauchy", {"scale": POSITIVE}, POSITIVE[::-1]),
+    "LogNormal": ("LogNormal", {"loc": REAL, "scale": POSITIVE}, POSITIVE[::-1]),
+    "MultivariateNormal": ("MultivariateNormal", {"loc": REAL, "covariance_matrix": MATRIX}, OTHER),
+    "MultivariateNormal by precision": (
+        "MultivariateNormal",
+        {"loc": REAL, "precision_matrix": MATRIX},
+        OTHER[:, None],
+    ),
+    "MultivariateNormal by factor": ("MultivariateNormal", {"loc": REAL, "scale_tril": LOWER}, OTHER),
+    "Bernoulli": ("Bernoulli", {"probs": SHARES}, (REAL > 0) * 1.0),
+    "Bernoulli by logits": ("Bernoulli", {"logits": REAL}, (OTHER > 0) * 1.0),
+    "Geometric": ("Geometric", {"probs": SHARES}, COUNTS),
+    "Geometric by logits": ("Geometric", {"logits": REAL}, COUNTS),
+    "Binomial": ("Binomial", {"total_count": 7, "probs": SHARES}, COUNTS),
+    "Binomial by logits": ("Binomial", {"total_count": np.array([5.0, 6.0, 7.0]), "logits": REAL}, COUNTS),
+    "NegativeBinomial": ("NegativeBinomial", {"total_count": 4.0, "probs": SHARES}, COUNTS),
+    "Poisson": ("Poisson", {"rate": POSITIVE}, COUNTS),
+    "Categorical": ("Categorical", {"probs": POSITIVE}, np.array([0, 2])),
+    "Categorical by logits": ("Categorical", {"logits": REAL}, np.array([[0], [2], [1]])),
+    "OneHotCategorical": ("OneHotCategorical", {"probs": POSITIVE}, np.eye(3)[[0, 2]]),
+    "OneHotCategoricalStraightThrough": ("OneHotCategoricalStraightThrough", {"logits": REAL}, np.eye(3)[[1, 2]]),
+    "Multinomial": ("Multinomial", {"total_count": 5, "probs": POSITIVE}, np.array([[1.0, 3, 1], [0, 0, 5]])),
+}
+SHOWN = ("mean", "variance", "stddev", "mode", "batch_shape", "event_shape")
+ASKED: dict[str, Callable[..., Any]] = {
+    **{name: (lambda d, value, name=name: getattr(d, name)) for name in SHOWN},
+    "log_prob": lambda d, value: d.log_prob(value),
+    "cdf": lambda d, value: d.cdf(value),
+    "icdf": lambda d, value: d.icdf(value * 0 + 0.3),
+    "entropy": lambda d, value: d.entropy(),
+    "enumerate_support": lambda d, value: d.enumerate_support(),
+    "expand": lambda d, value: d.expand((4, *d.batch_shape)).variance,
+}
+
+
+def tensor(library: Any, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return library.tensor(value.copy())
+    return value
+
+
+def distribution(library: Any, name: str, parameters: Parameters) -> Any:
+    return getattr(library.distributions, name)(**{key: tensor(library, x) for key, x in parameters.items()})
+
+
+def numbers(x: Any) -> Any:
+    if hasattr(x, "detach"):
+        return np.asarray(x.detach().numpy())
+    return np.asarray(x)
+
+
+@pytest.fixture
+def stats() -> Any:
+    # Not at the top: SciPy asks, when it is loaded first, whether it takes arrays of others, which other tests say.
+    return pytest.importorskip("scipy.stats")
+
+
+@pytest.fixture
+def torch() -> Any:
+    library = pytest.importorskip("torch")
+    before = library.get_default_dtype()
+    library.set_default_dtype(library.float64)
+    yield library
+    library.set_default_dtype(before)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", CASES)
+def test_distributions_know_what_pytorch_knows(name: str, torch: Any) -> None:
+    cls, parameters, value = CASES[name]
+    for asked, ask in ASKED.items():
+        try:
+            expected = ask(distribution(torch, cls, parameters), tensor(torch, value))
+        except NotImplementedError:
+            continue
+        found = ask(distribution(spelled, cls, parameters), tensor(spelled, value))
+        np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-8, atol=1e-10, err_msg=asked)
+    assert repr(distribution(spelled, cls, parameters).support) == repr(distribution(torch, cls, parameters).support)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_densities_have_the_gradients_of_pytorch(name: str, torch: Any) -> None:
+    cls, parameters, value = CASES[name]
+    for key in [key for key, x in parameters.items() if isinstance(x, np.ndarray)]:
+        gradients = []
+        for library in (torch, spelled):
+            made = {each: tensor(library, x) for each, x in parameters.items()}
+            made[key].requires_grad_()
+            getattr(library.distributions, cls)(**made).log_prob(tensor(library, value)).sum().backward()
+            gradients.append(numbers(made[key].grad))
+        np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-8, atol=1e-10, err_msg=key)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_draws_have_the_moments_of_their_distribution(name: str) -> None:
+    cls, parameters, _ = CASES[name]
+    spelled.manual_seed(0)
+    made = distribution(spelled, cls, parameters)
+    draws = made.sample((4000,))
+    assert draws.shape == (4000, *made.batch_shape, *made.event_shape)
+    assert made.log_prob(draws).shape == (4000, *made.batch_shape)
+    if cls in ("Cauchy", "HalfCauchy", "Categorical"):
+        return
+    error = np.sqrt(numbers(made.variance) / 4000)
+    assert np.all(np.abs(numbers(draws).mean(0) - numbers(made.mean)) < 6 * error)
+
+
+SMOOTH = [name for name, (cls, parameters, _) in CASES.items() if distribution(spelled, cls, parameters).has_rsample]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_draws_are_functions_of_the_parameters(name: str) -> None:
+    cls, parameters, _ = CASES[name]
+    made = {key: tensor(spelled, x).requires_grad_() for key, x in parameters.items()}
+    draws = getattr(D, cls)(**made).rsample((2,))
+    (draws * draws).sum().backward()
+    assert all(bool(x.grad.isfinite().all()) for x in made.values())
+    assert any(bool(x.grad.any()) for x in made.values())
+    assert not getattr(D, cls)(**made).sample().requires_grad
+
+
+@pytest.mark.parametrize("a", [0.05, 0.7, 1.0, 4.0, 60.0])
+def test_draws_of_gamma_distributions_move_with_their_shape(a: float, stats: Any) -> None:
+    special = pytest.importorskip("scipy.special")
+    x = stats.gamma.ppf([0.1, 0.5, 0.9], a)
+    step = 1e-5 * a
+    moved = [special.gammaincinv(a + side * step, special.gammainc(a, x)) for side in (-1, 1)]
+    np.testing.assert_allclose(slope(np.full(3, a), x), (moved[1] - moved[0]) / (2 * step), rtol=2e-5)
+
+
+SCIPY: dict[str, tuple[Any, Any, Any]] = {
+    "Normal": (lambda: D.Normal(1.0, 2.0), lambda stats: stats.norm(1, 2), 0.7),
+    "Laplace": (lambda: D.Laplace(1.0, 2.0), lambda stats: stats.laplace(1, 2), 0.7),
+    "Cauchy": (lambda: D.Cauchy(1.0, 2.0), lambda stats: stats.cauchy(1, 2), 0.7),
+    "Gumbel": (lambda: D.Gumbel(1.0, 2.0), lambda stats: stats.gumbel_r(1, 2), 0.7),
+    "StudentT": (lambda: D.StudentT(5.0, 1.0, 2.0), lambda stats: stats.t(5, 1, 2), 0.7),
+    "Uniform": (lambda: D.Uniform(-1.0, 3.0), lambda stats: stats.uniform(-1, 4), 0.7),
+    "Exponential": (lambda: D.Exponential(2.0), lambda stats: stats.expon(scale=0.5), 0.7),
+    "Gamma": (lambda: D.Gamma(3.0, 2.0), lambda stats: stats.gamma(3, scale=0.5), 0.7),
+    "Chi2": (lambda: D.Chi2(3.0), lambda stats: stats.chi2(3), 0.7),
+    "Beta": (lambda: D.Beta(2.0, 3.0), lambda stats: stats.beta(2, 3), 0.7),
+    "HalfNormal": (lambda: D.HalfNormal(2.0), lambda stats: stats.halfnorm(scale=2), 0.7),
+    "LogNormal": (lambda: D.LogNormal(0.5, 0.3), lambda stats: stats.lognorm(0.3, scale=math.exp(0.5)), 0.7),
+    "Bernoulli": (lambda: D.Bernoulli(0.3), lambda stats: stats.bernoulli(0.3), 1.0),
+    "Geometric": (lambda: D.Geometric(0.3), lambda stats: stats.geom(0.3, loc=-1), 3.0),
+    "Binomial": (lambda: D.Binomial(5, 0.3), lambda stats: stats.binom(5, 0.3), 2.0),
+    "NegativeBinomial": (lambda: D.NegativeBinomial(5, 0.3), lambda stats: stats.nbinom(5, 0.7), 2.0),
+    "Poisson": (lambda: D.Poisson(2.5), lambda stats: stats.poisson(2.5), 2.0),
+}
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_densities_and_moments_are_those_of_scipy(name: str, stats: Any) -> None:
+    make, make_other, value = SCIPY[name]
+    other = make_other(stats)
+    made, x = make(), spelled.tensor(value)
+    log_density = getattr(other, "logpdf", None) or other.logpmf
+    assert made.log_prob(x).item() == pytest.approx(log_density(value), rel=1e-9)
+    if name != "Cauchy":
+        assert made.mean.item() == pytest.approx(other.mean(), rel=1e-9)
+        assert made.variance.item() == pytest.approx(other.var(), rel=1e-9)
+    if name in ("Normal", "Laplace", "Cauchy", "Gumbel", "Uniform", "Exponential", "HalfNormal", "LogNormal"):
+        assert made.cdf(x).item() == pytest.approx(other.cdf(value), rel=1e-9)
+        assert made.icdf(made.cdf(x)).item() == pytest.approx(value, rel=1e-7)
+    if name in ("Normal", "Laplace", "Cauchy", "Gumbel", "StudentT", "Gamma", "Beta", "LogNormal", "Binomial"):
+        assert made.entropy().item() == pytest.approx(float(other.entropy()), rel=1e-7)
+
+
+def test_vectors_have_the_densities_of_scipy(stats: Any) -> None:
+    made = D.MultivariateNormal(spelled.tensor(REAL[0]), spelled.tensor(MATRIX))
+    expected = stats.multivariate_normal(REAL[0], MATRIX).logpdf(OTHER)
+    np.testing.assert_allclose(numbers(made.log_prob(spelled.tensor(OTHER))), expected)
+    dirichlet = D.Dirichlet(spelled.tensor(POSITIVE[0]))
+    assert dirichlet.log_prob(spelled.tensor(SHARES[0])).item() == pytest.approx(
+        stats.dirichlet(POSITIVE[0]).logpdf(SHARES[0])
+    )
+    assert D.Categorical(spelled.tensor([1.0, 3.0])).probs.tolist() == [0.25, 0.75]
+
+
+DIVERGENCES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], float | None]] = {
+    "Normal": (lambda d: d.Normal(1.0, 2.0), lambda d: d.Normal(0.0, 1.0), 0.5 * (4 + 1 - 1) - math.log(2)),
+    "Exponential": (lambda d: d.Exponential(2.0), lambda d: d.Exponential(1.0), math.log(2) - 0.5),
+    "Poisson": (lambda d: d.Poisson(2.0), lambda d: d.Poisson(1.0), 2 * math.log(2) - 1),
+    "Uniform": (lambda d: d.Uniform(0.0, 1.0), lambda d: d.Uniform(-1.0, 3.0), math.log(4)),
+    "Uniform outside": (lambda d: d.Uniform(0.0, 4.0), lambda d: d.Uniform(0.0, 3.0), math.inf),
+    "Bernoulli": (lambda d: d.Bernoulli(0.5), lambda d: d.Bernoulli(0.25), 0.5 * math.log(4 / 3)),
+    "Laplace": (lambda d: d.Laplace(0.0, 2.0), lambda d: d.Laplace(0.0, 1.0), 1 - math.log(2)),
+    "Gamma": (lambda d: d.Gamma(1.0, 2.0), lambda d: d.Gamma(1.0, 1.0), math.log(2) - 0.5),
+    "Beta": (lambda d: d.Beta(1.0, 1.0), lambda d: d.Beta(2.0, 1.0), 1 - math.log(2)),
+    "Geometric": (lambda d: d.Geometric(0.5), lambda d: d.Geometric(0.25), None),
+    "Gumbel": (lambda d: d.Gumbel(0.5, 1.5), lambda d: d.Gumbel(0.0, 1.0), None),
+    "Cauchy": (lambda d: d.Cauchy(0.5, 1.5), lambda d: d.Cauchy(0.0, 1.0), None),
+    "HalfNormal": (lambda d: d.HalfNormal(2.0), lambda d: d.HalfNormal(1.0), 0.5 * (4 - 1) - math.log(2)),
+    "LogNormal": (lambda d: d.LogNormal(1.0, 2.0), lambda d: d.LogNormal(0.0, 1.0), 2 - math.log(2)),
+    "Binomial": (lambda d: d.Binomial(3, 0.5), lambda d: d.Binomial(3, 0.25), 1.5 * math.log(4 / 3)),
+    "Uniform, Normal": (lambda d: d.Uniform(0.0, 1.0), lambda d: d.Normal(0.0, 2.0), None),
+}
+
+
+@pytest.mark.parametrize("name", DIVERGENCES)
+def test_divergences_are_those_of_their_formulas(name: str) -> None:
+    p, q, expected = DIVERGENCES[name]
+    if expected is None:
+        other = pytest.importorskip("torch").distributions
+        expected = other.kl_divergence(p(other), q(other)).item()
+    assert D.kl_divergence(p(D), q(D)).item() == pytest.approx(expected, rel=2e-6)
+
+
+def test_divergences_of_vectors_are_those_of_pytorch(torch: Any) -> None:
+    found = []
+    for library in (torch, spelled):
+        d = library.distributions
+        p = d.MultivariateNormal(tensor(library, REAL), tensor(library, MATRIX))
+        q = d.MultivariateNormal(tensor(library, OTHER[0]), scale_tril=library.eye(3) * 2)
+        pairs = [
+            (p, q),
+            *(
+                (getattr(d, n)(tensor(library, POSITIVE)), getattr(d, n)(tensor(library, SHARES)))
+                for n in ("Dirichlet", "Categorical")
+            ),
+        ]
+        normals = [d.Normal(tensor(library, x), 1.0) for x in (REAL, OTHER)]
+        pairs.append((d.Independent(normals[0], 1), d.Independent(normals[1], 1)))
+        found.append([numbers(d.kl_divergence(*pair)) for pair in pairs])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_formulas_of_divergences_are_registered() -> None:
+    class Mine(D.Normal):
+        pass
+
+    @D.register_kl(Mine, D.Normal)
+    def mine_normal(p: Any, q: Any) -> float:
+        return 7.0
+
+    assert D.kl_divergence(Mine(0.0, 1.0), Mine(0.0, 1.0)) == 7.0
+    assert D.kl_divergence(D.Normal(0.0, 1.0), Mine(0.0, 1.0)).item() == 0.0
+    with pytest.raises(
+        NotImplementedError, match=r"No KL\(p \|\| q\) is implemented for p type Normal and q type Gamma"
+    ):
+        D.kl_divergence(D.Normal(0.0, 1.0), D.Gamma(1.0, 1.0))
+    with pytest.raises(TypeError, match="Expected type_p to be a Distribution subclass"):
+        D.register_kl(int, D.Normal)
+
+
+def made_of(d: Any, library: Any) -> dict[str, Any]:
+    shares = d.Categorical(library.tensor([0.3, 0.7]))
+    normals = d.Normal(library.tensor([0.0, 3.0]), library.tensor([1.0, 0.5]))
+    tanh = [d.TanhTransform(cache_size=1), d.AffineTransform(1.0, -2.0)]
+    return {
+        "mixture": d.MixtureSameFamily(shares, normals),
+        "tanh": d.TransformedDistribution(d.Normal(library.zeros(1), 1.0), tanh),
+        "logistic": d.TransformedDistribution(
+            d.Uniform(0.0, 1.0), [d.SigmoidTransform().inv, d.AffineTransform(0.5, 2.0)]
+        ),
+        "powers": d.TransformedDistribution(d.Exponential(1.0), [d.PowerTransform(library.tensor(0.5))]),
+        "softplus": d.TransformedDistribution(d.Normal(0.0, 1.0), d.SoftplusTransform()),
+    }
+
+
+@pytest.mark.parametrize("name", ["mixture", "tanh", "logistic", "powers", "softplus"])
+def test_distributions_made_of_others_are_those_of_pytorch(name: str, torch: Any) -> None:
+    found = []
+    for library in (torch, spelled):
+        made = made_of(library.distributions, library)[name]
+        x = library.tensor([0.4, 1.7])
+        found.append([numbers(made.log_prob(x)), numbers(made.cdf(x)), np.asarray(made.sample((5,)).shape)])
+    for theirs, ours in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-8)
+
+
+def test_a_mixture_has_the_moments_of_its_parts(stats: Any) -> None:
+    made = made_of(D, spelled)["mixture"]
+    assert made.mean.item() == pytest.approx(2.1)
+    assert made.variance.item() == pytest.approx(0.3 * (1 + 2.1**2) + 0.7 * (0.25 + 0.9**2))
+    expected = 0.3 * stats.norm(0, 1).pdf(1) + 0.7 * stats.norm(3, 0.5).pdf(1)
+    assert made.log_prob(spelled.tensor(1.0)).exp().item() == pytest.approx(expected)
+    vectors = D.MixtureSameFamily(
+        D.Categorical(spelled.ones(2, 4)), D.Independent(D.Normal(spelled.ones(2, 4, 3), 1.0), 1)
+    )
+    assert (vectors.sample((5,)).shape, vectors.mean.shape) == ((5, 2, 3), (2, 3))
+    assert vectors.log_prob(spelled.zeros(5, 2, 3)).shape == (5, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: D.Normal(0.0, -1.0),
+            r"Expected parameter scale \(Tensor of shape \(\)\) of distribution Normal\(loc: 0.0, scale: -1.0\) to",
+        ),
+        (lambda: D.Bernoulli(1.5), r"the constraint Interval\(lower_bound=0.0, upper_bound=1.0\), but found"),
+        (lambda: D.Bernoulli(), "Either `probs` or `logits` must be specified, but not both."),
+        (lambda: D.Categorical(spelled.tensor(1.0)), "`probs` parameter must be at least one-dimensional"),
+        (lambda: D.Uniform(1.0, 0.0), "Uniform is not defined when low >= high"),
+        (lambda: D.Beta(-1.0, 1.0), "Expected parameter concentration1 .* of distribution Beta"),
+        (lambda: D.MultivariateNormal(spelled.zeros(2), -spelled.eye(2)), r"the constraint PositiveDefinite\(\)"),
+        (lambda: D.MultivariateNormal(spelled.zeros(2)), "Exactly one of covariance_matrix or precision_matrix"),
+        (lambda: D.Exponential(1.0).log_prob(spelled.tensor(-1.0)), r"to be within the support \(GreaterThanEq"),
+        (lambda: D.Normal(0.0, 1.0).log_prob(0.5), "The value argument to log_prob must be a Tensor"),
+        (lambda: D.Normal(spelled.zeros(3), 1.0).log_prob(spelled.zeros(2)), r"not broadcastable .* \(2,\) vs \(3,\)"),
+        (lambda: D.Independent(D.Normal(0.0, 1.0), 1), "Expected reinterpreted_batch_ndims <= .*, actual 1 vs 0"),
+    ],
+)
+def test_parameters_and_values_that_are_wrong_are_named(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_what_a_distribution_does_not_have_is_said() -> None:
+    with pytest.raises(NotImplementedError, match="Poisson has no rsample: its values are not smooth functions"):
+        D.Poisson(1.0).rsample()
+    with pytest.raises(NotImplementedError, match="Gamma has no icdf"):
+        D.Gamma(1.0, 1.0).icdf(spelled.tensor(0.5))
+    with pytest.raises(TypeError, match=r"sample_shape must be a tuple such as \(3,\), found 3"):
+        D.Normal(0.0, 1.0).sample(3)
+
+
+def test_checks_can_be_left_out() -> None:
+    assert D.Normal(0.0, -1.0, validate_args=False).scale.item() == -1.0
+    assert D.Exponential(1.0, validate_args=False).log_prob(spelled.tensor(-1.0)).item() == 1.0
+
+
+def test_the_reparameterized_gradient_of_a_normal_is_that_of_its_formula() -> None:
+    spelled.manual_seed(0)
+    loc, scale = spelled.tensor(1.0, requires_grad=True), spelled.tensor(2.0, requires_grad=True)
+    x = D.Normal(loc, scale).rsample((3,))
+    x.sum().backward()
+    assert loc.grad.item() == 3.0
+    assert scale.grad.item() == pytest.approx(((x - 1.0) / 2.0).sum().item())
