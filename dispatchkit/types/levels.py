@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -63,13 +62,9 @@ class Wrapper(ArrayMethods):
     """
 
     data: Any
-    # Whether Matplotlib knows these types.
-    _registered: ClassVar[bool] = False
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
-        if "matplotlib.units" in sys.modules and not Wrapper._registered:
-            Wrapper._registered = register(Wrapper)
         if holds_instances(data):
             data = ops.asarray(data)
         priority = tensor_protocol.types.priority
@@ -132,6 +127,20 @@ class Wrapper(ArrayMethods):
     def _drawn(self, inner: Drawn) -> Drawn:
         """Return what is drawn of this wrapper: what is of the array inside, by default."""
         return inner
+
+    def to_numpy(self) -> Any:
+        """Return the array as plotting libraries ask for it: one of NumPy, where that says all that is to be drawn.
+
+        Names and other notes are left out. What has units, gaps or standard deviations is returned as it is, for
+        Matplotlib to draw.
+        """
+        if type(self)._drawn is not Wrapper._drawn:
+            # Matplotlib asks for this before it looks for a converter.
+            register(Wrapper)
+            return self
+        if isinstance(self.data, Wrapper):
+            return self.data.to_numpy()
+        return drawn(self.data).numbers
 
     def __written__(self) -> Written:
         return self._written(written(self.data))

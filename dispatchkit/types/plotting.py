@@ -1,13 +1,13 @@
 """What Matplotlib draws of the shipped types: numbers in the unit of the axis, gaps, and standard deviations.
 
-Matplotlib finds a converter by the class of what it draws. It is registered when a wrapper is made after Matplotlib was
-imported, which this module never does by itself.
+Matplotlib finds a converter by the class of what it draws. It is registered when Matplotlib first asks a wrapper for
+its elements; this module never imports Matplotlib.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,6 +77,18 @@ def drawn(x: Any) -> Drawn:
     return Drawn(np.asarray(x))
 
 
+def members(x: Any) -> Sequence[Any]:
+    """Return the members of what Matplotlib draws at once, such as both limits of an axis; an array is the only one.
+
+    Parameters
+    ----------
+    x : array, or sequence of arrays, numbers and None
+    """
+    if isinstance(x, (list, tuple)):
+        return [member for member in x if member is not None]
+    return [x]
+
+
 class Converter:
     """What Matplotlib asks of arrays that it draws: `matplotlib.units.ConversionInterface`."""
 
@@ -88,10 +100,11 @@ class Converter:
         ------
         UnitError : if the axis has a unit that this does not convert to
         """
-        shown = drawn(x)
         present = getattr(axis, "units", None)
-        shown.in_unit(present)
-        return shown.unit
+        shown = [drawn(member) for member in members(x)]
+        for member in shown:
+            member.in_unit(present)
+        return next((member.unit for member in shown if member.unit is not None), None)
 
     @staticmethod
     def axisinfo(unit: Any, axis: Any) -> Any:

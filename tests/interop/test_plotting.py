@@ -73,6 +73,47 @@ def test_error_bars_of_a_nested_array_are_its_deviations_in_the_unit_of_the_axis
     np.testing.assert_allclose([ends[0], ends[-1]], [[900.0, 1100.0], [4700.0, 5300.0]])
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_array_that_was_made_before_matplotlib_was_imported_is_drawn_in_its_unit(wrapped: bool) -> None:
+    pytest.importorskip("matplotlib")
+    program = (
+        "from dispatchkit.types import NamedTensor, QuantityTensor\n"
+        "x = QuantityTensor([1.0, 2.0], 'm')\n"
+        f"x = NamedTensor(x, 'time') if {wrapped} else x\n"
+        "from matplotlib.figure import Figure\n"
+        "axes = Figure().add_subplot()\n"
+        "axes.plot(x)\n"
+        "assert str(axes.yaxis.units) == 'm'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("method", ["plot", "scatter", "step", "bar"])
+def test_every_nesting_is_drawn_alike(method: str) -> None:
+    for wrap in (lambda x: x, lambda x: MetadataTensor(x, {"place": "here"}), lambda x: x.data, lambda x: x.data.data):
+        axes = new_axes()
+        getattr(axes, method)([0.0, 1.0, 2.0], wrap(nested()))
+        axes.get_figure().draw_without_rendering()
+        assert axes.yaxis.label.get_text() == "km"
+        assert axes.dataLim.y1 == 5.0
+
+
+def test_names_and_metadata_around_numbers_are_left_out() -> None:
+    x = MetadataTensor(NamedTensor([1.0, 2.0], "time"), {"place": "here"})
+    assert type(x.to_numpy()) is np.ndarray
+    np.testing.assert_array_equal(new_axes().plot(x)[0].get_ydata(orig=False), [1.0, 2.0])
+
+
+def test_limits_of_an_axis_are_quantities_of_which_one_may_be_left_out() -> None:
+    axes, one = new_axes(), QuantityTensor(1.0, "m")
+    axes.set_ylim(QuantityTensor(50.0, "cm"), one)
+    np.testing.assert_allclose(axes.get_ylim(), [50.0, 100.0])
+    axes.set_ylim(None, 2 * one)
+    np.testing.assert_allclose(axes.get_ylim(), [50.0, 200.0])
+    with pytest.raises(UnitError, match="'s' and 'cm' measure different things"):
+        axes.yaxis.update_units((one, QuantityTensor(1.0, "s")))
+
+
 def test_the_package_does_not_import_matplotlib() -> None:
     program = (
         "import sys, dispatchkit as dk; dk.types.QuantityTensor([1.0], 'm'); assert 'matplotlib' not in sys.modules"
