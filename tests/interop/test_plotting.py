@@ -73,13 +73,32 @@ def test_error_bars_of_a_nested_array_are_its_deviations_in_the_unit_of_the_axis
     np.testing.assert_allclose([ends[0], ends[-1]], [[900.0, 1100.0], [4700.0, 5300.0]])
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_an_array_that_was_made_before_matplotlib_was_imported_is_drawn_in_its_unit(wrapped: bool) -> None:
+def ends_of(bars: Any) -> list[list[float]]:
+    return [segment[:, 1].tolist() for segment in bars[2][0].get_segments()]
+
+
+def test_error_bars_that_are_given_are_converted_as_differences() -> None:
+    way, room = QuantityTensor([1.0, 2.0], "m"), QuantityTensor([20.0, 21.0], "degC")
+    bars = errorbar(new_axes(), [0.0, 1.0], way, yerr=QuantityTensor([10.0, 20.0], "cm"))
+    np.testing.assert_allclose(ends_of(bars), [[0.9, 1.1], [1.8, 2.2]])
+    bars = errorbar(new_axes(), [0.0, 1.0], room, yerr=QuantityTensor([[0.9, 0.9], [1.8, 1.8]], "delta_degF"))
+    np.testing.assert_allclose(ends_of(bars), [[19.5, 21.0], [20.5, 22.0]])
+    bars = errorbar(new_axes(), [0.0, 1.0], UncertainTensor([1.0, 2.0], 0.5), yerr=0.25)
+    np.testing.assert_allclose(ends_of(bars), [[0.75, 1.25], [1.75, 2.25]])
+
+
+def test_error_bars_of_another_dimension_and_of_numbers_without_a_unit_are_refused() -> None:
+    with pytest.raises(UnitError, match="'s' and 'm' measure different things"):
+        errorbar(new_axes(), [0.0], QuantityTensor([1.0], "m"), yerr=QuantityTensor([1.0], "s"))
+    with pytest.raises(UnitError, match="errorbar: yerr is in 's', and y has no unit"):
+        errorbar(new_axes(), [0.0], [1.0], yerr=QuantityTensor([1.0], "s"))
+
+
+def test_an_array_that_was_made_before_matplotlib_was_imported_is_drawn_in_its_unit() -> None:
     pytest.importorskip("matplotlib")
     program = (
         "from dispatchkit.types import NamedTensor, QuantityTensor\n"
-        "x = QuantityTensor([1.0, 2.0], 'm')\n"
-        f"x = NamedTensor(x, 'time') if {wrapped} else x\n"
+        "x = NamedTensor(QuantityTensor([1.0, 2.0], 'm'), 'time')\n"
         "from matplotlib.figure import Figure\n"
         "axes = Figure().add_subplot()\n"
         "axes.plot(x)\n"
