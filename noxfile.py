@@ -217,6 +217,14 @@ def fuzz(session: nox.Session) -> None:
     session.run("python", "-m", "tests.programs.fuzz.predictions")
 
 
+@nox.session(name="fuzz-as-torch")
+def fuzz_as_torch(session: nox.Session) -> None:
+    """Make random calls of PyTorch and in its spelling: `nox -s fuzz-as-torch -- --seconds 60 --seed 7`."""
+    install(session, "test", "peers")
+    session.install("expecttest")
+    session.run("python", "-m", "tests.programs.fuzz.as_torch", *session.posargs)
+
+
 @nox.session
 def faults(session: nox.Session) -> None:
     """Raise errors at each line of modes, graphs, registrations and files: `nox -s faults -- --stride 10`."""

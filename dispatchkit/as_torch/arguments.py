@@ -40,6 +40,38 @@ def parameters_of(path: str, operation: Overridable) -> dict[str, str]:
     return taken | {NAME_OF.get(parameter, parameter): parameter for parameter in rest}
 
 
+def arguments_by_name(
+    path: str, names: Sequence[str], targets: Mapping[str, str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call by PyTorch's names, lists as tuples.
+
+    Raises
+    ------
+    TypeError : for too many, or one that is there twice
+    """
+    most = len(names)
+    if len(args) > most and names and names[-1] in table.SPREAD:
+        args = (*args[: most - 1], args[most - 1 :])
+    if len(args) > most:
+        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
+    given = dict(zip(names, args, strict=False))
+    for key, value in kwargs.items():
+        name = key
+        if name not in targets and table.SYNONYMS.get(key) in targets:
+            name = table.SYNONYMS[key]
+        if name in given:
+            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
+        unused = key in table.UNUSED and (value is None or value is False) and key not in targets
+        if key not in table.IGNORED and not unused:
+            given[name] = value
+    for name, value in given.items():
+        if type(value) is list:
+            given[name] = tuple(value)
+        elif type(value) is int and targets.get(name) == "shape":
+            given[name] = (value,)
+    return given
+
+
 def arguments_by_parameter(
     path: str, names: Sequence[str], targets: Mapping[str, str], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -49,22 +81,5 @@ def arguments_by_parameter(
     ------
     TypeError : for too many, or one that is there twice
     """
-    most = len(names)
-    if len(args) > most and names[-1] in table.SPREAD:
-        args = (*args[: most - 1], args[most - 1 :])
-    if len(args) > most:
-        raise TypeError(f"dispatchkit.as_torch.{path} takes {most} arguments ({', '.join(names)}), found {len(args)}")
-    arguments = {targets[name]: value for name, value in zip(names, args, strict=False)}
-    for name, value in kwargs.items():
-        parameter = targets.get(name) or targets.get(table.SYNONYMS.get(name, ""), name)
-        if parameter in arguments:
-            raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {name!r}")
-        unused = name in table.UNUSED and (value is None or value is False) and name not in targets
-        if name not in table.IGNORED and not unused:
-            arguments[parameter] = value
-    for parameter, value in arguments.items():
-        if type(value) is list:
-            arguments[parameter] = tuple(value)
-        elif type(value) is int and parameter == "shape":
-            arguments[parameter] = (value,)
-    return arguments
+    given = arguments_by_name(path, names, targets, args, kwargs)
+    return {targets.get(name, name): value for name, value in given.items()}

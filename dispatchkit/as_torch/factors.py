@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dispatchkit.as_torch.functions import linalg_solve
-from dispatchkit.as_torch.shared import with_info, written_functions
+from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.declare.wrapping import holds
 
 
 def _swap(rows: Any, k: int, pivot: Any) -> Any:
@@ -118,8 +122,86 @@ def cholesky_inverse(input, upper=False):
     return cholesky_solve(xp.eye(input.shape[-1], dtype=input.dtype), input, upper)
 
 
+def _first(is_wrong: Any) -> Any:
+    """Return where a vector is true for the first time, counted from 1; 0 where it is nowhere."""
+    n = is_wrong.shape[-1]
+    if not n:
+        return xp.zeros(is_wrong.shape[:-1], dtype=xp.int32)
+    place = xp.argmax(xp.astype(is_wrong, xp.int32), axis=-1) + 1
+    return xp.astype(xp.where(xp.any(is_wrong, axis=-1), place, 0), xp.int32)
+
+
+def _without_square_root(A: Any) -> Any:
+    """Return which of the leading minor determinants of Hermitian matrices are the first that are not positive."""
+    rest, wrong = A.detach(), []
+    for k in range(A.shape[-1]):
+        corner = xp.real(rest[..., k, k])
+        wrong.append(~(corner > 0))
+        column = rest[..., :, k, None]
+        rest = rest - column @ xp.conj(xp.matrix_transpose(column)) / xp.where(corner > 0, corner, 1)[..., None, None]
+    if not wrong:
+        return xp.zeros(A.shape[:-2], dtype=xp.int32)
+    return _first(xp.stack(wrong, axis=-1))
+
+
+def _without_pivot(LU: Any) -> Any:
+    """Return which pivots of factors are the first that are 0."""
+    return _first(xp.linalg.diagonal(LU.detach()) == 0)
+
+
+def _info(A: Any, numpys: Any, of_each: Any) -> Any:
+    """Return LAPACK's information: 0 where NumPy's function takes all matrices, else what another one finds of each."""
+    if not A.is_tracer and A.dtype.kind in "fc" and type(A.array) is np.ndarray:
+        try:
+            if np.isfinite(numpys(A.array)).all():
+                return xp.zeros(A.shape[:-2], dtype=xp.int32)
+        except np.linalg.LinAlgError:
+            pass
+    return of_each(A)
+
+
+def _zero_pivot(A: Any) -> Any:
+    """Return which pivots of matrices are the first that are 0."""
+    return _without_pivot(linalg_lu_factor(A.detach())[0])
+
+
+def _where_possible(name: str, compute: Any, A: Any, info: Any, check_errors: bool, *others: Any) -> tuple[Any, Any]:
+    """Return what a function makes of matrices, NaN where it is not possible, and LAPACK's information."""
+    if check_errors and holds(xp.any(info != 0)):
+        raise np.linalg.LinAlgError(f"{name}: the computation failed, info is {info.tolist()}")
+    failed = (info != 0)[..., None, None]
+    y = compute(xp.where(failed, xp.eye(A.shape[-1], dtype=A.dtype), A), *others)
+    if y.ndim < A.ndim:
+        failed = failed[..., 0]
+    return xp.where(failed, np.nan, y), info
+
+
 def linalg_cholesky_ex(A, *, upper=False, check_errors=False):
-    return with_info(A, xp.linalg.cholesky(A, upper=upper))
+    factor = partial(xp.linalg.cholesky, upper=upper)
+    info = _info(A, np.linalg.cholesky, _without_square_root)
+    return _where_possible("linalg.cholesky", factor, A, info, check_errors)
+
+
+def linalg_lu_factor_ex(A, *, pivot=True, check_errors=False):
+    LU, pivots = linalg_lu_factor(A, pivot=pivot)
+    info = _without_pivot(LU)
+    if check_errors and holds(xp.any(info != 0)):
+        raise np.linalg.LinAlgError(f"linalg.lu_factor_ex: a pivot is 0, info is {info.tolist()}")
+    return LU, pivots, info
+
+
+def linalg_inv_ex(A, *, check_errors=False):
+    info = _info(A, np.linalg.inv, _zero_pivot)
+    return _where_possible("linalg.inv", xp.linalg.inv, A, info, check_errors)
+
+
+def linalg_solve_ex(A, B, *, left=True, check_errors=False):
+    info = _info(A, np.linalg.inv, _zero_pivot)
+    return _where_possible("linalg.solve", partial(linalg_solve, left=left), A, info, check_errors, B)
+
+
+def lu(A, pivot=True, get_infos=False):
+    return linalg_lu_factor_ex(A, pivot=pivot)[: 2 + get_infos]
 
 
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):

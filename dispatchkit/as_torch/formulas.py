@@ -11,8 +11,8 @@ import numpy as np
 
 from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
 from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
-from dispatchkit.as_torch.functions import histogram, linalg_solve, split
-from dispatchkit.as_torch.shared import index_along, running, several, times, with_info
+from dispatchkit.as_torch.functions import histogram, split
+from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, running, several, times
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
@@ -20,8 +20,8 @@ from dispatchkit.declare.source import with_name
 LOG_PI = math.log(math.pi)
 _FORMULAS: dict[str, Function] = {
     # Of elements.
-    "complex": lambda real, imag: real + 1j * imag,
-    "fill": lambda input, value: xp.zeros_like(input) + value,
+    "complex": of_parts,
+    "fill": lambda input, value: xp.zeros_like(input) + in_dtype_of(input, value),
     "frac": lambda input: input - xp.trunc(input),
     "logit": lambda input, eps=None: xp.special.logit(input if eps is None else xp.clip(input, eps, 1 - eps)),
     "add": lambda input, other, *, alpha=1: xp.add(input, times(other, alpha)),
@@ -29,11 +29,11 @@ _FORMULAS: dict[str, Function] = {
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
     "ldexp": lambda input, other: input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0))),
     "lerp": lambda input, end, weight: input + weight * (end - input),
-    "masked_fill": lambda input, mask, value: xp.where(mask, value, input),
+    "masked_fill": lambda input, mask, value: xp.where(mask, in_dtype_of(input, value), input),
     "polar": lambda abs, angle: abs * xp.exp(1j * angle),
     "rsub": lambda input, other, *, alpha=1: xp.subtract(other, times(input, alpha)),
     "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
-    "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) > lambd, input, xp.zeros_like(input)),
+    "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) <= lambd, xp.zeros_like(input), input),
     "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
     "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
@@ -49,7 +49,7 @@ _FORMULAS: dict[str, Function] = {
     "select": lambda input, dim, index: input[index_along(input, dim, index)],
     # Of shapes.
     "constant_pad_nd": lambda input, pad, value=0: TRANSLATIONS["nn.functional.pad"](input, pad, value=value),
-    "view_as_complex": lambda input: input[..., 0] + 1j * input[..., 1],
+    "view_as_complex": lambda input: of_parts(input[..., 0], input[..., 1]),
     "view_as_real": lambda input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
     "atleast_1d": lambda *tensors: np.atleast_1d(*several(tensors)),
     "atleast_2d": lambda *tensors: np.atleast_2d(*several(tensors)),
@@ -60,14 +60,10 @@ _FORMULAS: dict[str, Function] = {
     "unsafe_split": split,
     "tensor_split": lambda input, sections, dim=0: tuple(np.array_split(input, sections, dim)),
     # Of matrices.
-    "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: times(input, beta) + times(vec1[:, None] * vec2, alpha),
+    "addr": lambda input, vec1, vec2, *, beta=1, alpha=1: kept(input, beta) + times(vec1[:, None] * vec2, alpha),
     "linalg.lu": lambda A, *, pivot=True: lu_unpack(*lu_factor(A, pivot=pivot)),
-    "linalg.lu_factor_ex": lambda A, *, pivot=True, check_errors=False: with_info(A, *lu_factor(A, pivot=pivot)),
-    "lu": lambda A, pivot=True, get_infos=False: with_info(A, *lu_factor(A, pivot=pivot))[: 2 + get_infos],
     "lu_solve": lambda b, LU_data, LU_pivots: linalg_lu_solve(LU_data, LU_pivots, b),
-    "linalg.inv_ex": lambda A, *, check_errors=False: with_info(A, xp.linalg.inv(A)),
-    "linalg.solve_ex": lambda A, B, *, left=True, check_errors=False: with_info(A, linalg_solve(A, B, left=left)),
-    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: times(input, beta) + times(mat1 @ mat2, alpha),
+    "addmm": lambda input, mat1, mat2, *, beta=1, alpha=1: kept(input, beta) + times(mat1 @ mat2, alpha),
     "dist": lambda input, other, p=2: xp.linalg.vector_norm(input - other, ord=p),
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, running, several, times, written_functions
+from dispatchkit.as_torch.shared import index_along, kept, running, several, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -99,6 +99,8 @@ divide = true_divide = div
 
 
 def _extreme(name, of_two, where, /, input, dim=None, keepdim=False, *, other=None):
+    if isinstance(dim, tuple):  # as NumPy's methods take them
+        return getattr(xp, name)(input, axis=dim, keepdims=keepdim)
     if is_array(dim):
         other = dim
     if other is not None:
@@ -147,8 +149,13 @@ def kthvalue(input, k, dim=-1, keepdim=False):
 def _median(counted, /, input, dim=None, keepdim=False):
     if dim is None:
         return _median(counted, xp.reshape(input, (-1,)), 0).values
-    last = xp.maximum(xp.count_nonzero(counted(input), axis=dim, keepdims=True), 1) - 1
-    return _pick(input, xp.take_along_axis(xp.argsort(input, axis=dim), last // 2, axis=dim), dim, keepdim)
+    order, count = xp.argsort(input, axis=dim), xp.count_nonzero(counted(input), axis=dim, keepdims=True)
+    place = (xp.maximum(count, 1) - 1) // 2
+    if counted is xp.ones_like:
+        # NaN is behind all numbers, and where there is some, it is the median.
+        numbers = xp.count_nonzero(~xp.isnan(input), axis=dim, keepdims=True)
+        place = xp.where(numbers < count, numbers, place)
+    return _pick(input, xp.take_along_axis(order, place, axis=dim), dim, keepdim)
 
 
 TRANSLATIONS["median"] = partial(_median, xp.ones_like)
@@ -163,7 +170,9 @@ def mode(input, dim=-1, keepdim=False):
     return _pick(input, xp.moveaxis(places, -1, dim), dim, keepdim)
 
 
-def transpose(input, dim0, dim1):
+def transpose(input, dim0=None, dim1=None):
+    if dim1 is None:  # as NumPy's method is called, by all axes
+        return xp.permute_dims(input, axes=dim0 or tuple(range(input.ndim))[::-1])
     if {dim0 % input.ndim, dim1 % input.ndim} == {input.ndim - 2, input.ndim - 1}:
         return xp.matrix_transpose(input)
     return xp.swapaxes(input, dim0, dim1)
@@ -189,6 +198,31 @@ def _transform(name, conjugate, axes, /, input, s=None, dim=None, norm=None):
 for _path, _name in TRANSFORMS.items():
     TRANSLATIONS[f"fft.{_path}n"] = partial(_transform, _name, _path != _name, None)
     TRANSLATIONS[f"fft.{_path}2"] = partial(_transform, _name, _path != _name, (-2, -1))
+
+
+def _kept_if_real(name, /, input):
+    if xp.isdtype(input.dtype, "complex floating"):
+        return getattr(xp, name)(input)
+    return input
+
+
+for _path, _name in {"conj": "conj", "conj_physical": "conj", "real": "real"}.items():
+    ALONE[_path] = partial(_kept_if_real, _name)
+
+
+def _sign(input):
+    if xp.isdtype(input.dtype, "real floating"):
+        return xp.sign(xp.where(xp.isnan(input), 0.0, input))
+    return xp.sign(input)
+
+
+ALONE["sign"] = ALONE["sgn"] = _sign
+
+
+def positive(input):
+    if input.dtype == xp.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
 
 
 def where(condition, input=None, other=None):
@@ -449,7 +483,7 @@ def linalg_vander(x, *, N=None):
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
-    return times(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
+    return kept(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
 
 
 def block_diag(*tensors):
@@ -607,15 +641,5 @@ def nn_functional_softmin(input, dim=None, dtype=None, *, _stacklevel=3):
     return TRANSLATIONS["softmax"](-input, dim, dtype)
 
 
-def nn_functional_cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    x1, x2 = xp.broadcast_arrays(x1, x2)
-    lengths = [xp.maximum(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
-    return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
-
-
-def nn_functional_pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
-
-
 TRANSLATIONS.update(written_functions(globals()))
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "randint_like")})
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("normal", "positive", "randint_like")})

@@ -18,6 +18,59 @@ NEUTRAL = {
     **dict.fromkeys(("amin", "argmin", "softmin"), math.inf),
     "median": math.nan,
 }
+OF_WHOLE_ARRAYS = {"median": "nanmedian", "softmin": "nn.functional.softmin"}
+
+
+def filler(neutral, dtype):
+    """Return what counts for nothing in a dtype: for integers the least or largest there are stand for infinities."""
+    if (
+        isinstance(neutral, float)
+        and math.isinf(neutral)
+        and not xp.isdtype(dtype, ("real floating", "complex floating"))
+    ):
+        if dtype == xp.bool:
+            return neutral > 0
+        limits = xp.iinfo(dtype)
+        if neutral > 0:
+            return limits.max
+        return limits.min
+    return neutral
+
+
+def in_floats(x):
+    """Return integers and booleans as numbers of the default dtype."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.get_default_dtype())
+
+
+def lost_degrees(unbiased, correction):
+    """Return what is taken off the number of elements."""
+    if correction is None:
+        return int(unbiased is None or unbiased)
+    return correction
+
+
+def in_floats_for(name, x):
+    """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
+    if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
+        return in_floats(x)
+    return x
+
+
+def visible(input, mask, neutral, dtype=None):
+    """Return an array with what a mask hides replaced by what counts for nothing."""
+    x = input
+    if dtype is not None:
+        x = xp.astype(input, numpy_dtype(dtype))
+    if mask is None:
+        return x
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            f"_input_mask expected broadcastable mask, but its dimensionality, {mask.ndim}, is higher than that of the "
+            f"input, {input.ndim}"
+        )
+    return xp.where(mask, x, xp.asarray(filler(neutral, x.dtype), dtype=x.dtype))
 
 
 def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
@@ -28,32 +81,33 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
     of : the functions of PyTorch on whole arrays, by their paths
     """
 
-    def visible(input, mask, neutral, dtype=None):
-        x = input
-        if dtype is not None:
-            x = xp.astype(input, numpy_dtype(dtype))
-        if mask is None:
-            return x
-        return xp.where(mask, x, xp.asarray(neutral, dtype=x.dtype))
-
     def reduction(name, /, input, dim=None, *, keepdim=None, dtype=None, mask=None):
-        whole = of[{"median": "nanmedian", "softmin": "nn.functional.softmin"}.get(name, name)]
+        whole = of[OF_WHOLE_ARRAYS.get(name, name)]
+        if dtype is None:
+            input = in_floats_for(name, input)
         x = visible(input, mask, NEUTRAL[name], dtype)
-        y = whole(x, dim, **({} if keepdim is None else {"keepdim": keepdim}))
+        if dim is None and name == "logsumexp":
+            dim = tuple(range(x.ndim))
+        given = {"dim": dim, "keepdim": keepdim}
+        y = whole(x, **{option: value for option, value in given.items() if value is not None})
         if name == "median":
             return y.values
+        if name in ("sum", "prod", "cumsum", "cumprod"):
+            return y
         return xp.astype(y, x.dtype, copy=False)
 
     def mean(input, dim=None, *, keepdim=False, dtype=None, mask=None):
         ones = visible(xp.ones_like(input), mask, 0, dtype)
         return of["sum"](visible(input, mask, 0, dtype), dim, keepdim) / of["sum"](ones, dim, keepdim)
 
-    def var(input, dim=None, unbiased=True, *, keepdim=False, **options):
-        ones = visible(xp.ones_like(input), options.get("mask"), 0, options.get("dtype"))
-        squares = ((input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
-        return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - int(unbiased), 0)
+    def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, **options):
+        correction = lost_degrees(unbiased, correction)
+        input = in_floats(input)
+        ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
+        squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
+        return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
 
-    def std(input, dim=None, unbiased=True, **options):
+    def std(input, dim=None, unbiased=None, **options):
         return xp.sqrt(var(input, dim, unbiased, **options))
 
     def norm(input, ord=2.0, dim=None, *, keepdim=False, dtype=None, mask=None):

@@ -14,7 +14,6 @@ from functools import partial
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.functions import nn_functional_pairwise_distance as pairwise_distance
 from dispatchkit.as_torch.shared import written_functions
 from dispatchkit.as_torch.table import TRANSLATIONS, NotTranslated
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -392,6 +391,16 @@ def _of_windows(axes):
     yield from (max_pool, adaptive_max_pool, max_unpool)
     if axes > 1:
         yield fractional_max_pool
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    x1, x2 = xp.broadcast_arrays(x1, x2)
+    lengths = [xp.maximum(xp.linalg.vector_norm(x, axis=dim, keepdims=True), eps) for x in (x1, x2)]
+    return xp.sum((x1 / lengths[0]) * (x2 / lengths[1]), axis=dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    return xp.linalg.vector_norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
 for _name, _function in written_functions(globals()).items():

@@ -5,8 +5,12 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from dispatchkit.as_torch.table import Function
+import numpy as np
+
+from dispatchkit.as_torch.table import Function, is_array
+from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.protocol.kinds import kinds
 
 
 def times(x: Any, alpha: Any) -> Any:
@@ -14,6 +18,36 @@ def times(x: Any, alpha: Any) -> Any:
     if alpha == 1:
         return x
     return x * alpha
+
+
+def in_dtype_of(x: Any, value: Any) -> Any:
+    """Return a value that is put into an array, in the array's dtype.
+
+    Raises
+    ------
+    RuntimeError : for a value of a kind that the dtype cannot hold
+    """
+    dtype = np.dtype(str(x.dtype))
+    if is_array(value):
+        if np.dtype(str(value.dtype)).kind == "c" and dtype.kind != "c":
+            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+        return xp.astype(value, x.dtype)
+    if not isinstance(value, (bool, int, float, complex, np.generic)):
+        return value
+    number: Any = np.asarray(value)
+    fits = number.dtype.kind != "c" or dtype.kind == "c"
+    if fits and dtype.kind in "iu":
+        fits = bool(np.iinfo(dtype).min <= number <= np.iinfo(dtype).max)
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+    return number.astype(dtype).item()
+
+
+def kept(x: Any, beta: Any) -> Any:
+    """Return an array times a factor, of which 0 makes zeros whatever the elements are."""
+    if type(beta) in (int, float, complex, bool) and beta == 0:
+        return xp.zeros_like(x)
+    return times(x, beta)
 
 
 def index_along(x: Any, dim: int, index: Any) -> tuple[Any, ...]:
@@ -28,9 +62,29 @@ def several(tensors: Any) -> Any:
     return tensors
 
 
-def with_info(A: Any, *results: Any) -> tuple[Any, ...]:
-    """Return what decompositions of matrices gave, and what LAPACK says of each that was possible: 0."""
-    return *results, xp.zeros(A.shape[:-2], dtype=xp.int32)
+@operation(kind=kinds.elementwise, namespace="torch", decomposes=False)
+def complex_of_parts(xp: Any, x1: Any, x2: Any, /) -> Any:
+    """Return complex numbers by their parts, which may be infinite, NaN or -0.0."""
+    if type(x1) is not np.ndarray or type(x2) is not np.ndarray:
+        return x1 + 1j * x2
+    y = np.empty(np.broadcast_shapes(x1.shape, x2.shape), dtype=np.result_type(x1, x2, np.complex64))
+    y.real, y.imag = x1, x2
+    return y
+
+
+@complex_of_parts.def_partial("x1")
+def complex_partial_real(x1: Any, x2: Any) -> Any:
+    return 1.0
+
+
+@complex_of_parts.def_partial("x2")
+def complex_partial_imag(x1: Any, x2: Any) -> Any:
+    return 1j
+
+
+def of_parts(real: Any, imag: Any) -> Any:
+    """Return complex numbers by their real and imaginary parts."""
+    return complex_of_parts(real, imag)
 
 
 def running(combine: Function, x: Any, dim: int) -> Any:

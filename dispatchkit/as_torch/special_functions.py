@@ -44,6 +44,64 @@ PARTIALS: dict[str, Function] = {
 }
 
 
+def _bessel(name: str) -> Function:
+    function: Function = OPERATIONS[f"special.{name}"]
+    return function
+
+
+def _divided(y: Any, x: Any) -> Any:
+    """Return an odd function divided by its argument, which is half where that is 0."""
+    return xp.where(x == 0, 0.5, y / xp.where(x == 0, 1, x))
+
+
+def bessel_j0_partial(x: Any) -> Any:
+    return -_bessel("bessel_j1")(x)
+
+
+def bessel_j1_partial(x: Any, y: Any) -> Any:
+    return _bessel("bessel_j0")(x) - _divided(y, x)
+
+
+def bessel_y0_partial(x: Any) -> Any:
+    return -_bessel("bessel_y1")(x)
+
+
+def bessel_y1_partial(x: Any, y: Any) -> Any:
+    return _bessel("bessel_y0")(x) - y / x
+
+
+def modified_bessel_i0_partial(x: Any) -> Any:
+    return _bessel("modified_bessel_i1")(x)
+
+
+def modified_bessel_i1_partial(x: Any, y: Any) -> Any:
+    return _bessel("modified_bessel_i0")(x) - _divided(y, x)
+
+
+def modified_bessel_k0_partial(x: Any) -> Any:
+    return -_bessel("modified_bessel_k1")(x)
+
+
+def modified_bessel_k1_partial(x: Any, y: Any) -> Any:
+    return -_bessel("modified_bessel_k0")(x) - y / x
+
+
+def scaled_modified_bessel_k0_partial(x: Any, y: Any) -> Any:
+    return y - _bessel("scaled_modified_bessel_k1")(x)
+
+
+def scaled_modified_bessel_k1_partial(x: Any, y: Any) -> Any:
+    return y - _bessel("scaled_modified_bessel_k0")(x) - y / x
+
+
+for _partial in (
+    *(bessel_j0_partial, bessel_j1_partial, bessel_y0_partial, bessel_y1_partial, modified_bessel_i0_partial),
+    *(modified_bessel_i1_partial, modified_bessel_k0_partial, modified_bessel_k1_partial),
+    *(scaled_modified_bessel_k0_partial, scaled_modified_bessel_k1_partial),
+):
+    PARTIALS[_partial.__name__.removesuffix("_partial")] = _partial
+
+
 def _of_scipy(name: str, scipy: str, *, binary: bool) -> Any:
     named: Any = SimpleNamespace(__name__=scipy)
 

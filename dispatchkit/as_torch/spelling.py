@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
+from numbers import Number
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from dispatchkit import autograd, data, fft, func, linalg, nn, optim, random, special
-from dispatchkit.as_torch import (  # noqa: F401  # they enter functions  # noqa: F401  # likewise
+from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     factors,
     formulas,
     functional,
     further_networks,
-    infos,
     networks,
     signals,
     table,
     windows,
 )
-from dispatchkit.as_torch.arguments import ARGUMENTS_OF, arguments_by_parameter, parameters_of
+from dispatchkit.as_torch.arguments import ARGUMENTS_OF, parameters_of
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
+from dispatchkit.as_torch.checks import index_like_pytorch
 from dispatchkit.as_torch.devices import device
+from dispatchkit.as_torch.door import Door
+from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.shapes import Shape, Size
+from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
 from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -41,7 +45,7 @@ from dispatchkit.tensor import Tensor as PlainTensor
 from dispatchkit.tensor import set_printoptions
 from dispatchkit.tensor.gradients import keep_gradient, like_tensor
 from dispatchkit.transforms import Batched, Dual
-from dispatchkit.tree import container_items, map_leaves, sequence_items
+from dispatchkit.tree import container_items, map_leaves
 
 Call = Callable[..., Any]
 HOME = "dispatchkit.as_torch"
@@ -70,6 +74,10 @@ def missing(place: str, name: str) -> NoReturn:
     if not name.startswith("_"):
         near = get_close_matches(path, FUNCTIONS, 1, 0.8)
         advice = "dispatchkit has nothing of that name"
+        elsewhere = places_of(name)
+        if elsewhere and path not in table.INSTEAD:
+            advice = f"write {' or '.join(elsewhere)}"
+            near = []
         if path in table.INSTEAD:
             advice = f"write {table.INSTEAD[path]}"
         other = ""
@@ -77,6 +85,17 @@ def missing(place: str, name: str) -> NoReturn:
             other = f"; there is {near[0]}"
         text += f": {advice}{other}"
     raise AttributeError(text)
+
+
+def places_of(name: str) -> list[str]:
+    """Return where a name is that is missing in one place: in other modules of this spelling, or in dispatchkit."""
+    found = [f"torch.{path}" for path in FUNCTIONS if path.rpartition(".")[2] == name and path not in table.METHODS]
+    if hasattr(xp, name):
+        found.append(f"dk.{name}")
+    modules = (linalg, fft, special, nn, nn.functional, optim, func, autograd, random)
+    holders = [module.__name__ for module in modules if name in getattr(module, "__all__", dir(module))]
+    found += [f"dk.{holder.removeprefix('dispatchkit.')}.{name}" for holder in holders]
+    return found[:2]
 
 
 class Tensor(PlainTensor):
@@ -103,6 +122,7 @@ class Tensor(PlainTensor):
     __slots__ = ()
     __dispatch_plain__ = True
     persistent: Any = None  # of an `nn.Buffer`, whether it is saved
+    __dispatch_error__ = staticmethod(as_raised_by_pytorch)
 
     def __init__(self, *data: Any, **options: Any) -> None:
         if all(isinstance(length, int) for length in data):
@@ -157,6 +177,26 @@ class Tensor(PlainTensor):
         hook : returns another gradient, or None
         """
         return super().register_hook(spelling_results(hook, arguments=True))
+
+    @override
+    def __getitem__(self, key: Any, /) -> Any:
+        if type(key) is not int:
+            key = index_like_pytorch(key)
+        return PlainTensor.__getitem__(self, key)
+
+    @override
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        if type(key) is not int:
+            key = index_like_pytorch(key)
+        if isinstance(value, Number):
+            value = in_dtype_of(self, value)
+        try:
+            PlainTensor.__setitem__(self, key, value)
+        except ValueError as error:
+            raise as_raised_by_pytorch(error) from error.__cause__
+
+    def __pos__(self) -> Any:
+        return FUNCTIONS["positive"](self)
 
     view_as = PlainTensor.reshape_as
 
@@ -283,37 +323,6 @@ PARAMETER = type(nn.Parameter(PlainTensor([0.0]).as_subclass(Tensor)))
 # Functions.
 
 
-def axis_of(path: str, shown: Sequence[inspect.Parameter], targets: Mapping[str, str]) -> Any:
-    """Return what says the axis of a function of PyTorch that takes a number as one element along it, None of others.
-
-    Returns
-    -------
-    tuple : the parameter, its place by position and its default
-    """
-    places = [place for place, p in enumerate(shown) if p.name in ("dim", "dim0") and path not in table.OF_NUMBERS]
-    return next(((targets[shown[place].name], place, shown[place].default) for place in places), None)
-
-
-def of_number(function: Call, args: Sequence[Any], kwargs: Mapping[str, Any], axis: tuple[str, int, Any]) -> Any:
-    """Return a result for a number, as one element along an axis where one is asked for, which the result loses."""
-    parameter, place, default = axis
-    if kwargs.get(parameter, args[place] if len(args) > place else default) is None:
-        return function(*args, **kwargs)
-
-    def lift(value: Any) -> Any:
-        if table.is_array(value) and not value.ndim:
-            return value[None]
-        return value
-
-    def lower(value: Any) -> Any:
-        if table.is_array(value) and value.shape == (1,):
-            return value[0]
-        return value
-
-    y = function(*map(lift, args), **{name: lift(value) for name, value in kwargs.items()})
-    return map_leaves(sequence_items, lower, y)
-
-
 def spelling_results(function: Call, *, arguments: bool = False) -> Call:
     """Return a function whose results, or whose `arguments` instead, are adopted."""
 
@@ -342,7 +351,7 @@ def spelling_calls(function: Call) -> Call:
 
 
 def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, operation: Any, count: int) -> Call:
-    """Return the function of PyTorch that calls another.
+    """Return the function of PyTorch that calls another, by its `Door`.
 
     Parameters
     ----------
@@ -353,25 +362,29 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     operation : which the other belongs to, or None
     count : how many parameters of an operation are by position alone
     """
-    first, axis = [targets[name] for name in names[:count]], axis_of(path, shown, targets)
-    same = count
+    door = Door(path, function, names, targets, shown, count, spell)
+    looked, most, plain = door.looked, count, door.is_plain
     if operation is None:
-        same = len(names)
+        most = len(names)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if names and (kwargs or not 0 < len(args) <= same):
-            kwargs = arguments_by_parameter(path, names, targets, args, kwargs)
-            args = tuple(kwargs.pop(parameter) for parameter in first if parameter in kwargs)
-        try:
-            if axis is not None and getattr(args[0] if args else kwargs.get("input"), "ndim", 1) == 0:
-                y = of_number(function, args, kwargs, axis)
-            else:
-                y = function(*args, **kwargs)
-        except table.NotTranslated:
-            raise TypeError(f"dispatchkit.as_torch.{path} has no operations for these arguments") from None
-        if type(y) is Tensor:
-            return y
-        return spell(y)
+        # Tensors alone, of which nothing is to be looked at.
+        if (
+            plain
+            and not kwargs
+            and 0 < len(args) <= most
+            and type(args[0]) is Tensor
+            and (len(args) == 1 or (len(args) == 2 and type(args[1]) is Tensor))
+            and (not looked or args[0].array.dtype.kind not in looked)
+        ):
+            try:
+                y = function(*args)
+            except Exception:  # noqa: BLE001  # the door says what is wrong
+                return door(args, kwargs)
+            if type(y) is Tensor:
+                return y
+            return spell(y)
+        return door(args, kwargs)
 
     return show(call, path, shown, operation)
 
@@ -448,30 +461,15 @@ def in_place(name: str, function: Call, plain: Call | None) -> Call:
     """Return the method that writes the result of the function of a name into its tensor."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if plain is not None and not kwargs:
-            return plain(self, *args)
-        return change_by(function, f"{name}_", self, args, kwargs)
+        try:
+            if plain is not None and not kwargs:
+                return plain(self, *args)
+            return change_by(function, f"{name}_", self, args, kwargs)
+        except Exception as error:  # noqa: BLE001  # raised again
+            raise as_raised_by_pytorch(error) from error.__cause__
 
     method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
     return method
-
-
-def drawing(draw: Call, formula: Call) -> Call:
-    """Return the method that sets every element to what a formula makes of a number that is drawn."""
-
-    def method(self: Any, *args: Any, generator: Any = None, **kwargs: Any) -> Any:
-        return self.copy_(formula(draw(shape=self.shape, generator=generator), *args, **kwargs))
-
-    return method
-
-
-DRAWN = {
-    "bernoulli_": drawing(random.uniform, lambda x, p=0.5: x < p),
-    "cauchy_": drawing(random.uniform, lambda x, median=0.0, sigma=1.0: median + sigma * xp.tan(math.pi * (x - 0.5))),
-    "exponential_": drawing(random.uniform, lambda x, lambd=1.0: -xp.log1p(-x) / lambd),
-    "geometric_": drawing(random.uniform, lambda x, p: xp.ceil(xp.log1p(-x) / math.log1p(-p))),
-    "log_normal_": drawing(random.normal, lambda x, mean=1.0, std=2.0: xp.exp(mean + std * x)),
-}
 
 
 def new_method(name: str) -> Call:
@@ -495,16 +493,24 @@ def in_dtype(dtype: str) -> Call:
     return method
 
 
+def not_there(name: str, x: Any) -> NoReturn:
+    """Raise for a method of `dispatchkit.Tensor` that PyTorch's tensors have not."""
+    missing("Tensor", name)
+
+
 def give_methods() -> None:
     """Give `Tensor` the functions whose first argument is a tensor, their forms in place, and what makes others."""
     for path, function in FUNCTIONS.items():
         first = next(iter(inspect.signature(function).parameters), "")
-        if "." not in path and first in ("input", "tensor") and not path.endswith("_like"):
+        is_method = path not in table.NO_METHODS and not path.endswith("_like")
+        if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
             setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
-            if plain is not None or path in table.IN_PLACE:
+            if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
                 setattr(Tensor, f"{path}_", in_place(path, function, plain))
+    for name in table.NOT_OF_TENSORS:
+        setattr(Tensor, name, property(functools.partial(not_there, name)))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):

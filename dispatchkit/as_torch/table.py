@@ -103,11 +103,77 @@ IN_PLACE = (
     *("addcdiv", "addcmul", "addmm", "clamp_max", "clamp_min", "erfinv", "index_add", "index_copy", "index_fill"),
     *("lerp", "masked_fill", "scatter", "scatter_add", "tril", "triu"),
 )
+# Functions that are no methods in PyTorch, and those that have no form in place.
+NO_METHODS = frozenset(
+    {
+        *(
+            "bucketize",
+            "combinations",
+            "constant_pad_nd",
+            "fill",
+            "gradient",
+            "rsub",
+            "searchsorted",
+            "spmm",
+            "std_mean",
+        ),
+        *("var_mean", "view_as_complex", "view_as_real", "alias_copy", "unfold_copy"),
+        *("diagonal_copy", "expand_copy", "permute_copy", "split_with_sizes_copy", "squeeze_copy", "t_copy"),
+        *("transpose_copy", "unbind_copy", "unsqueeze_copy", "view_copy"),
+    }
+)
+NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})
+NOT_IN_PLACE |= {"conj", "maximum", "minimum"}
+# Methods of `dispatchkit.Tensor` that PyTorch's tensors have not.
+NOT_OF_TENSORS = (
+    *("bitwise_invert_", "cbrt_", "conj_", "conjugate_", "imag_", "isfinite_", "isinf_", "isnan_"),
+    *("logaddexp_", "maximum_", "minimum_", "mod_", "positive_", "power_", "real_", "signbit_", "equal_"),
+)
 # What has a further name with ``_copy``, for a result in memory of its own.
 COPIED = (
     *("diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold"),
     *("unsqueeze", "view"),
 )
+# Arguments that are axes.
+AXES = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension", "axis", "axis0", "axis1", "start_dim", "end_dim"})
+# Functions whose arguments of these names are no axes.
+NO_AXES = frozenset({"tile", "repeat", "tensordot"})
+# Functions whose axes may be those of the result, which has one more than the argument.
+NEW_AXIS = frozenset({"diag_embed", "diff", "stack", "unsqueeze", "unsqueeze_copy"})
+# Functions of which no axes mean all of them.
+NO_AXES_ARE_ALL = frozenset(
+    {
+        *("amax", "amin", "count_nonzero", "linalg.vector_norm", "logsumexp", "mean", "nanmean", "nansum", "norm"),
+        *("special.logsumexp", "std", "std_mean", "sum", "var", "var_mean"),
+    }
+)
+# Functions that may be given an axis twice.
+REPEATED_AXES = frozenset({"roll", "tensordot"})
+# Functions of an axis that a number has not.
+NOT_OF_NUMBERS = frozenset(
+    {
+        *("cross", "fft.fftshift", "fft.ifftshift", "gradient", "linalg.cross", "narrow", "narrow_copy", "select"),
+        *("split", "take_along_dim", "trapezoid", "trapz", "unbind", "unbind_copy", "unique", "unique_consecutive"),
+        *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
+    }
+)
+# Arguments that may have elements of any kind, or of one that the function looks at itself.
+ARGUMENTS_OF_ANY_KIND = frozenset(
+    {
+        *("mask", "condition", "index", "indices", "repeats", "sorter", "dtype", "n", "pivots", "LU_pivots", "weight"),
+        *("fweights", "aweights", "q", "target", "input_mask", "other_mask", "tensor_indices_or_sections"),
+    }
+)
+# Functions that sum small unsigned integers in int64.
+SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
+# Arguments that settle the dtype of a result where they are plain numbers.
+NUMBERS_AS_OPERANDS = frozenset({"other", "min", "max", "exponent", "value", "end"})
+# Functions whose results have memory of their own, where operations may give views.
+COPIED_HERE = frozenset(
+    {"diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"}
+)
+# The names of results beyond those that PyTorch's own classes have.
+RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": ()}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
 OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
@@ -168,3 +234,7 @@ class Values(NamedTuple):
 def is_array(value: Any) -> bool:
     """Return whether a value is a tensor or of an array type."""
     return isinstance(value, Storage) or tensor_protocol.types.participates(type(value))
+
+
+# Functions whose checks ask for the dtypes of arguments alone.
+CHECKED_BY_TYPES = frozenset({"where", "sub", "subtract", "rsub"})

@@ -57,8 +57,21 @@ def raise_with_context(
     ------
     TypeError : if the arguments do not fit the signature
     Exception : of the type of `error`; `error` itself if it names the operation or is the library's own, and with a
-        note if another library defines its type
+        note if another library defines its type; what ``__dispatch_error__`` of an argument's type makes of it
     """
+    for value in args:
+        in_terms_of = getattr(type(value), "__dispatch_error__", None)
+        if in_terms_of is not None:
+            try:
+                _raise_explained(operation, error, args, kwargs, inner)
+            except Exception as explained:  # noqa: BLE001  # raised again
+                raise in_terms_of(explained) from explained.__cause__
+    _raise_explained(operation, error, args, kwargs, inner)
+
+
+def _raise_explained(
+    operation: DeclaredOperation, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any], inner: bool
+) -> NoReturn:
     if isinstance(error, TypeError):
         operation.check_call(tuple(args), kwargs)
     reason = getattr(error, REASON, None)

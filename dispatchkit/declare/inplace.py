@@ -592,6 +592,9 @@ def make_inplace(operation: DeclaredOperation, base: Any, as_operator: bool) -> 
             return apply_in_place(operation, self, (other,), {})
         except Exception as error:
             hide_frames(error, operation)
+            in_terms_of = getattr(type(self), "__dispatch_error__", None)
+            if in_terms_of is not None:
+                raise in_terms_of(error) from error.__cause__
             raise
 
     inplace.__name__ = inplace.__qualname__ = f"{operation.name}_"

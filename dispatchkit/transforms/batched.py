@@ -98,7 +98,7 @@ class Batched(Tracer):
             ask = drawer.get()
         if ask is not None:
             return ask(operation, operation.function, args, kwargs)
-        batch = Batch(self.level, self.value.shape[0], type(self), operation)
+        batch = Batch(self.level, self.value.shape[0], Batched, operation)
         rule = BY_NAME.get(operation.qualified_name)
         if rule is None and isinstance(operation, DeclaredOperation):
             by_kind = None

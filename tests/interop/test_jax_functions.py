@@ -131,13 +131,13 @@ def test_arrays_of_jax_go_straight_to_jax() -> None:
 
 def test_what_no_operation_means_is_computed_on_jaxs_arrays() -> None:
     x = dk.Tensor(A)
-    counts, edges = jnp.histogram(x)
-    assert isinstance(counts, jax.Array)
-    same((counts, edges), jax.numpy.histogram(A))
+    found = jnp.i0(x)
+    assert isinstance(found, jax.Array)
+    same(found, jax.numpy.i0(A))
     same(nn.softmax(x, where=A > 0), jax.nn.softmax(A, where=A > 0))
     assert isinstance(jnp.asarray(ScalarTensor(2, 3.0)), jax.Array)
     with pytest.raises(AutogradError, match=r"would lose the graph; use to_jax\(x\.detach\(\)\)$"):
-        jnp.histogram(dk.Tensor(A, requires_grad=True))
+        jnp.i0(dk.Tensor(A, requires_grad=True))
 
 
 def test_gradients_flow_in_both_ways() -> None:

@@ -65,6 +65,8 @@ GENERATED = [
     Generated("defining-types.md", "pages", "tests.protocol.kinds_page"),
     Generated("coverage-of-types.md", "pages", "tests.report.shipped", needs=("scipy",)),
     Generated("differences.md", "pages", "tests.programs.oracles.page"),
+    Generated("as-torch-differences.md", "pages", "tests.programs.fuzz.as_torch.page"),
+    Generated("signatures.csv", "tables", "tests.as_torch.signatures", needs=("torch 2.13", "expecttest")),
     Generated("predictions.md", "pages", "tests.report.agreement", needs=("scipy",)),
     Generated("numpy-functions.md", "pages", "tests.interop.numpy_page", needs=("numpy 2.4",)),
     Generated("pytorch-functions.md", "pages", "tests.interop.torch_page", needs=("torch 2.13",)),

@@ -59,7 +59,9 @@ def test_names_choose_files_or_all_of_a_sort() -> None:
     assert [one.name for one in chosen(["stubs"], GENERATED)] == ["surface.pyi", "as_torch"]
     assert [one.name for one in chosen(["numpy-functions.md"], GENERATED)] == ["numpy-functions.md"]
     assert chosen([], GENERATED) == GENERATED
-    with pytest.raises(SystemExit, match=r"nothing is generated under the name 'stub'; there are as-torch-names\.md"):
+    with pytest.raises(
+        SystemExit, match=r"nothing is generated under the name 'stub'; there are as-torch-differences\.md"
+    ):
         main(["stub", "--check"])
 
 

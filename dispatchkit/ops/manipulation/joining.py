@@ -275,7 +275,7 @@ def broadcast_shapes(*shapes: int | tuple[int | None, ...]) -> tuple[int | None,
     >>> dk.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    listed = []
+    listed: list[tuple[int | None, ...]] = []
     for shape in shapes:
         if isinstance(shape, int):
             listed.append((shape,))

@@ -1,0 +1,335 @@
+"""What functions of PyTorch refuse about the values of arguments, in its words, where operations would answer.
+
+Each function is given the arguments of a call by name, and may return them changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.signatures import NAMES
+from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+__all__ = ["CHECKS", "index_like_pytorch", "kind_of"]
+
+Given = dict[str, Any]
+Check = Callable[[Given], Any]
+CHECKS: dict[str, Check] = {}
+
+
+def check_of(*paths: str) -> Callable[[Check], Check]:
+    """Make a function look at the arguments of functions of PyTorch."""
+
+    def enter(check: Check) -> Check:
+        for path in paths:
+            CHECKS[path] = check
+        return check
+
+    return enter
+
+
+def kind_of(x: Any) -> str:
+    """Return the kind of elements of an argument, as NumPy abbreviates it."""
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        return np.asarray(x).dtype.kind
+    kind = getattr(dtype, "kind", None)
+    if type(kind) is str:
+        return kind
+    return np.dtype(str(dtype)).kind
+
+
+def dtype_name(x: Any) -> str:
+    """Return what PyTorch calls the dtype of a tensor."""
+    return NAMES.get(str(x.dtype), str(x.dtype))
+
+
+def axis_of(given: Given, name: str = "dim", default: int = 0) -> tuple[int, int]:
+    """Return the axis of a call, counted from the front, and its length."""
+    x: Any = given.get("input", given.get("tensor"))
+    axis = given.get(name, default)
+    if not x.ndim:
+        return 0, 1
+    return axis % x.ndim, x.shape[axis]
+
+
+def index_like_pytorch(key: Any) -> Any:
+    """Return an index as operations take it: arrays of uint8 are masks.
+
+    Raises
+    ------
+    IndexError : for arrays of other dtypes than PyTorch takes
+    ValueError : for a slice that goes backwards
+    """
+    if type(key) is tuple:
+        return tuple([index_like_pytorch(part) for part in key])
+    if type(key) is slice:
+        if isinstance(key.step, int) and key.step <= 0:
+            raise ValueError("step must be greater than zero")
+    elif is_array(key):
+        dtype = str(key.dtype)
+        if dtype == "uint8":
+            return xp.astype(key, xp.bool)
+        if dtype not in ("bool", "int64", "int32"):
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
+    return key
+
+
+@check_of("split", "unsafe_split", "split_with_sizes", "split_with_sizes_copy", "unsafe_split_with_sizes")
+def split_sizes(given: Given) -> None:
+    x: Any = given.get("tensor", given.get("input"))
+    size = given.get("split_size_or_sections", given.get("split_sizes", given.get("split_size")))
+    axis, length = axis_of(given)
+    if not x.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if isinstance(size, (tuple, list)):
+        if any(each < 0 for each in size):
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got {[*size]}"
+            )
+        if sum(size) != length:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
+                f"{axis}), but got split_sizes={[*size]}"
+            )
+    elif isinstance(size, int):
+        if size < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+        if not size and length:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {length}")
+
+
+@check_of("narrow", "narrow_copy")
+def part_of_axis(given: Given) -> None:
+    x, start, count = given["input"], given["start"], given["length"]
+    if not x.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    _, length = axis_of(given)
+    if count < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if is_array(start) and (start.ndim or kind_of(start) not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if not -length <= start <= length:
+        raise IndexError(f"start out of range (expected to be in range of [{-length}, {length}], but got {int(start)})")
+    first = int(start) % length if start < 0 else int(start)
+    if first + count > length:
+        raise RuntimeError(f"start ({first}) + length ({count}) exceeds dimension size ({length}).")
+
+
+@check_of("kthvalue")
+def rank(given: Given) -> None:
+    _, length = axis_of(given, default=-1)
+    if given["input"].ndim and not length:
+        raise IndexError(f"kthvalue(): Expected reduction dim {given.get('dim', -1)} to have non-zero size.")
+    if not 0 < given["k"] <= length:
+        raise RuntimeError("selected number k out of range for dimension")
+
+
+@check_of("topk")
+def first_ranks(given: Given) -> None:
+    _, length = axis_of(given, default=-1)
+    if not 0 <= given["k"] <= length:
+        raise RuntimeError("selected index k out of range")
+
+
+@check_of("quantile", "nanquantile")
+def probabilities(given: Given) -> None:
+    q, x = given["q"], given["input"]
+    if not x.size:
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if kind_of(x) != "f":
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if is_array(q):
+        if q.dtype != x.dtype:
+            raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+        if q.ndim > 1:
+            raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    elif not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    word = given.get("interpolation", "linear")
+    if word not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {word}"
+        )
+
+
+@check_of("where")
+def condition(given: Given) -> None:
+    x = given["condition"]
+    if len(given) == 1 or not hasattr(x, "dtype") or type(x).__module__.partition(".")[0] != "dispatchkit":
+        return
+    if kind_of(x) != "b" and str(x.dtype) != "uint8":
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {dtype_name(x)}"
+        )
+
+
+@check_of("masked_fill", "masked_select", "masked_scatter")
+def mask(given: Given) -> None:
+    x = given["mask"]
+    if kind_of(x) != "b":
+        raise RuntimeError(f"expected mask to have dtype bool, but got mask with dtype {dtype_name(x)}")
+    value: Any = given.get("value")
+    if is_array(value) and value.ndim:
+        raise RuntimeError(
+            f"masked_fill only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    source: Any = given.get("source")
+    if source is not None and source.dtype != given["input"].dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes")
+
+
+@check_of("unflatten")
+def lengths_of_parts(given: Given) -> None:
+    sizes = given["sizes"]
+    if isinstance(sizes, (tuple, list)) and not len(sizes):
+        raise RuntimeError("unflatten: sizes must be non-empty")
+
+
+@check_of("chunk", "unsafe_chunk")
+def pieces(given: Given) -> None:
+    if not given["input"].ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if given["chunks"] <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {given['chunks']}")
+
+
+@check_of("tensor_split", "hsplit", "vsplit", "dsplit")
+def sections(given: Given) -> None:
+    count = next((given[name] for name in ("sections", "indices_or_sections") if name in given), None)
+    if isinstance(count, int) and count <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {count}")
+
+
+@check_of("unfold", "unfold_copy")
+def windows(given: Given) -> None:
+    size, step = given["size"], given["step"]
+    _, length = axis_of(given, "dimension")
+    if size < 0:
+        raise RuntimeError(f"size is {size} but must be >= 0")
+    if size > length:
+        raise RuntimeError(f"maximum size for tensor at dimension {given['dimension']} is {length} but size is {size}")
+    if step <= 0:
+        raise RuntimeError(f"step is {step} but must be > 0")
+
+
+@check_of("select", "select_copy")
+def one_place(given: Given) -> None:
+    x = given["input"]
+    if not x.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    _, length = axis_of(given)
+    if not -length <= given["index"] < length:
+        raise IndexError(
+            f"select(): index {given['index']} out of range for tensor of size {[*x.shape]} at dimension {given['dim']}"
+        )
+
+
+@check_of("roll")
+def shifts(given: Given) -> None:
+    amount, dims = given.get("shifts"), given.get("dims", ())
+    count = len(amount) if isinstance(amount, (tuple, list)) else 1
+    along = len(dims) if isinstance(dims, (tuple, list)) else 1
+    if not count:
+        raise RuntimeError("`shifts` required")
+    if count != along and not (not along and count == 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {count}, dims:{along}")
+
+
+@check_of(
+    "gather", "index_select", "take_along_dim", "index_add", "index_copy", "index_fill", "index_reduce", "put", "take"
+)
+def places(given: Given) -> None:
+    index: Any = given.get("index", given.get("indices"))
+    if is_array(index) and str(index.dtype) not in ("int64", "int32"):
+        raise RuntimeError("index: Expected dtype int32/int64 for index")
+    source: Any = given.get("source")
+    if is_array(source) and source.dtype != given["input"].dtype:
+        raise RuntimeError("self and source expected to have the same dtype")
+
+
+@check_of("scatter", "scatter_add", "scatter_reduce")
+def scattered(given: Given) -> None:
+    source: Any = given.get("src")
+    x, index = given["input"], given["index"]
+    if str(index.dtype) not in ("int64", "int32"):
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+    if not is_array(source) or not index.size:
+        return
+    if source.dtype != x.dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    if not max(index.ndim, 1) == max(x.ndim, 1) == max(source.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor and src tensor")
+    axis = given["dim"] % max(x.ndim, 1)
+    for place, length in enumerate(index.shape):
+        if length > source.shape[place] or (place != axis and length > x.shape[place]):
+            raise RuntimeError(
+                f"Expected index {[*index.shape]} to be no larger than self {[*x.shape]} apart from dimension {axis} "
+                f"and to be no larger size than src {[*source.shape]}"
+            )
+
+
+@check_of("view_as_real")
+def complex_elements(given: Given) -> None:
+    if kind_of(given["input"]) != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+
+
+@check_of("imag")
+def imaginary(given: Given) -> None:
+    if kind_of(given["input"]) != "c":
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+
+
+@check_of("sub", "subtract", "rsub")
+def no_booleans(given: Given) -> None:
+    kinds = [kind_of(given.get(name, 0.0)) if is_array(given.get(name)) else "" for name in ("input", "other")]
+    if kinds == ["b", "b"]:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
+        )
+    if "b" in kinds:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+
+
+@check_of("renorm")
+def norms(given: Given) -> None:
+    if not given["p"] > 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if given["maxnorm"] < 0 or math.isnan(given["maxnorm"]):
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {given['maxnorm']}")
+
+
+@check_of("allclose", "isclose")
+def tolerances(given: Given) -> None:
+    for name in ("rtol", "atol"):
+        value = given.get(name, 0.0)
+        if not value >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
+    if given["input"].dtype != given["other"].dtype:
+        raise RuntimeError(f"{dtype_name(given['input'])} did not match {dtype_name(given['other'])}")
+
+
+@check_of("heaviside")
+def same_dtypes(given: Given) -> None:
+    if given["input"].dtype != given["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@check_of("complex", "polar")
+def real_parts(given: Given) -> None:
+    parts = [*given.values()]
+    if any(kind_of(x) != "f" for x in parts) or len({str(x.dtype) for x in parts}) > 1:
+        raise RuntimeError(
+            f"Expected both inputs to be Float or Double tensors of one dtype but got "
+            f"{' and '.join(dtype_name(x) for x in parts)}"
+        )

@@ -1,0 +1,260 @@
+"""The one caller of the functions, methods and in-place forms of `dispatchkit.as_torch`.
+
+What PyTorch does with the arguments of all its functions alike is done here, as tables say: the types of arguments and
+the kinds of elements are looked at, axes are checked, no axes may mean all, integers become numbers of the default
+dtype, results get memory of their own and their names, and errors are of PyTorch's classes. A call of tensors alone
+whose types were seen before goes straight to the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch import table
+from dispatchkit.as_torch.arguments import arguments_by_name
+from dispatchkit.as_torch.checks import CHECKS, kind_of
+from dispatchkit.as_torch.plans import Plan, key_of, plan_of
+from dispatchkit.as_torch.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.results import named
+from dispatchkit.as_torch.signatures import NAMES, check_types, signatures_of
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
+from dispatchkit.tree import map_leaves, sequence_items
+
+__all__ = ["Door"]
+
+Call = Callable[..., Any]
+PLAIN = (bool, int, float, complex)
+MOST = 100  # plans that a function keeps
+
+
+class Door:
+    """Calls a function with the arguments of PyTorch's function of a path.
+
+    Parameters
+    ----------
+    path : of the function inside PyTorch
+    function : that is called
+    names, targets : what arguments are called by position, and which parameters take them
+    shown : the parameters that it shows
+    count : how many of them it takes by position alone
+    adopt : makes results those of PyTorch's spelling
+    """
+
+    def __init__(
+        self,
+        path: str,
+        function: Call,
+        names: Sequence[str],
+        targets: Mapping[str, str],
+        shown: Sequence[inspect.Parameter],
+        count: int,
+        adopt: Call,
+    ) -> None:
+        self.path, self.function, self.names, self.targets, self.adopt = path, function, names, targets, adopt
+        self.by_place = [targets[name] for name in names[:count]]
+        # Whether it takes any number of tensors.
+        self.several = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in shown)
+        self.defaults = {p.name: p.default for p in shown}
+        self.signatures = signatures_of(path)
+        self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
+        self.check = CHECKS.get(path)
+        self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
+        self.has_new_axis = path in table.NEW_AXIS
+        self.lifting = None
+        if path not in table.OF_NUMBERS:
+            self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
+        operands = [each for each in self.signatures.overloads if sum(a.kind == "Tensor" for a in each) > 1]
+        # Whether the first argument alone says of which kind a result is.
+        self.is_settled_by_first = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
+        self.fitting: set[tuple[Any, ...]] = set()
+        self.plans: dict[Any, Plan] = {}
+        self.fresh = path in table.COPIED_HERE
+        self.results = table.RESULTS.get(path, self.signatures.results)
+        # Whether the kinds of arguments decide what is looked at.
+        self.is_planned = not self.fresh and (self.check is None or path in table.CHECKED_BY_TYPES)
+        along = self.defaults.get(self.lifting or "")
+        # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
+        self.is_plain = not (self.fresh or self.check or self.results) and along in (None, inspect.Parameter.empty)
+        self.looked = self.refused + "bui" * self.as_floats + "u" * (path in table.SUMS)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call.
+
+        Raises
+        ------
+        TypeError : for too many arguments, or those of other types than PyTorch takes
+        RuntimeError : for elements of a kind that PyTorch does not take
+        IndexError : for axes that there are not
+        """
+        try:
+            key = key_of(args, kwargs)
+            plan = self.plans.get(key)
+            if plan is not None:
+                return self.finished(plan.carried_out(self.function, args, kwargs))
+            return self.answer(args, kwargs, key)
+        except table.NotTranslated:
+            raise TypeError(f"dispatchkit.as_torch.{self.path} has no operations for these arguments") from None
+        except Exception as error:
+            raised = as_raised_by_pytorch(error)
+            if raised is error:
+                raise
+            raise raised from error.__cause__
+
+    def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
+        """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
+        if self.several:
+            return self.finished(self.function(*args, **kwargs))
+        given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
+        before = list(given.values())
+        types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
+        known = types in self.fitting
+        if not known and not ("axis" in kwargs or "keepdims" in kwargs):
+            check_types(self.path, args, kwargs, given)
+            if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
+                # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
+                self.fitting.add(types)
+        if self.looked:
+            is_fine = known and self.is_settled_by_first and args and kind_of(args[0]) not in self.looked
+            if not is_fine:
+                self.look_at_kinds(given)
+        if self.axes:
+            self.look_at_axes(given)
+        if self.check is not None:
+            given = self.check(given) or given
+        y = self.compute(given)
+        if self.fresh:
+            y = apart(y, given.values())
+        if key is not None and self.is_planned and len(self.plans) < MOST and not self.lifts(given):
+            after = list(given.values())
+            if len(after) == len(before) and all(map(operator.is_, after, before)):
+                self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs)
+        return self.finished(y)
+
+    def finished(self, y: Any) -> Any:
+        """Return a result in PyTorch's spelling, its parts under their names."""
+        y = self.adopt(y)
+        if self.results and type(y) in (tuple, list) and len(y) == len(self.results):
+            return named(self.path, self.results, y)
+        return y
+
+    def lifts(self, given: dict[str, Any]) -> bool:
+        """Return whether a number is taken as one element along an axis that is asked for."""
+        if self.lifting is None:
+            return False
+        x = next(iter(given.values()), None)
+        along = given.get(self.lifting, self.defaults.get(self.lifting))
+        return getattr(x, "ndim", 1) == 0 and along is not None
+
+    def compute(self, given: dict[str, Any]) -> Any:
+        """Call the function with arguments by name; a number is one element along an axis that is asked for."""
+        lifts = self.lifts(given)
+        if lifts:
+            given = {name: lifted(value) for name, value in given.items()}
+        arguments = {self.targets.get(name, name): value for name, value in given.items()}
+        first = [arguments.pop(parameter) for parameter in self.by_place if parameter in arguments]
+        y = self.function(*first, **arguments)
+        if lifts:
+            return map_leaves(sequence_items, lowered, y)
+        return y
+
+    def look_at_kinds(self, given: dict[str, Any]) -> None:
+        """Refuse elements of kinds that PyTorch does not take, and make integers numbers of the default dtype."""
+        arrays = {
+            name: value
+            for name, value in given.items()
+            if name not in table.ARGUMENTS_OF_ANY_KIND and hasattr(value, "dtype") and not isinstance(value, np.generic)
+        }
+        if not arrays or given.get("dtype") is not None:
+            return
+        kinds = [kind_of(x) for x in arrays.values()]
+        numbers = [value for name, value in given.items() if name in table.NUMBERS_AS_OPERANDS]
+        kinds += ["bifc"[PLAIN.index(type(x))] for x in numbers if type(x) in PLAIN]
+        together = max(kinds, key="buifc".index, default="")
+        if together in self.refused:
+            x = next(iter(arrays.values()))
+            found = NAMES.get(str(x.dtype), str(x.dtype))
+            raise NotImplementedError(f'"{self.path.rpartition(".")[2]}" not implemented for {found!r}')
+        if together == "u" and self.path in table.SUMS:
+            given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}
+        if self.as_floats and together not in "fc":
+            given |= {name: xp.astype(x, xp.get_default_dtype()) for name, x in arrays.items()}
+
+    def look_at_axes(self, given: dict[str, Any]) -> None:
+        """Check axes, and let an empty tuple of them mean all where it does in PyTorch."""
+        x = next((value for value in given.values() if hasattr(value, "ndim")), None)
+        if x is None:
+            return
+        own = x.ndim
+        ndim = own + self.has_new_axis
+        for name in self.axes:
+            axis = given.get(name)
+            if isinstance(axis, (tuple, list)):
+                if not axis and self.path in table.NO_AXES_ARE_ALL:
+                    given[name] = None
+                places = [checked_axis(each, ndim) for each in axis if hasattr(each, "__index__")]
+                for place in places:
+                    if places.count(place) > 1 and self.path not in table.REPEATED_AXES:
+                        raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+            elif isinstance(axis, (int, np.integer)) and not isinstance(axis, bool):
+                checked_axis(axis, ndim)
+                if not own and self.path in table.NOT_OF_NUMBERS:
+                    raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def type_of(x: Any) -> Any:
+    """Return the type of an argument, of a short list those of its elements."""
+    if type(x) in (tuple, list) and len(x) < 8:
+        return tuple([type(each) for each in x])
+    return type(x)
+
+
+def checked_axis(axis: Any, ndim: int) -> int:
+    """Return an axis counted from the front.
+
+    Raises
+    ------
+    IndexError : in PyTorch's words
+    """
+    count = max(ndim, 1)
+    if not -count <= axis < count:
+        raise np.exceptions.AxisError(
+            f"Dimension out of range (expected to be in range of [{-count}, {count - 1}], but got {axis})"
+        )
+    return int(axis) % count
+
+
+def lifted(value: Any) -> Any:
+    """Return a number that is an array as one element along an axis."""
+    if table.is_array(value) and not value.ndim:
+        return value[None]
+    return value
+
+
+def lowered(value: Any) -> Any:
+    """Return one element along an axis as a number."""
+    if table.is_array(value) and value.shape == (1,):
+        return value[0]
+    return value
+
+
+def in_memory(x: Any) -> bool:
+    """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
+    return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
+
+
+def apart(y: Any, arguments: Any) -> Any:
+    """Return results in memory of their own, where they share that of arguments."""
+    arrays = [x.array for x in arguments if in_memory(x)]
+
+    def copied(part: Any) -> Any:
+        if in_memory(part) and any(np.may_share_memory(part.array, x) for x in arrays):
+            return xp.clone(part)
+        return part
+
+    return map_leaves(sequence_items, copied, y)

@@ -1,0 +1,123 @@
+"""How calls of one kind are carried out, so that arguments that were looked at once need not be looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.arguments import arguments_by_name
+from dispatchkit.graph.storage import Storage
+
+__all__ = ["Plan", "key_of", "plan_of"]
+
+# What has part in a key by its value; all else that a key knows may vary from call to call.
+CONSTANTS = frozenset({bool, int, str, type(None)})
+LONGEST = 8  # sequences whose elements have part in a key
+
+
+def key_of(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Return what decides how a call is carried out: the kinds of arguments, and the values of integers and texts.
+
+    It is None for a call with other arguments than tensors in NumPy's memory, numbers, texts, and sequences of these.
+    """
+    parts = [_part_of(value) for value in args]
+    for name, value in kwargs.items():
+        parts += [name, _part_of(value)]
+    if None in parts:
+        return None
+    return tuple(parts)
+
+
+def _part_of(value: Any) -> Any:
+    cls = type(value)
+    if cls in CONSTANTS:
+        return cls, value
+    if cls is float:
+        return cls
+    if cls is tuple or cls is list:
+        if len(value) > LONGEST:
+            return None
+        parts = [_part_of(each) for each in value]
+        if None in parts:
+            return None
+        return cls, *parts
+    if isinstance(value, Storage) and not value.is_tracer and type(value.array) is np.ndarray:
+        return cls, value.array.ndim, value.array.dtype.char
+    return None
+
+
+def _varies(value: Any) -> bool:
+    """Return whether a call of the same key may have another value in the place of one."""
+    if type(value) in (tuple, list):
+        return any(map(_varies, value))
+    return type(value) not in CONSTANTS
+
+
+class _Source:
+    """Stands for an argument that varies: one by position, or by name."""
+
+    def __init__(self, place: int | str) -> None:
+        self.place = place
+
+
+class Plan:
+    """How a call is carried out.
+
+    Parameters
+    ----------
+    first, arguments : what is passed by position and by name; sources stand for what varies
+    """
+
+    def __init__(self, first: Sequence[Any], arguments: Mapping[str, Any]) -> None:
+        self.first = list(first)
+        self.arguments = dict(arguments)
+        self.places = [(place, x.place) for place, x in enumerate(first) if isinstance(x, _Source)]
+        self.names = [(name, x.place) for name, x in arguments.items() if isinstance(x, _Source)]
+
+    def carried_out(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Return the result of a call of the key that the plan is for."""
+        first, arguments = self.first, self.arguments
+        if self.places:
+            first = first.copy()
+            for place, source in self.places:
+                first[place] = _taken(source, args, kwargs)
+        if self.names:
+            arguments = arguments.copy()
+            for name, source in self.names:
+                arguments[name] = _taken(source, args, kwargs)
+        return function(*first, **arguments)
+
+
+def _taken(source: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    if type(source) is int:
+        value = args[source]
+    else:
+        value = kwargs[source]
+    if type(value) is list:
+        return tuple(value)
+    return value
+
+
+def plan_of(
+    path: str,
+    names: Sequence[str],
+    targets: Mapping[str, str],
+    by_place: Sequence[str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+) -> Plan:
+    """Return the plan of a call, whose arguments are passed on as they are.
+
+    Parameters
+    ----------
+    path, names, targets, by_place : as of a `Door`
+    args, kwargs : of the call
+    """
+    marked = tuple([_Source(place) if _varies(value) else value for place, value in enumerate(args)])
+    named = {name: _Source(name) if _varies(value) else value for name, value in kwargs.items()}
+    given = arguments_by_name(path, names, targets, marked, named)
+    arguments = {targets.get(name, name): value for name, value in given.items()}
+    first = [arguments.pop(parameter) for parameter in by_place if parameter in arguments]
+    return Plan(first, arguments)

@@ -1,0 +1,255 @@
+"""What PyTorch's functions take: the kinds of elements, and the types of arguments.
+
+`signatures.csv` holds what PyTorch itself says of them; `nox -s generated` writes it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from numbers import Number
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dispatchkit.as_torch.table import SYNONYMS, is_array
+
+__all__ = ["Argument", "Signatures", "check_types", "signatures_of"]
+
+# What PyTorch's classes of dtypes are called, by NumPy's names.
+NAMES = {
+    "bool": "Bool",
+    "uint8": "Byte",
+    "int8": "Char",
+    "int16": "Short",
+    "int32": "Int",
+    "int64": "Long",
+    "float32": "Float",
+    "float64": "Double",
+    "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble",
+}
+# Not looked at: they change nothing here, or are taken in other forms, too.
+FREE = frozenset({"Generator", "Device", "Layout", "MemoryFormat", "Storage", "Dimname", "ScalarType"})
+# Where numbers stand for tensors.
+NUMBERS_TOO = frozenset(
+    {
+        *("add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder"),
+        *("fmod", "pow", "float_power", "where", "bucketize", "searchsorted", "rsub", "xlogy", "special.xlogy"),
+    }
+)
+ARGUMENT = re.compile(
+    r"(?P<kind>\w+)(?P<list>\[\d*\])?(?P<optional>\?)?(?P<lists>\[\])? (?P<name>\w+)(?P<default>=.*)?"
+)
+
+
+class Argument(NamedTuple):
+    """An argument of a function.
+
+    Attributes
+    ----------
+    name : of the argument
+    kind : what it is: "Tensor", "int", "Scalar" and so on
+    several : whether it is a list of them
+    single : whether one alone may stand for the list
+    optional : whether None may stand for it
+    has_default : whether it may be left out
+    by_name : whether it is given by name alone
+    """
+
+    name: str
+    kind: str
+    several: bool
+    single: bool
+    optional: bool
+    has_default: bool
+    by_name: bool
+
+
+class Signatures(NamedTuple):
+    """What a function takes.
+
+    Attributes
+    ----------
+    refused : kinds of elements that it does not take, by the letters of NumPy
+    as_floats : whether integers and booleans count as numbers of the default dtype
+    results : the names of its results, if it has several
+    overloads : the arguments of each form; empty where PyTorch looks at them in Python
+    """
+
+    refused: str
+    as_floats: bool
+    results: tuple[str, ...]
+    overloads: tuple[tuple[Argument, ...], ...]
+
+
+NONE = Signatures("", False, (), ())
+
+
+@cache
+def _table() -> dict[str, Signatures]:
+    with files("dispatchkit.as_torch").joinpath("signatures.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    table = {}
+    for row in rows:
+        overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
+        results = tuple(row["results"].split())
+        table[row["path"]] = Signatures(row["refused"], row["as_floats"] == "yes", results, overloads)
+    return table
+
+
+def signatures_of(path: str) -> Signatures:
+    """Return what PyTorch says of a function, by its path."""
+    return _table().get(path, NONE)
+
+
+def _arguments(text: str) -> tuple[Argument, ...]:
+    arguments = []
+    by_name = False
+    for part in re.split(r", (?![^\[]*\])", text):
+        if part == "*":
+            by_name = True
+            continue
+        match = ARGUMENT.fullmatch(part)
+        assert match is not None, part
+        length = match["list"]
+        several = bool(length or match["lists"])
+        name = match["name"]
+        arguments.append(
+            Argument(
+                "input" if name == "self" else name,
+                match["kind"],
+                several,
+                bool(length and length != "[]"),
+                bool(match["optional"]),
+                bool(match["default"]),
+                by_name,
+            )
+        )
+    return tuple(arguments)
+
+
+def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise if none of the forms of a function takes arguments of such types.
+
+    Parameters
+    ----------
+    path : of the function
+    args, kwargs : of the call
+    given : the arguments by name, as far as names are known
+
+    Raises
+    ------
+    TypeError : naming the argument at fault, where there is one form, and all forms otherwise
+    """
+    overloads = signatures_of(path).overloads
+    short = min((sum(not each.has_default for each in overload) for overload in overloads), default=0)
+    if len(args) + len(kwargs) < short:
+        return  # the function itself says what is missing
+    if not overloads or any(_takes(path, overload, args, kwargs) for overload in overloads):
+        return
+    name = path.rpartition(".")[2]
+    known = {argument.name for overload in overloads for argument in overload} | IGNORED_NAMES | SYNONYMS.keys()
+    for keyword in kwargs:
+        if keyword not in known:
+            raise TypeError(f"{name}() got an unexpected keyword argument {keyword!r}")
+    if len(overloads) == 1:
+        for place, argument in enumerate(overloads[0]):
+            value = given.get(argument.name)
+            if place < len(args):
+                value = args[place]
+            present = argument.name in given or place < len(args)
+            if present and not _fits(path, argument, value):
+                raise TypeError(
+                    f"{name}(): argument {argument.name!r} (position {place + 1}) must be {_kind(argument)}, not "
+                    f"{type(value).__name__}"
+                )
+        return  # the function itself says what is missing or not known
+    types = [*(type(x).__name__ for x in args), *(f"{key}={type(x).__name__}" for key, x in kwargs.items())]
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments: got ({', '.join(types)}), but expected "
+        f"{' or '.join(f'({_form(overload)})' for overload in overloads)}"
+    )
+
+
+def _kind(argument: Argument) -> str:
+    words = {"Scalar": "Number", "Tensor": "Tensor", "ScalarType": "torch.dtype"}
+    kind = words.get(argument.kind, argument.kind)
+    if argument.several:
+        return f"tuple of {kind}s"
+    return kind
+
+
+def _form(overload: Sequence[Argument]) -> str:
+    return ", ".join(f"{_kind(argument)} {argument.name}" for argument in overload)
+
+
+def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    places = [argument for argument in overload if not argument.by_name]
+    left = dict(kwargs)
+    if len(args) > len(places):
+        spread = next((each for each in places if each.several and each.kind == "int"), None)
+        if spread is None or spread is not places[min(1, len(places) - 1)]:
+            return False
+        args = (*args[:1], list(args[1:]))
+    elif len(places) == len(args) == 2 and _is_spread(places[1], args[1]):
+        args = (args[0], [args[1]])
+    for place, argument in enumerate(overload):
+        if place < len(args) and not argument.by_name:
+            value = args[place]
+        else:
+            names = [argument.name, *(name for name, meant in SYNONYMS.items() if meant == argument.name)]
+            name = next((name for name in names if name in left), None)
+            if name is None:
+                if not argument.has_default:
+                    return False
+                continue
+            value = left.pop(name)
+        if not _fits(path, argument, value):
+            return False
+    return all(value is None or value is False or name in IGNORED_NAMES for name, value in left.items())
+
+
+def _is_spread(argument: Argument, value: Any) -> bool:
+    """Return whether a number stands for a list of one."""
+    of_integers = argument.several and argument.kind == "int" and not argument.single
+    return of_integers and not isinstance(value, (tuple, list))
+
+
+IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
+
+
+def _fits(path: str, argument: Argument, value: Any) -> bool:
+    if value is None:
+        # Which may mean that it is left out.
+        return argument.optional or (argument.has_default and argument.kind in FREE)
+    if argument.several:
+        if isinstance(value, (tuple, list)):
+            return all(_is_of(path, argument, each) or (each is None and argument.optional) for each in value)
+        return argument.single and _is_of(path, argument, value)
+    return _is_of(path, argument, value)
+
+
+def _is_of(path: str, argument: Argument, value: Any) -> bool:
+    kind = argument.kind
+    if kind in FREE:
+        return True
+    if kind == "Tensor":
+        return is_array(value) or (path in NUMBERS_TOO and argument.name != "input" and isinstance(value, Number))
+    if kind == "bool":
+        return isinstance(value, (bool, np.bool_))
+    if kind == "str":
+        return isinstance(value, str)
+    single = is_array(value) and value.ndim == 0
+    if kind == "int":
+        if single:
+            return bool(np.dtype(str(value.dtype)).kind in "iu")
+        return hasattr(value, "__index__") and not isinstance(value, (bool, np.bool_)) and not is_array(value)
+    if kind == "Scalar":
+        return single or (isinstance(value, Number) and not is_array(value))
+    if kind == "float":
+        return single or isinstance(value, (int, float, np.number))
+    return True

@@ -1,0 +1,172 @@
+"""The one caller of functions in PyTorch's spelling answers and refuses as PyTorch does; PyTorch is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch
+from dispatchkit.as_torch import spelling
+from dispatchkit.as_torch.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.signatures import signatures_of
+
+torch: Any = dispatchkit.as_torch
+T = torch.tensor
+NAN, INF = float("nan"), float("inf")
+ROW = T([3.0, 1.0, 2.0])
+# Functions of one array that make a number of NaN in PyTorch, too.
+OF_NAN = frozenset(
+    {
+        *("sign", "sgn", "nan_to_num", "heaviside", "nansum", "nanmean", "nanmedian", "mode", "nn.functional.relu6"),
+        *("nn.functional.hardswish", "nn.functional.hardsigmoid", "logical_not", "signbit", "isnan", "isfinite"),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: ROW.sum(5), IndexError, r"expected to be in range of \[-1, 0\], but got 5"),
+        (lambda: torch.cumsum(T(1.0), 1), IndexError, r"expected to be in range of \[-1, 0\], but got 1"),
+        (lambda: T([[1.0]]).sum((0, -2)), RuntimeError, "dim 0 appears multiple times"),
+        (lambda: torch.unbind(T(1.0), 0), IndexError, "tensor has no dimensions"),
+        (lambda: torch.split(torch.arange(5), [1, 2]), RuntimeError, "to sum exactly to 5"),
+        (lambda: torch.narrow(torch.arange(5), 0, 3, 10), RuntimeError, r"start \(3\) \+ length \(10\) exceeds"),
+        (lambda: torch.kthvalue(ROW, 0), RuntimeError, "selected number k out of range"),
+        (lambda: torch.where(ROW, ROW, 0.0), RuntimeError, "condition to be a boolean tensor, but got .* Double"),
+        (lambda: torch.quantile(ROW, 1.5), RuntimeError, r"q must be in the range \[0, 1\] but got 1.5"),
+        (lambda: torch.std(T([1, 2])), NotImplementedError, "\"std\" not implemented for 'Long'"),
+        (lambda: torch.exp([1.0]), TypeError, r"exp\(\): argument 'input' \(position 1\) must be Tensor, not list"),
+        (lambda: torch.sum(ROW, "x"), TypeError, r"sum\(\) received an invalid combination of arguments"),
+        (lambda: ROW.masked_fill(ROW, 1.0), RuntimeError, "mask to have dtype bool, but got mask with dtype Double"),
+        (lambda: T([1, 2]).masked_fill(T([True, False]), NAN), RuntimeError, "cannot be converted to type int64"),
+        (lambda: ROW[::-1], ValueError, "step must be greater than zero"),
+        (lambda: ROW[T([1], dtype=torch.int8)], IndexError, "must be long, int, byte or bool tensors, found int8"),
+        (lambda: ROW + T([1.0, 2.0]), RuntimeError, "could not be broadcast"),
+        (lambda: T([1]).exp_(), RuntimeError, "exp_: the result is float64"),
+        (lambda: ROW.scatter(0, T([0, 1]), T([1.0])), RuntimeError, r"no larger size than src \[1\]"),
+        (lambda: torch.hsplit(ROW, 0), RuntimeError, "must be larger than 0, got 0"),
+    ],
+)
+def test_calls_that_pytorch_refuses_are_refused_in_its_classes(call: Any, kind: Any, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: T([[1.0, 2.0]]).sum(dim=()), 3.0),
+        (lambda: T([[1.0, 2.0]]).amax(()), 2.0),
+        (lambda: torch.median(T([1.0, NAN, 3.0])), NAN),
+        (lambda: T([[1.0, NAN, 3.0]]).median(1).indices, [1]),
+        (lambda: torch.nn.functional.hardshrink(T([NAN, 0.1, 2.0])), [NAN, 0.0, 2.0]),
+        (lambda: torch.addmm(T([[NAN]]), torch.ones(1, 1), torch.ones(1, 1), beta=0), [[1.0]]),
+        (lambda: torch.baddbmm(T([[[NAN]]]), torch.ones(1, 1, 1), torch.ones(1, 1, 1), beta=0), [[[1.0]]]),
+        (lambda: torch.complex(T([1.0]), T([INF])).real, [1.0]),
+        (lambda: torch.masked_fill(T([1, 2]), T([True, False]), 1.5), [1, 2]),
+        (lambda: torch.fill(T([1, 2]), 2.5), [2, 2]),
+        (lambda: torch.fft.fft(T([1, 1])).real, [2.0, 0.0]),
+        (lambda: torch.masked.amax(T([1, 5]), 0, mask=T([True, False])), 1),
+        (lambda: torch.masked.var(T([1 + 2j, 3 - 1j, 0.5j]), 0), 4.5833333333333333),
+        (lambda: T([1.0, 2.0, 3.0])[T([0, 1, 1], dtype=torch.uint8)], [2.0, 3.0]),
+        (lambda: T([1, 2], dtype=torch.uint8).cumsum(0), [1, 3]),
+        (lambda: ROW.transpose((0,)), [3.0, 1.0, 2.0]),
+        (lambda: T([[1.0, 4.0]]).max(axis=(0, 1)), 4.0),
+    ],
+)
+def test_calls_are_answered_as_by_pytorch(call: Any, expected: Any) -> None:
+    result = call()
+    np.testing.assert_allclose(result.numpy(), expected)
+    assert result.dtype.kind != "u"
+
+
+def functions_of_one_array() -> list[str]:
+    return sorted(
+        path
+        for path in spelling.FUNCTIONS
+        if any(len(each) == 1 and each[0].kind == "Tensor" for each in signatures_of(path).overloads)
+        and "f" not in signatures_of(path).refused
+        and path not in OF_NAN
+    )
+
+
+@pytest.mark.parametrize("path", functions_of_one_array())
+def test_no_function_of_one_array_makes_a_number_of_nan(path: str) -> None:
+    try:
+        y = spelling.FUNCTIONS[path](T([NAN]))
+    except (RuntimeError, ValueError, TypeError, IndexError):
+        return  # of matrices
+    if isinstance(y, torch.Tensor) and y.dtype.kind == "f":
+        assert np.isnan(y.numpy()).all()
+
+
+def test_results_have_pytorchs_names() -> None:
+    A = T([[2.0, 1.0], [1.0, 3.0]])
+    assert torch.linalg.lu(A)._fields == ("P", "L", "U")
+    assert torch.linalg.lstsq(A, A)._fields == ("solution", "residuals", "rank", "singular_values")
+    assert torch.aminmax(A)._fields == ("min", "max")
+
+
+def test_what_is_computed_without_an_error_says_where_it_was_not_possible() -> None:
+    L, info = torch.linalg.cholesky_ex(T([[[2.0, 1.0], [1.0, -3.0]], [[4.0, 0.0], [0.0, 9.0]]]))
+    assert info.tolist() == [2, 0]
+    assert L[1].tolist() == [[2.0, 0.0], [0.0, 3.0]]
+    assert torch.linalg.inv_ex(torch.zeros(2, 2)).info.item() == 1
+    assert torch.linalg.solve_ex(torch.ones(2, 2), torch.ones(2)).info.item() == 2
+
+
+def cubes(x: Any) -> Any:
+    return torch.where(x > 0.5, x**3, 0.0).sum()
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda f, x: torch.func.hessian(f)(x),
+        lambda f, x: torch.func.jacfwd(torch.func.grad(f))(x),
+        lambda f, x: torch.func.vmap(lambda v: torch.func.jvp(torch.func.grad(f), (x,), (v,))[1])(torch.eye(2)),
+        lambda f, x: torch.func.jacrev(torch.func.jacfwd(f))(x),
+    ],
+)
+@pytest.mark.parametrize("function", [cubes, lambda x: (x**3).masked_fill(x < 0.5, 0.0).sum()])
+def test_second_derivatives_go_through_conditions(derive: Any, function: Callable[[Any], Any]) -> None:
+    np.testing.assert_allclose(derive(function, T([0.3, 0.7])).numpy(), [[0.0, 0.0], [0.0, 4.2]], atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["bessel_j0", "bessel_y1", "modified_bessel_k1", "scaled_modified_bessel_k1"])
+def test_bessel_functions_have_derivatives(name: str) -> None:
+    function, x = getattr(torch.special, name), T([0.5, 2.5])
+    slope = (function(x + 1e-6) - function(x - 1e-6)) / 2e-6
+    gradient = torch.func.grad(lambda x: function(x).sum())(x)
+    np.testing.assert_allclose(gradient.numpy(), slope.numpy(), rtol=1e-7)
+
+
+def test_tensors_have_no_methods_that_pytorchs_have_not() -> None:
+    for name in ("combinations", "power_", "isnan_", "unbind_copy", "rsub"):
+        assert not hasattr(ROW, name)
+
+
+def test_errors_of_other_libraries_stay_as_they_are() -> None:
+    error = LookupError("x")
+    assert as_raised_by_pytorch(error).__class__.__mro__[1] is LookupError
+    assert as_raised_by_pytorch(RuntimeError("x")).__class__ is RuntimeError
+
+
+def test_results_that_pytorch_copies_share_no_memory() -> None:
+    x = torch.arange(9.0).view(3, 3)
+    for y in (torch.flip(x, [0]), torch.diag(x), torch.rot90(x), torch.fliplr(x)):
+        assert not np.shares_memory(y.numpy(), x.numpy())
+    assert np.shares_memory(torch.positive(x).numpy(), x.numpy())
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("erfcx", "write torch.special.erfcx"), ("lstm", "write dk.nn.functional.lstm"), ("interp", "write dk.interp")],
+)
+def test_a_name_that_is_elsewhere_is_said_to_be_there(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError, match=advice):
+        getattr(torch, name)

@@ -1,0 +1,67 @@
+"""A call whose kind was met before is carried out as the first one was, with its own arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dispatchkit.as_torch as spelled
+from dispatchkit.as_torch.plans import key_of
+
+torch: Any = spelled
+X = torch.arange(6.0).reshape(2, 3)
+Y = X + 10.0
+
+
+def test_one_tensor_given_twice_is_no_rule_for_two() -> None:
+    assert torch.where(X > 2, X, X).tolist() == X.tolist()
+    assert torch.where(X > 2, X, Y).tolist() == [[10.0, 11.0, 12.0], [3.0, 4.0, 5.0]]
+    assert torch.cat([X, X], 0)[2, 0].item() == 0.0
+    assert torch.cat([X, Y], 0)[2, 0].item() == 10.0
+
+
+def test_numbers_vary_and_axes_are_told_apart() -> None:
+    assert [X.sum(axis).shape for axis in (0, 1, 0, -1)] == [(3,), (2,), (3,), (2,)]
+    assert [torch.clamp(X, min=least).min().item() for least in (1.0, 2.5, 1.0)] == [1.0, 2.5, 1.0]
+    assert [X.sum(0, keepdim=keep).shape for keep in (True, False, True)] == [(1, 3), (3,), (1, 3)]
+    assert [X.view(2, 3).shape, X.view(3, 2).shape, X.view((6,)).shape] == [(2, 3), (3, 2), (6,)]
+
+
+def test_kinds_of_elements_and_numbers_of_axes_are_told_apart() -> None:
+    assert X.sum(0).tolist() == [3.0, 5.0, 7.0]
+    assert X.to(torch.int64).sum(0).dtype == torch.int64
+    assert (X > 2).sum(0).tolist() == [1, 1, 1]
+    assert torch.tensor(2.0).sum(0).item() == 2.0
+    assert X[0].max(0).indices.item() == 2
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_is_refused_is_refused_each_time(times: int) -> None:
+    for _ in range(times):
+        assert X.sum(1).shape == (2,)
+        with pytest.raises(
+            IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
+        ):
+            X.sum(2)
+        with pytest.raises(RuntimeError):
+            torch.cat([X, X[0, :2]], 0)
+        with pytest.raises(RuntimeError, match="boolean tensor"):
+            torch.where(X, X, Y)
+
+
+def test_gradients_and_transformations_are_not_kept() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(2):
+        torch.where(x > 1.5, x * x, x).sum().backward()
+    assert x.grad.tolist() == [2.0, 8.0]
+    assert torch.func.vmap(lambda x: x.sum(0))(X).tolist() == X.sum(1).tolist()
+
+
+def test_keys_know_types_axes_and_dtypes() -> None:
+    assert key_of((X, 1), {}) != key_of((X, True), {})
+    assert key_of((X,), {"dim": 0}) == key_of((Y,), {"dim": 0}) != key_of((Y,), {"dim": 1})
+    assert key_of((X, 0.5), {}) == key_of((Y, 1.5), {})
+    assert key_of(([X, Y],), {}) == key_of(([Y, Y],), {}) != key_of(((Y, Y),), {})
+    assert key_of((X, np.float64(1.0)), {}) is key_of((X, slice(1)), {}) is None

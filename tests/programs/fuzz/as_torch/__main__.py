@@ -1,0 +1,41 @@
+"""Make random calls of PyTorch and of dispatchkit in PyTorch's spelling; the exit status is 1 where some differ."""
+
+import argparse
+import importlib.util
+import sys
+from collections import Counter
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.programs.fuzz.as_torch", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60, help="how long")
+    parser.add_argument("--calls", type=int, help="how many at most")
+    parser.add_argument("--seed", type=int, default=0, help="of the first call; that of each next one is one more")
+    parser.add_argument("--only", help="a part of the names of the functions that are called")
+    parser.add_argument("--shown", type=int, default=2, help="how many differences of a function and sort are shown")
+    given = parser.parse_args()
+    for name in ("torch", "expecttest"):
+        if importlib.util.find_spec(name) is None:
+            print(f"nothing is compared: the package {name} is not installed")
+            return 0
+    from .running import fuzz
+
+    report = fuzz(given.seconds, given.seed, most=given.calls, only=given.only)
+    shown: Counter[tuple[str, str]] = Counter()
+    for found in sorted(report.unlisted, key=lambda found: (found.sort, found.call.path, found.call.form)):
+        shown[found.sort, found.call.path] += 1
+        if shown[found.sort, found.call.path] <= given.shown:
+            print(f"{found.sort} | {found.call.path} | {found.text}\n    {found.call!r}"[:900])
+    for call in report.slow:
+        print(f"no end | {call!r}"[:600])
+    for (sort, path), count in shown.most_common():
+        print(f"{count:6}  {sort}: {path}")
+    for entry, count in report.listed.most_common():
+        print(f"{count:6}  listed: {', '.join(entry.sorts)} of {', '.join(entry.paths)[:60]}: {entry.reason}")
+    print(", ".join(f"{count} {name}" for name, count in report.counts.most_common()))
+    print(f"{report.calls} calls, {sum(report.listed.values())} listed differences, {len(report.unlisted)} not listed")
+    return bool(report.unlisted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

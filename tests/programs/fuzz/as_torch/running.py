@@ -1,0 +1,142 @@
+"""Makes calls for a time, and counts what comes of them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+import dispatchkit.as_torch as spelled
+from dispatchkit.as_torch import spelling
+
+from .calls import Call
+from .comparing import Difference, compare
+from .listed import Entry, read
+from .samples import Samples, changed
+from .schemas import Pool, draw_index_call, draw_operator_call
+
+__all__ = ["Report", "fuzz"]
+
+SPELLED: Any = spelled
+LONGEST = 10  # seconds that a call may take
+EXCLUDED = frozenset({"nn.functional.ctc_loss"})
+
+
+@dataclass
+class Report:
+    """What came of calls.
+
+    Attributes
+    ----------
+    counts : of calls, by what came of them
+    listed : how many differences each entry of the list names
+    unlisted : the others
+    slow : calls that did not come to an end
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    listed: Counter[Entry] = field(default_factory=Counter)
+    unlisted: list[Difference] = field(default_factory=list)
+    slow: list[Call | None] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        """How many calls were made."""
+        return sum(self.counts.values())
+
+
+class Drawing:
+    """Draws calls of all functions that there are in both libraries."""
+
+    def __init__(self, only: str | None = None) -> None:
+        paths = [path for path in spelling.FUNCTIONS if path not in EXCLUDED]
+        if only is not None:
+            paths = [path for path in paths if only in path]
+        self.only = only
+        self.samples, self.pool = Samples(paths), Pool(paths)
+
+    def draw(self, rng: random.Random) -> Call | None:
+        """Return a call; now and then there is none."""
+        kind = rng.random()
+        if self.only is None and kind < 0.05:
+            return draw_operator_call(rng)
+        if self.only is None and kind < 0.12:
+            return draw_index_call(rng)
+        if kind < 0.5 and self.pool.paths:
+            return self.pool.draw(rng)
+        if not self.samples.ops:
+            return None
+        call = self.samples.draw(rng)
+        if call is not None and rng.random() < 0.7:
+            call = changed(rng, call)
+        return call
+
+
+def fuzz(seconds: float, seed: int, *, most: int | None = None, only: str | None = None) -> Report:
+    """Make calls for a time, in a process of their own: wrong arguments can end PyTorch's.
+
+    Parameters
+    ----------
+    seconds : how long
+    seed : of the first call; that of each next one is one more
+    most : how many calls at most
+    only : a part of the names of the functions that are called
+    """
+    torch.set_default_dtype(torch.float64)
+    SPELLED.set_default_dtype(SPELLED.float64)
+    torch.set_num_threads(1)
+    report, entries, drawing = Report(), read(), Drawing(only)
+    end = time.monotonic() + seconds
+    context = multiprocessing.get_context("fork")
+    while time.monotonic() < end and (most is None or report.calls < most):
+        begun = context.Value("q", seed)
+        receiver, sender = context.Pipe(duplex=False)
+        process = context.Process(target=send_all, args=(sender, drawing, begun, end))
+        process.start()
+        sender.close()
+        while most is None or report.calls < most:
+            if not receiver.poll(LONGEST):
+                report.slow.append(drawing.draw(random.Random(begun.value)))  # noqa: S311  # no secrets
+                process.kill()
+                break
+            try:
+                enter(report, entries, receiver.recv())
+            except EOFError:
+                break
+        else:
+            process.kill()
+        process.join()
+        if process.exitcode not in (0, -signal.SIGKILL):
+            report.counts["PyTorch ends the process"] += 1
+        seed = begun.value + 1
+    return report
+
+
+def send_all(sender: Any, drawing: Drawing, begun: Any, end: float) -> None:
+    """Make calls until the time is over, and send what comes of each."""
+    while time.monotonic() < end:
+        rng = random.Random(begun.value)  # noqa: S311  # no secrets
+        call = drawing.draw(rng)
+        if call is not None:
+            torch.manual_seed(0)
+            sender.send(compare(call))
+        begun.value += 1
+
+
+def enter(report: Report, entries: list[Entry], found: Difference | str) -> None:
+    """Count what came of a call."""
+    if isinstance(found, str):
+        report.counts[found] += 1
+        return
+    report.counts[found.sort] += 1
+    entry = next((entry for entry in entries if entry.covers(found)), None)
+    if entry is None:
+        report.unlisted.append(found)
+    else:
+        report.listed[entry] += 1
