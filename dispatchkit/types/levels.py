@@ -15,6 +15,7 @@ from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
 from dispatchkit.tensor.printing import Written, written
+from dispatchkit.types.plotting import Drawn, drawn, register
 
 # The outermost first; all other types are inside.
 LEVELS = ("metadata", "names", "unit", "mask", "uncertainty")
@@ -119,6 +120,27 @@ class Wrapper(ArrayMethods):
     dtype = property(attrgetter("data.dtype"), doc="Type of the elements.")
 
     device = property(attrgetter("data.device"), doc="Where the elements are.")
+
+    def __drawn__(self) -> Drawn:
+        return self._drawn(drawn(self.data))
+
+    def _drawn(self, inner: Drawn) -> Drawn:
+        """Return what is drawn of this wrapper: what is of the array inside, by default."""
+        return inner
+
+    def to_numpy(self) -> Any:
+        """Return the array as plotting libraries ask for it: one of NumPy, where that says all that is to be drawn.
+
+        Names and other notes are left out. What has units, gaps or standard deviations is returned as it is, for
+        Matplotlib to draw.
+        """
+        if type(self)._drawn is not Wrapper._drawn:
+            # Matplotlib asks for this before it looks for a converter.
+            register(Wrapper)
+            return self
+        if isinstance(self.data, Wrapper):
+            return self.data.to_numpy()
+        return drawn(self.data).numbers
 
     def __written__(self) -> Written:
         return self._written(written(self.data))

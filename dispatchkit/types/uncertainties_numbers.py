@@ -62,6 +62,43 @@ def _is_number(data: Any) -> bool:
     return (type(data).__module__ or "").partition(".")[0] == "uncertainties" and hasattr(data, "nominal_value")
 
 
+def factor_of_covariance(covariance: Any, n: int) -> Any:
+    """Return derivatives of numbers by independent sources, of shape (k, n), from their covariances.
+
+    Parameters
+    ----------
+    covariance : array of shape (n, n)
+    n : number of numbers
+
+    Raises
+    ------
+    ValueError : if these are no covariances of so many numbers
+    """
+    name = "UncertainTensor.from_covariance"
+    if covariance.shape != (n, n):
+        raise ValueError(f"{name}: {n} numbers have covariances of shape {(n, n)}, not {covariance.shape}")
+    if covariance.dtype.kind not in "fiu" or not np.isfinite(covariance).all():
+        raise ValueError(f"{name}: covariances are finite real numbers")
+    matrix = covariance.astype(np.float64)
+    if (np.diagonal(matrix) < 0).any():
+        raise ValueError(f"{name}: a variance is not negative, found {float(np.diagonal(matrix).min())}")
+    # Of correlations, which do not depend on the scales of the numbers.
+    std = np.sqrt(np.diagonal(matrix))
+    scales = np.where(std > 0, std, 1.0)
+    correlations = matrix / scales[:, None] / scales
+    allowed = 1e-7
+    if not np.allclose(correlations, correlations.T, rtol=0, atol=allowed):
+        raise ValueError(f"{name}: covariances are symmetric, and these differ from their transpose")
+    values, vectors = np.linalg.eigh(correlations)
+    if n and values[0] < -allowed * n:
+        raise ValueError(
+            f"{name}: no numbers have these covariances: the least eigenvalue of their correlations is "
+            f"{values[0]:.3g}, and would be 0 or more"
+        )
+    kept = values > n * np.finfo(np.float64).eps
+    return np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scales
+
+
 def make_numbers(value: Any, ids: Any, factor: Any) -> Any:
     """Return an array of numbers of uncertainties, correlated by their common variables; exact ones are floats.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-TUTORIALS = ("idea", "first-type", "structured-weight")
+TUTORIALS = ("idea", "first-type", "structured-weight", "enzyme-kinetics")
 PAGES = "https://github.com/dispatchkit/dispatchkit/blob/main/docs/tutorials/"
 BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
-# What the page says to its readers about the notebook, and what tells the tests about the page.
-NOT_IN_NOTEBOOKS = re.compile(r"^\{download\}.*\n|^<!--.*-->\n", re.MULTILINE)
+# What a page says of its notebook to readers, what tells the tests about the page, and pictures that cells draw.
+NOT_IN_NOTEBOOKS = re.compile(r"^\{download\}.*\n|^<!--.*-->\n|^!\[.*\n", re.MULTILINE)
 
 
 def statements(session: str) -> list[str]:
@@ -26,13 +27,19 @@ def statements(session: str) -> list[str]:
             found[-1] += "\n" + line[4:]
         elif line.startswith(">>> "):
             found.append(line[4:])
-    return found
+    return [statement.rstrip() for statement in found]
 
 
 def codes(text: str) -> list[str]:
     """Return the code of a page, the blocks of Python and the statements at prompts."""
     blocks = [[block[2].rstrip()] if block[1] == "python" else statements(block[2]) for block in BLOCK.finditer(text)]
     return [code for block in blocks for code in block]
+
+
+def refused(text: str) -> set[str]:
+    """Return the statements of a page that are there for the error that they raise."""
+    examples = doctest.DocTestParser().get_examples("".join(block[2] for block in BLOCK.finditer(text)))
+    return {example.source.rstrip() for example in examples if example.exc_msg}
 
 
 def cells(text: str) -> list[Any]:
@@ -43,9 +50,19 @@ def cells(text: str) -> list[Any]:
         made += map(nbformat.v4.new_code_cell, codes(block[0]))
         done = block.end()
     made.append(nbformat.v4.new_markdown_cell(text[done:].strip()))
+    errors = refused(text)
     for place, cell in enumerate(made):
         cell["id"] = f"cell-{place}"  # the same in every build
+        if cell.source in errors:
+            cell.metadata["tags"] = ["raises-exception"]
     return [cell for cell in made if cell.source]
+
+
+def notebook_of(text: str) -> Any:
+    """Return the notebook of a page, which has not run yet."""
+    text = NOT_IN_NOTEBOOKS.sub("", text)
+    text = re.sub(r"\]\((?=[\w./-]+\.md)", f"]({PAGES}", text)
+    return nbformat.v4.new_notebook(cells=cells(text))
 
 
 def write_notebooks(app: Any) -> None:
@@ -56,9 +73,7 @@ def write_notebooks(app: Any) -> None:
     folder.mkdir(exist_ok=True)
     for name in TUTORIALS:
         page, path = source / "tutorials" / f"{name}.md", folder / f"{name}.ipynb"
-        text = NOT_IN_NOTEBOOKS.sub("", page.read_text(encoding="utf-8"))
-        text = re.sub(r"\]\((?=[\w./-]+\.md)", f"]({PAGES}", text)
-        notebook = nbformat.v4.new_notebook(cells=cells(text))
+        notebook = notebook_of(page.read_text(encoding="utf-8"))
         NotebookClient(notebook, kernel_name="python3", timeout=300).execute()
         nbformat.write(notebook, path)
 

@@ -1,6 +1,7 @@
 """`local_registrations`: what was registered inside the block is undone on leaving."""
 
 import threading
+import warnings
 from typing import Any
 
 import pytest
@@ -183,6 +184,48 @@ def test_an_operation_declared_anew_takes_the_place_of_the_one_before() -> None:
             last = dk.operation(names["anew"])
         (name,) = [name for name in dk.tensor_protocol.operations if ".anew" in name]
         assert dk.tensor_protocol.operations[name].function is last
+
+
+CELL = """
+import dispatchkit as dk
+
+@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
+class Diagonal:
+    def __init__(self, d):
+        self.d = dk.asarray(d)
+
+    def to_dense(self):
+        return dk.diag(self.d)
+
+@dk.operation(kind=dk.kinds.elementwise)
+def cube(xp, x, /):
+    return x * x * x
+
+@cube.def_partial
+def slope(x):
+    return 3 * x * x
+
+@dk.implements(dk.matmul, Diagonal, Diagonal)
+def multiply(x1, x2, /):
+    return Diagonal(x1.d * x2.d)
+
+@dk.implements(cube, Diagonal)
+def cube_diagonal(x, /):
+    return Diagonal(cube(x.d))
+"""
+
+
+def test_a_cell_of_types_rules_and_operations_runs_again_without_a_warning() -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with dk.local_registrations(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            exec(CELL, names)  # noqa: S102
+        x = names["Diagonal"]([1.0, 2.0])
+        cubed = names["cube"](x @ x)
+        slope = dk.func.grad(names["cube"])(2.0)
+    assert type(cubed) is names["Diagonal"]
+    assert (cubed.d.tolist(), slope.item()) == ([1.0, 64.0], 12.0)
 
 
 @pytest.mark.parametrize(

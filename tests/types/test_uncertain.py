@@ -323,3 +323,37 @@ def test_numbers_go_to_the_library_uncertainties_and_come_back() -> None:
     back = UncertainTensor(numbers)
     assert (back[1] - back[0]).std == 0.25
     assert UncertainTensor([3.0]).to_uncertainties().tolist() == [3.0]
+
+
+def test_numbers_from_a_covariance_matrix_have_it_and_propagate_as_those_of_uncertainties() -> None:
+    matrix = [[0.04, -0.03, 0.0], [-0.03, 0.09, 0.0], [0.0, 0.0, 0.0]]
+    x = UncertainTensor.from_covariance([1.0, 2.0, 3.0], matrix)
+    np.testing.assert_allclose(covariance(x).numpy(), matrix, atol=1e-15)
+    # d(xy) = y dx + x dy: 4 * 0.04 + 0.09 + 2 * 2 * -0.03
+    np.testing.assert_allclose((x[0] * x[1]).std.item(), np.sqrt(0.13), rtol=1e-12)
+    uncertainties = pytest.importorskip("uncertainties")
+    theirs = uncertainties.correlated_values([1.0, 2.0, 3.0], matrix)
+    np.testing.assert_allclose((x[0] / x[1]).std.item(), (theirs[0] / theirs[1]).std_dev, rtol=1e-12)
+    back = uncertainties.covariance_matrix(x.to_uncertainties()[:2])
+    np.testing.assert_allclose(back, np.asarray(matrix)[:2, :2], atol=1e-15)
+
+
+def test_covariances_of_numbers_of_very_different_scales_are_kept() -> None:
+    matrix = np.array([[1e-24, 5e-13], [5e-13, 1.0]])
+    x = UncertainTensor.from_covariance(dk.asarray([1e-9, 10.0]), dk.asarray(matrix))
+    np.testing.assert_allclose(covariance(x).numpy(), matrix, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[1.0]], r"2 numbers have covariances of shape \(2, 2\), not \(1, 1\)"),
+        ([[1.0, 0.5], [0.2, 1.0]], "covariances are symmetric"),
+        ([[1.0, 2.0], [2.0, 1.0]], "the least eigenvalue of their correlations is -1"),
+        ([[-1.0, 0.0], [0.0, 1.0]], "a variance is not negative, found -1.0"),
+        ([[float("nan"), 0.0], [0.0, 1.0]], "covariances are finite real numbers"),
+    ],
+)
+def test_what_is_no_covariance_matrix_is_refused(matrix: list[list[float]], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^UncertainTensor.from_covariance: .*{message}"):
+        UncertainTensor.from_covariance([1.0, 2.0], matrix)

@@ -33,6 +33,7 @@ from dispatchkit.types.levels import (
     open_arguments,
 )
 from dispatchkit.types.missing import split_missing
+from dispatchkit.types.plotting import Drawn, drawn
 from dispatchkit.types.rules import implements, implements_each, is_plain
 
 
@@ -210,6 +211,9 @@ class MaskedTensor(Wrapper):
         if not self.valid.all():
             return None
         return self.data.tolist()
+
+    def _drawn(self, inner: Drawn) -> Drawn:
+        return inner.without(~drawn(self.valid).numbers)
 
     def _written(self, inner: Written) -> Written:
         texts_inside, known = inner.elements, written(self.valid).numbers

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
@@ -202,10 +200,6 @@ class NamedTensor(Wrapper):
         else:
             data = self.data
         return xarray.DataArray(data, dims=self.names)
-
-    def to_numpy(self) -> np.ndarray:
-        """Return the elements as a NumPy array, as plotting libraries ask for it."""
-        return np.asarray(self.data)
 
     def _around(self, data: Any) -> NamedTensor:
         """Return an array around new elements whose axes have the same names."""

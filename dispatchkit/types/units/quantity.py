@@ -6,6 +6,7 @@ import math
 import operator
 import weakref
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
 from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, map_results
+from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
 from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
 from dispatchkit.types.units.unit import ONE, UNCHANGED, Rescaling, Unit
@@ -233,8 +235,20 @@ class QuantityTensor(Wrapper):
             )
         return operator.index(self.data)
 
+    def _drawn(self, inner: Drawn) -> Drawn:
+        return replace(inner, unit=self.unit, convert=_drawn_in)
+
     def _written(self, inner: Written) -> Written:
         return inner.around(notes=(repr(str(self.unit)),), after=(self.unit,))
+
+
+def _drawn_in(shown: Drawn, unit: Unit) -> Drawn:
+    """Return what is drawn in another unit."""
+    numbers = QuantityTensor(shown.numbers, shown.unit).to(unit).data.numpy()
+    std = shown.std
+    if std is not None:
+        std = QuantityTensor(std, shown.unit.delta).to(unit.delta).data.numpy()
+    return replace(shown, numbers=numbers, std=std, unit=unit)
 
 
 def times_unit(value: Any, unit: Unit) -> Any:
