@@ -6,6 +6,8 @@ from dispatchkit.ops.linalg.decompositions import EighResult as EighResult
 from dispatchkit.ops.linalg.decompositions import EigResult as EigResult
 from dispatchkit.ops.linalg.decompositions import QRResult as QRResult
 from dispatchkit.ops.linalg.elements import *  # noqa: F403
+from dispatchkit.ops.linalg.least_squares import *  # noqa: F403
+from dispatchkit.ops.linalg.least_squares import LstsqResult as LstsqResult
 from dispatchkit.ops.linalg.linalg import *  # noqa: F403
 from dispatchkit.ops.linalg.linalg import SlogdetResult as SlogdetResult
 from dispatchkit.ops.linalg.norms import *  # noqa: F403

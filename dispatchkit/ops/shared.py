@@ -233,12 +233,13 @@ def _failing(compute: Callable[..., Any], x: Any, args: tuple[Any, ...], kwargs:
     return name
 
 
-def require_finite(x: Any, *, triangle: bool = False) -> None:
+def require_finite(x: Any, *, name: str = "x", triangle: bool = False) -> None:
     """Raise if a NumPy array holds inf or NaN, with which iterations of LAPACK may not end; others look themselves.
 
     Parameters
     ----------
     x : array of shape (..., M, N)
+    name : of the argument that `x` is
     triangle : whether only the lower triangle is read
 
     Raises
@@ -248,7 +249,7 @@ def require_finite(x: Any, *, triangle: bool = False) -> None:
     if isinstance(x, np.ndarray):
         if triangle:
             x = np.tril(x)
-        locate_errors(_refuse_infinite, x)
+        locate_errors(_refuse_infinite, x, name=name)
 
 
 def _refuse_infinite(x: np.ndarray) -> None:

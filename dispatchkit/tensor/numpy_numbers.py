@@ -81,21 +81,12 @@ def _condition(x: Any, p: Any) -> Any:
 def linalg_lstsq(a: Array, b: Array, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2) or min(a.shape) == 0:
         return NotImplemented
-    a, b = closeness.floating(a), closeness.floating(b)
-    s = xp.linalg.svdvals(a)
-    if rcond is None:
-        cutoff = float(np.finfo(a.dtype).eps) * max(a.shape)
-    else:
-        cutoff = max(float(rcond), 0.0)
-    x = xp.matmul(xp.linalg.pinv(a, rtol=cutoff), b)
-    rank = int(xp.count_nonzero(s > cutoff * xp.max(s)))
-    rest = xp.abs(b - xp.matmul(a, x)) ** 2
-    full = rank == a.shape[1] and a.shape[0] > a.shape[1]
-    if full:
-        residuals = xp.sum(rest, axis=0)
-    else:
-        residuals = xp.reshape(rest, (-1,))[:0]
-    return x, xp.reshape(residuals, (-1,)), rank, s
+    if rcond is not None and rcond < 0:  # LAPACK's way to ask for this one
+        rcond = float(np.finfo(np.result_type(a.dtype, b.dtype, np.float32)).eps)
+    x, residuals, rank, s = xp.linalg.lstsq(a, b, rcond=rcond)
+    if int(rank) < a.shape[1]:
+        residuals = residuals[:0]
+    return x, residuals, int(rank), s
 
 
 @composition

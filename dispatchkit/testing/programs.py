@@ -56,7 +56,7 @@ REFUSALS = (NoImplementationError, DensifyError, Warning)
 # What LAPACK gives for infinities and NaN is by its way of factoring.
 FACTORING = frozenset(
     {"cholesky", "qr", "eigh", "eigvalsh", "eig", "eigvals", "svd", "svdvals", "pinv", "matrix_rank"}
-    | {"inv", "solve", "det", "slogdet", "matrix_power"}
+    | {"inv", "solve", "lstsq", "det", "slogdet", "matrix_power"}
 )
 SPARE = np.random.Generator(np.random.PCG64(0))  # of what is called beside the program
 # What says nothing of the arguments, such as that a number has no method of arrays.

@@ -471,6 +471,34 @@ def solve(batch: Batch, x1: Any, x2: Any, /) -> Any:
     return y
 
 
+@rule_for("linalg.lstsq")
+def lstsq(batch: Batch, a: Any, b: Any, /, *, rcond: float | None = None) -> Any:
+    matrices = tuple(a.shape)
+    if len(matrices) < 2:
+        raise ValueError(f"lstsq: a must be matrices, of shape (..., M, N), found shape {matrices}")
+    vectors = tuple(b.shape) in (matrices[-2:-1], matrices[:-1])
+    second = b
+    if vectors:
+        second = xp.expand_dims(b, axis=-1)
+    first, second = _stacks(batch, a, second)
+    missing = ndim_of(first) - ndim_of(second)
+    if missing > 0:  # so that matrices are not read as vectors
+        second = xp.reshape(second, (*(1,) * missing, *second.shape))
+    y = xp.linalg.lstsq(first, second, rcond=rcond)
+    # What depends on the matrices alone has their batch axes.
+    arrange = xp.broadcast_to
+    if batch.holds(a):
+        arrange = xp.reshape
+    sizes = (batch.size, *matrices[:-2])
+    y = y._replace(
+        rank=arrange(y.rank, sizes),
+        singular_values=arrange(y.singular_values, (*sizes, *y.singular_values.shape[-1:])),
+    )
+    if vectors:
+        return y._replace(solution=xp.squeeze(y.solution, axis=-1))
+    return y
+
+
 @rule_for("vecdot", "linalg.cross")
 def of_vectors(batch: Batch, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     least = min(ndim_of(x1), ndim_of(x2))

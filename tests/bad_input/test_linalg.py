@@ -80,6 +80,19 @@ SHAPES: dict[str, Refusal] = {
     "tensordot": (lambda: dk.tensordot(M, M, axes=1), ValueError, "tensordot", ("of x1", "of x2", "differ in length")),
     "solve": (lambda: dk.linalg.solve(dk.eye(2), V), ValueError, "solve", ("x2 must be of shape (2,)", "found (3,)")),
     "solve with 2x3": (lambda: dk.linalg.solve(M, V), ValueError, "solve", ("x1 must be square", "(2, 3)")),
+    "lstsq of a vector": (
+        lambda: dk.linalg.lstsq(V, V),
+        ValueError,
+        "lstsq",
+        ("a must be matrices", "found shape (3,)"),
+    ),
+    "lstsq": (lambda: dk.linalg.lstsq(M, V), ValueError, "lstsq", ("b must be of shape (2,)", "found (3,)")),
+    "lstsq rcond": (
+        lambda: dk.linalg.lstsq(M, M, rcond=-1),
+        ValueError,
+        "lstsq",
+        ("rcond must not be negative, found -1",),
+    ),
     "matrix_power of 2x3": (lambda: dk.linalg.matrix_power(M, 2), ValueError, "matrix_power", ("x must be square",)),
     "matrix_power 0.5": (lambda: dk.linalg.matrix_power(dk.eye(2), 0.5), TypeError, "matrix_power", ("n must", "0.5")),  # type: ignore[call-overload]
     "norm of three axes": (lambda: dk.linalg.norm(dk.ones((2, 2, 2)), ord=2), ValueError, "norm", ("axis",)),
@@ -187,7 +200,7 @@ def test_the_triangle_that_an_eigensolver_does_not_read_may_hold_nan(name: str) 
 
 
 def test_least_squares_with_infinity_raise_before_the_iteration() -> None:
-    with pytest.raises(LinAlgError, match="svdvals: array must not contain infs or NaNs in matrix x\n"):
+    with pytest.raises(LinAlgError, match="lstsq: array must not contain infs or NaNs in matrix a\n"):
         np.linalg.lstsq(dk.asarray([[np.inf, 1.0], [1.0, 1.0]]), dk.ones(2), rcond=None)
 
 

@@ -247,6 +247,13 @@ def norm(call: QuantityCall) -> Plan:
     return plan
 
 
+def least_squares(call: QuantityCall) -> Plan:
+    """Give the quotient of the units, the square of the right side's, none, and the matrix's."""
+    (matrix,), (side,) = (units or [ONE] for units in (call.units.get(name) for name in ("a", "b")))
+    matrix, side = _vector(call, matrix), _vector(call, side)
+    return {"a": KEPT, "b": KEPT}, [side / matrix, side**2, None, matrix]
+
+
 def affine(call: QuantityCall) -> Plan:
     """Give the unit of a product, in which the summand is to be."""
     unit = _vector(call, call.units["x"][0]) * _vector(call, call.units["weight"][0])
@@ -370,6 +377,7 @@ LAWS: dict[Law, str] = {
     power(operands=1): "einsum",
     power(x1=-1, x2=1): "solve",
     power(A=-1, b=1): "cg",
+    least_squares: "lstsq",
     power(x=1): "prelu",
     same("x1", "x2", gives=_nothing): "atan2",
     same("x1", "x2", points=True): "where",

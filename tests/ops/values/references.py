@@ -179,6 +179,19 @@ def complex_eigvals(x: Any) -> Any:
     return values.astype(np.result_type(values, np.complex64))
 
 
+def least_squares(a: Any, b: Any, rcond: Any = None) -> Any:
+    """Return what NumPy finds for each matrix of a batch; it takes one."""
+    vectors = b.shape in (a.shape[-2:-1], a.shape[:-1])
+    sides = np.expand_dims(b, -1) if vectors else b
+    batch = np.broadcast_shapes(a.shape[:-2], sides.shape[:-2])
+    matrices, sides = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, sides))
+    found = [np.linalg.lstsq(matrices[place], sides[place], rcond) for place in np.ndindex(batch)]
+    x, residuals = (np.reshape(part, (*batch, *part[0].shape)) for part in list(zip(*found, strict=True))[:2])
+    s = np.linalg.svd(a, compute_uv=False)
+    rank = np.asarray(np.linalg.matrix_rank(a, rtol=rcond))
+    return x[..., 0] if vectors else x, residuals, rank, s
+
+
 def parts(x: Any, chunks: int, axis: int = 0) -> Any:
     step = -(-x.shape[axis] // chunks)
     return np.split(x, range(step, x.shape[axis], step) if step else [0] * (chunks - 1), axis)
@@ -295,6 +308,7 @@ REFERENCES: dict[str, Callable[..., Any]] = {
     "sort": sort,
     "argsort": argsort,
     "pinv": lambda x, rtol=None: np.linalg.pinv(inexact(x), rtol=rtol),
+    "lstsq": least_squares,
     "eig": complex_eig,
     "eigvals": complex_eigvals,
     "diag": lambda x, offset=0: np.diag(x, offset),
