@@ -69,7 +69,7 @@ class FunctionCaller:
         self.lifting = None
         if path not in table.OF_NUMBERS:
             self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
-        operands = [each for each in self.signatures.overloads if sum(a.kind == "Tensor" for a in each) > 1]
+        operands = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         self.fitting: set[tuple[Any, ...]] = set()
@@ -205,6 +205,11 @@ class FunctionCaller:
                 checked_axis(axis, ndim)
                 if not own and self.path in table.NOT_OF_NUMBERS:
                     raise IndexError(f"Dimension specified as {axis} but tensor has no dimensions")
+
+
+def takes_several(overload: Sequence[Any]) -> bool:
+    """Return whether more than one argument of a form of a function is a tensor."""
+    return sum(argument.kind == "Tensor" for argument in overload) > 1
 
 
 def type_of(x: Any) -> Any:

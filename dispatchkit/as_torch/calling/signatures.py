@@ -132,6 +132,11 @@ def _arguments(text: str) -> tuple[Argument, ...]:
     return tuple(arguments)
 
 
+def _least(overload: Sequence[Any]) -> int:
+    """Return how many arguments a form of a function takes at least."""
+    return sum(not argument.has_default for argument in overload)
+
+
 def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given: Mapping[str, Any]) -> None:
     """Raise if none of the forms of a function takes arguments of such types.
 
@@ -146,7 +151,7 @@ def check_types(path: str, args: Sequence[Any], kwargs: Mapping[str, Any], given
     TypeError : naming the argument at fault, where there is one form, and all forms otherwise
     """
     overloads = signatures_of(path).overloads
-    short = min((sum(not each.has_default for each in overload) for overload in overloads), default=0)
+    short = min(map(_least, overloads), default=0)
     if len(args) + len(kwargs) < short:
         return  # the function itself says what is missing
     if not overloads or any(_takes(path, overload, args, kwargs) for overload in overloads):

@@ -249,8 +249,7 @@ def norm(call: QuantityCall) -> Plan:
 
 def least_squares(call: QuantityCall) -> Plan:
     """Give the quotient of the units, the square of the right side's, none, and the matrix's."""
-    (matrix,), (side,) = (units or [ONE] for units in (call.units.get(name) for name in ("a", "b")))
-    matrix, side = _vector(call, matrix), _vector(call, side)
+    matrix, side = (_vector(call, call.units.get(name, [ONE])[0]) for name in ("a", "b"))
     return {"a": KEPT, "b": KEPT}, [side / matrix, side**2, None, matrix]
 
 
