@@ -209,7 +209,7 @@ class FunctionCaller:
 
 def takes_several(overload: Sequence[Any]) -> bool:
     """Return whether more than one argument of a form of a function is a tensor."""
-    return sum(argument.kind == "Tensor" for argument in overload) > 1
+    return len([argument for argument in overload if argument.kind == "Tensor"]) > 1
 
 
 def type_of(x: Any) -> Any:
