@@ -12,6 +12,7 @@ from dispatchkit.protocol.functions import local_registrations
 
 # What needs a library that is not there cannot be imported.
 NEEDS = {
+    "as_torch/einops_layers.py": "einops",
     "interop/dask.py": "dask",
     "interop/einops.py": "einops",
     "interop/jax.py": "jax",

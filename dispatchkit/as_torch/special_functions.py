@@ -14,6 +14,7 @@ from dispatchkit.as_torch.table import ALONE, Function
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.wrapping import values_of_batch
+from dispatchkit.graph.storage import Storage
 from dispatchkit.ops.special import compute
 from dispatchkit.protocol.kinds import kinds
 
@@ -25,28 +26,31 @@ UNARY = {
     **{f"scaled_modified_bessel_{name}": f"{name}e" for name in ("k0", "k1")},
 }
 BINARY = dict.fromkeys(("gammainc", "gammaincc", "xlog1py", "zeta"))
+
+
+def function_at(name: str, *args: Any) -> Any:
+    """Return the values of one of these functions: an array of the library of the arguments, of tensors a tensor."""
+    y = OPERATIONS[f"special.{name}"](*args)
+    if any(isinstance(value, Storage) for value in args):
+        return y
+    return y.array
+
+
 # Partial derivatives for the last argument.
 PARTIALS: dict[str, Function] = {
     "entr": lambda x: -xp.log(x) - 1,
     "erfcx": lambda x, y: 2 * x * y - 2 / math.sqrt(math.pi),
     "gammainc": lambda x1, x2: xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
     "gammaincc": lambda x1, x2: -xp.exp((x1 - 1) * xp.log(x2) - x2 - xp.special.gammaln(x1)),
-    "i0": lambda x, y: OPERATIONS["special.i1"](x),
-    "i0e": lambda x, y: OPERATIONS["special.i1e"](x) - xp.sign(x) * y,
-    "i1": lambda x, y: xp.where(x == 0, 0.5, OPERATIONS["special.i0"](x) - y / xp.where(x == 0, 1, x)),
-    "i1e": lambda x, y: xp.where(
-        x == 0, 0.5, OPERATIONS["special.i0e"](x) - y * (xp.sign(x) + 1 / xp.where(x == 0, 1, x))
-    ),
-    "log_ndtr": lambda x: math.sqrt(2 / math.pi) / OPERATIONS["special.erfcx"](-x / math.sqrt(2)),
+    "i0": lambda x, y: function_at("i1", x),
+    "i0e": lambda x, y: function_at("i1e", x) - xp.sign(x) * y,
+    "i1": lambda x, y: xp.where(x == 0, 0.5, function_at("i0", x) - y / xp.where(x == 0, 1, x)),
+    "i1e": lambda x, y: xp.where(x == 0, 0.5, function_at("i0e", x) - y * (xp.sign(x) + 1 / xp.where(x == 0, 1, x))),
+    "log_ndtr": lambda x: math.sqrt(2 / math.pi) / function_at("erfcx", -x / math.sqrt(2)),
     "ndtri": lambda y: math.sqrt(2 * math.pi) * xp.exp(y * y / 2),
     "xlog1py": lambda x1, x2: x1 / (1 + x2),
-    "zeta": lambda x1, x2: -x1 * OPERATIONS["special.zeta"](x1 + 1, x2),
+    "zeta": lambda x1, x2: -x1 * function_at("zeta", x1 + 1, x2),
 }
-
-
-def _bessel(name: str) -> Function:
-    function: Function = OPERATIONS[f"special.{name}"]
-    return function
 
 
 def _divided(y: Any, x: Any) -> Any:
@@ -55,43 +59,43 @@ def _divided(y: Any, x: Any) -> Any:
 
 
 def bessel_j0_partial(x: Any) -> Any:
-    return -_bessel("bessel_j1")(x)
+    return -function_at("bessel_j1", x)
 
 
 def bessel_j1_partial(x: Any, y: Any) -> Any:
-    return _bessel("bessel_j0")(x) - _divided(y, x)
+    return function_at("bessel_j0", x) - _divided(y, x)
 
 
 def bessel_y0_partial(x: Any) -> Any:
-    return -_bessel("bessel_y1")(x)
+    return -function_at("bessel_y1", x)
 
 
 def bessel_y1_partial(x: Any, y: Any) -> Any:
-    return _bessel("bessel_y0")(x) - y / x
+    return function_at("bessel_y0", x) - y / x
 
 
 def modified_bessel_i0_partial(x: Any) -> Any:
-    return _bessel("modified_bessel_i1")(x)
+    return function_at("modified_bessel_i1", x)
 
 
 def modified_bessel_i1_partial(x: Any, y: Any) -> Any:
-    return _bessel("modified_bessel_i0")(x) - _divided(y, x)
+    return function_at("modified_bessel_i0", x) - _divided(y, x)
 
 
 def modified_bessel_k0_partial(x: Any) -> Any:
-    return -_bessel("modified_bessel_k1")(x)
+    return -function_at("modified_bessel_k1", x)
 
 
 def modified_bessel_k1_partial(x: Any, y: Any) -> Any:
-    return -_bessel("modified_bessel_k0")(x) - y / x
+    return -function_at("modified_bessel_k0", x) - y / x
 
 
 def scaled_modified_bessel_k0_partial(x: Any, y: Any) -> Any:
-    return y - _bessel("scaled_modified_bessel_k1")(x)
+    return y - function_at("scaled_modified_bessel_k1", x)
 
 
 def scaled_modified_bessel_k1_partial(x: Any, y: Any) -> Any:
-    return y - _bessel("scaled_modified_bessel_k0")(x) - y / x
+    return y - function_at("scaled_modified_bessel_k0", x) - y / x
 
 
 for _partial in (

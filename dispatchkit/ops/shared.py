@@ -46,7 +46,8 @@ def normal_axes(axis: Axis, ndim: int, name: str = "") -> tuple[int, ...]:
 
 def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     """Return one axis as a non-negative number."""
-    if type(axis) is int and -ndim <= axis < ndim:
+    axis = operator.index(axis)
+    if -ndim <= axis < ndim:
         return axis % ndim
     normal: int = normalize_axis_tuple(axis, ndim, name or None)[0]
     return normal
