@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dispatchkit as dk
-from dispatchkit.backends.arrays import foreign
+from dispatchkit.backends.arrays import foreign, raw_array
 from tests.waiting import PATIENCE
 
 strict = pytest.importorskip("array_api_strict")
@@ -194,3 +194,8 @@ def test_arrays_by_dlpack_and_on_a_device_are_of_the_library_in_use(name: str) -
         for make in (dk.from_dlpack, dk.asarray, dk.tensor):
             y = make(np.asarray([1.0, 2.0]), device=own.device)
             assert (type(y.array), y.tolist()) == (type(own.array), [1.0, 2.0])
+
+
+def test_an_array_type_is_no_array_of_another_library() -> None:
+    with pytest.raises(TypeError, match="DiagonalTensor is an array type of dispatchkit, not an array that a"):
+        raw_array(dk.types.DiagonalTensor([1.0]))

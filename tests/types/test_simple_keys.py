@@ -13,7 +13,10 @@ import dispatchkit as dk
 from dispatchkit.errors import UnitError
 from dispatchkit.types import MaskedTensor, MetadataTensor, QuantityTensor, UncertainTensor
 from dispatchkit.types.levels import is_simple_key
-from dispatchkit.types.uncertain import covariance
+from dispatchkit.types.masked.array import move_masked
+from dispatchkit.types.metadata import carry_metadata
+from dispatchkit.types.uncertain import covariance, propagate
+from dispatchkit.types.units.quantity import compute_on_quantities
 
 NUMBERS = np.arange(24.0).reshape(4, 6)
 ROWS = np.asarray([3, 0, 0])
@@ -41,15 +44,13 @@ KEYS = {
 }
 
 
-def by_the_walk(x: Any, key: Any) -> Any:
-    """Return ``x[key]`` with the key in a tuple with an array, whose arguments are walked over."""
-    if isinstance(key, tuple):
-        parts = list(key)
-    else:
-        parts = [key]
-    parts = [dk.asarray(part) if type(part) is int else part for part in parts]
-    assert not is_simple_key(tuple(parts)) or not any(isinstance(part, dk.Tensor) for part in parts)
-    return x[tuple(parts)]
+# What indexes by the walk over arguments, whatever the key.
+WALKS = {
+    QuantityTensor: compute_on_quantities,
+    MaskedTensor: move_masked,
+    MetadataTensor: carry_metadata,
+    UncertainTensor: propagate,
+}
 
 
 def same(x: Any, y: Any) -> bool:
@@ -73,7 +74,7 @@ def test_the_result_is_that_of_the_walk(name: str, key: str) -> None:
     found = x[KEYS[key]]
     assert type(found) is type(x)
     assert found.shape == NUMBERS[np.asarray(KEYS[key]) if key in ("tensor", "mask of rows") else KEYS[key]].shape
-    assert same(found, by_the_walk(x, KEYS[key]))
+    assert same(found, WALKS[type(x)](dk.getitem, x, KEYS[key]))
 
 
 def test_a_slice_is_a_view_and_an_array_gives_a_copy() -> None:
@@ -103,3 +104,10 @@ def test_gradients_flow_through_a_part_with_its_unit() -> None:
     (q[1:3, 0] * 2.0).sum().data.backward()
     assert np.asarray(q.data.grad).sum() == 4.0
     assert dk.func.grad(lambda q: q[0, 1] * q[0, 2])(QuantityTensor(NUMBERS, "m")).unit == dk.types.Unit("m")
+
+
+def test_keys_with_other_arrays_than_one_are_walked_over() -> None:
+    assert all(map(is_simple_key, KEYS.values()))
+    assert not is_simple_key((ROWS, 1))
+    assert not is_simple_key(QuantityTensor(ROWS, "m"))
+    assert not is_simple_key([0, 1])

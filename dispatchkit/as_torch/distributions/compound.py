@@ -183,8 +183,7 @@ class MixtureSameFamily(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         apart = xp.expand_dims(value, axis=self._axis())
         of_parts = self.component_distribution.log_prob(apart)
         return xp.logsumexp(of_parts + xp.log_softmax(self.mixture_distribution.logits, axis=-1), axis=-1)
@@ -259,8 +258,7 @@ class TransformedDistribution(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         events, total, y = len(self._event_shape), 0.0, value
         for transform in reversed(self.transforms):
             x = transform._inv_call(y)

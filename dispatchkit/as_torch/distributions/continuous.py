@@ -52,8 +52,7 @@ class LocationScale(Distribution):
 
     def _standard(self, value: Any) -> Any:
         """Return the value of the standard distribution; checked."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return (value - self.loc) / self.scale
 
 
@@ -352,15 +351,13 @@ class Uniform(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         inside = (self.low <= value) & (value < self.high)
         return xp.where(inside, 0.0, -math.inf) - xp.log(self.high - self.low)
 
     @override
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return xp.clip((value - self.low) / (self.high - self.low), 0.0, 1.0)
 
     @override

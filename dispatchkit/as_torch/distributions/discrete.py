@@ -117,8 +117,7 @@ class Bernoulli(TwoSided):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         logits, value = xp.broadcast_arrays(self.logits, value)
         return -functional.binary_cross_entropy_with_logits(logits, xp.astype(value, logits.dtype), reduction="none")
 
@@ -179,8 +178,7 @@ class Geometric(TwoSided):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         probs = clamped(self.probs)
         return value * xp.log1p(-probs) + xp.log(self.probs)
 
@@ -240,8 +238,7 @@ class Binomial(TwoSided):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         n, logits = self.total_count, self.logits
         ways = gammaln(n + 1) - gammaln(value + 1) - gammaln(n - value + 1)
         return ways + value * logits - n * functional.softplus(logits)
@@ -310,8 +307,7 @@ class NegativeBinomial(TwoSided):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         n, logits = self.total_count, self.logits
         likely = n * functional.logsigmoid(-logits) + value * functional.logsigmoid(logits)
         ways = -gammaln(n + value) + gammaln(1.0 + value) + gammaln(n)
@@ -362,8 +358,7 @@ class Poisson(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return xp.special.xlogy(value, self.rate) - self.rate - gammaln(value + 1)
 
 
@@ -482,8 +477,7 @@ class Categorical(OfClasses):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         index = xp.astype(value, xp.int64)[..., None]
         lead = np.broadcast_shapes(tuple(index.shape)[:-1], self._batch_shape)
         logits = xp.broadcast_to(self.logits, (*lead, self._num_events))
@@ -542,8 +536,7 @@ class OneHotCategorical(OfClasses):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         chosen = xp.argmax(value, axis=-1)
         return Categorical(logits=self.logits, validate_args=False).log_prob(chosen)
 
@@ -628,8 +621,7 @@ class Multinomial(OfClasses):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         logits, value = xp.broadcast_arrays(self.logits, value)
         impossible = (value == 0) & xp.isinf(logits)
         powers = xp.sum(xp.where(impossible, 0.0, logits) * value, axis=-1)

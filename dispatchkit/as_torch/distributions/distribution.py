@@ -175,12 +175,14 @@ class Distribution:
         return (*sample_shape, *self._batch_shape, *self._event_shape)
 
     def _validate_sample(self, value: Any) -> None:
-        """Raise for values that are not of the distribution.
+        """Raise for values that are not of the distribution, unless it takes arguments unchecked.
 
         Raises
         ------
         ValueError : for what is no tensor, of another shape, or outside of the support
         """
+        if not self._validate_args:
+            return
         if not is_array(value):
             raise ValueError("The value argument to log_prob must be a Tensor")
         shape, wanted = tuple(value.shape), self._batch_shape + self._event_shape

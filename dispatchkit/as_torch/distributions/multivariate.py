@@ -126,8 +126,7 @@ class MultivariateNormal(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         n = self._event_shape[0]
         distance = xp.sum(solved(self._unbroadcasted_scale_tril, value - self.loc) ** 2, axis=-1)
         return -0.5 * (n * math.log(2 * math.pi) + distance) - self._half_log_det()

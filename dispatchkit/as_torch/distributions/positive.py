@@ -67,14 +67,12 @@ class Exponential(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return xp.log(self.rate) - self.rate * value
 
     @override
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return -xp.expm1(-self.rate * value)
 
     @override
@@ -131,15 +129,13 @@ class Gamma(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         a, b = self.concentration, self.rate
         return xp.special.xlogy(a, b) + xp.special.xlogy(a - 1, value) - b * value - gammaln(a)
 
     @override
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return OPERATIONS["special.gammainc"](self.concentration, self.rate * value)
 
     @override
@@ -226,8 +222,7 @@ class Dirichlet(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         a = self.concentration
         total = xp.sum(xp.special.xlogy(a - 1, value), axis=-1)
         return total + gammaln(xp.sum(a, axis=-1)) - xp.sum(gammaln(a), axis=-1)
@@ -310,8 +305,7 @@ class Beta(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return self._dirichlet.log_prob(xp.stack([value, 1.0 - value], axis=-1))
 
     @override
@@ -353,14 +347,12 @@ class Folded(Distribution):
 
     @override
     def log_prob(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return xp.where(value >= 0, self.base_dist.log_prob(value) + math.log(2), -math.inf)
 
     @override
     def cdf(self, value: Any) -> Any:
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return 2 * self.base_dist.cdf(value) - 1
 
     @override
