@@ -77,6 +77,29 @@ def linalg_lstsq(A, B, rcond=None, *, driver=None):
     return x, residuals, rank, singular
 
 
+def _hermitian_of(A):
+    """Return the Hermitian matrices whose lower triangles are those of matrices."""
+    return xp.tril(A) + xp.conj(xp.matrix_transpose(xp.tril(A, k=-1)))
+
+
+def linalg_pinv(A, rcond=None, *, atol=None, rtol=None, hermitian=False):
+    if hermitian:
+        A = _hermitian_of(A)
+    if rtol is None:
+        rtol = rcond
+    if atol is None:
+        return xp.linalg.pinv(A, rtol=rtol)
+    u, s, vh = xp.linalg.svd(A, full_matrices=False)
+    if not s.shape[-1]:
+        return xp.matrix_transpose(A)
+    if rtol is None:
+        rtol = xp.where(xp.asarray(atol) > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
+    relative = xp.asarray(rtol)[..., None] * s[..., :1]
+    least = xp.maximum(xp.asarray(atol)[..., None], relative)
+    inverse = xp.where(s > least, 1 / xp.where(s > least, s, 1), 0)
+    return xp.conj(xp.matrix_transpose(vh)) @ (inverse[..., None] * xp.conj(xp.matrix_transpose(u)))
+
+
 def svd_lowrank(A, q=6, niter=2, M=None):
     centred = A
     if M is not None:
@@ -105,6 +128,11 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
 
 def cholesky_solve(input, input2, upper=False):
+    # The other triangle is not looked at.
+    if upper:
+        input2 = xp.triu(input2)
+    else:
+        input2 = xp.tril(input2)
     adjoint = xp.conj(xp.matrix_transpose(input2))
     if upper:
         matrix = adjoint @ input2

@@ -18,6 +18,17 @@ from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.declare.source import with_name
 
 LOG_PI = math.log(math.pi)
+
+
+def with_axes(function: Function, tensors: tuple[object, ...]) -> object:
+    """Return what a function makes of one tensor, or a tuple of what it makes of several."""
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        return tuple(map(function, tensors[0]))
+    if len(tensors) == 1:
+        return function(tensors[0])
+    return tuple(map(function, tensors))
+
+
 _FORMULAS: dict[str, Function] = {
     # Of elements.
     "complex": of_parts,
@@ -28,19 +39,18 @@ _FORMULAS: dict[str, Function] = {
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
     "ldexp": lambda input, other: input * xp.pow(2.0, xp.astype(other, xp.result_type(input, 1.0))),
-    "lerp": lambda input, end, weight: input + weight * (end - input),
     "masked_fill": lambda input, mask, value: xp.where(mask, in_dtype_of(input, value), input),
     "polar": lambda abs, angle: abs * xp.exp(1j * angle),
-    "rsub": lambda input, other, *, alpha=1: xp.subtract(other, times(input, alpha)),
+    "rsub": lambda input, other, alpha=1: xp.subtract(other, times(input, alpha)),
     "sub": lambda input, other, *, alpha=1: xp.subtract(input, times(other, alpha)),
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) <= lambd, xp.zeros_like(input), input),
     "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
     "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
-    "special.spherical_bessel_j0": lambda input: np.sinc(input / math.pi),
+    "special.spherical_bessel_j0": lambda input: xp.where(xp.isinf(input), 0.0, np.sinc(input / math.pi)),
     # Of places.
     "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
-    "msort": lambda input: xp.sort(input, axis=0),
+    "msort": lambda input: xp.sort(input, axis=0) if input.ndim else input,
     "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
     "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(input, dim, index), source),
     "index_select": lambda input, dim, index: xp.take(input, index, axis=dim),
@@ -51,9 +61,9 @@ _FORMULAS: dict[str, Function] = {
     "constant_pad_nd": lambda input, pad, value=0: TRANSLATIONS["nn.functional.pad"](input, pad, value=value),
     "view_as_complex": lambda input: of_parts(input[..., 0], input[..., 1]),
     "view_as_real": lambda input: xp.stack([xp.real(input), xp.imag(input)], axis=-1),
-    "atleast_1d": lambda *tensors: np.atleast_1d(*several(tensors)),
-    "atleast_2d": lambda *tensors: np.atleast_2d(*several(tensors)),
-    "atleast_3d": lambda *tensors: np.atleast_3d(*several(tensors)),
+    "atleast_1d": lambda *tensors: with_axes(np.atleast_1d, tensors),
+    "atleast_2d": lambda *tensors: with_axes(np.atleast_2d, tensors),
+    "atleast_3d": lambda *tensors: with_axes(np.atleast_3d, tensors),
     "broadcast_tensors": lambda *tensors: xp.broadcast_arrays(*several(tensors)),
     "meshgrid": lambda *tensors, indexing="ij": xp.meshgrid(*several(tensors), indexing=indexing),
     "split_with_sizes": lambda input, split_sizes, dim=0: split(input, split_sizes, dim),

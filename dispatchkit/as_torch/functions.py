@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dispatchkit import nn
-from dispatchkit.as_torch.shared import index_along, kept, running, several, times, written_functions
+from dispatchkit.as_torch.shared import index_along, kept, running, times, written_functions
 from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, Function, NotTranslated, Values, is_array
 from dispatchkit.backends.arrays import numpy_dtype
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -87,12 +87,21 @@ TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer i
 
 def div(input, other, *, rounding_mode=None):
     if rounding_mode is None:
-        return xp.divide(input, other)
+        y = xp.divide(input, other)
+        if xp.isdtype(xp.result_type(input, other), ("integral", "bool")):
+            return xp.astype(y, xp.get_default_dtype(), copy=False)
+        return y
     if rounding_mode == "floor":
         return xp.floor_divide(input, other)
     if rounding_mode != "trunc":
-        raise NotTranslated
-    return xp.trunc(xp.divide(input, other))
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+        )
+    y = xp.trunc(xp.divide(input, other))
+    dtype = xp.result_type(input, other)
+    if xp.isdtype(dtype, "integral"):
+        return xp.astype(y, dtype)
+    return y
 
 
 divide = true_divide = div
@@ -211,6 +220,8 @@ for _path, _name in {"conj": "conj", "conj_physical": "conj", "real": "real"}.it
 
 
 def _sign(input):
+    if input.dtype == xp.bool:
+        return input
     if xp.isdtype(input.dtype, "real floating"):
         return xp.sign(xp.where(xp.isnan(input), 0.0, input))
     return xp.sign(input)
@@ -397,7 +408,8 @@ def scalar_tensor(s, *, dtype=None, **options):
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, device=None):
-    return xp.pow(base, xp.linspace(start, end, steps, dtype=dtype, device=device))
+    powers = xp.pow(base, xp.linspace(start, end, steps, device=device))
+    return xp.astype(powers, dtype or xp.get_default_dtype(), copy=False)
 
 
 def logdet(input):
@@ -431,6 +443,8 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     low, high = -np.inf, np.inf
     if xp.isdtype(input.dtype, "integral"):
         low, high = xp.iinfo(input.dtype).min, xp.iinfo(input.dtype).max
+    elif input.dtype == xp.bool:
+        low, high = False, True
     start: Any = {"sum": 0, "mean": 0, "prod": 1, "amax": low, "amin": high}.get(reduce)
     if start is None:
         raise NotTranslated
@@ -465,6 +479,8 @@ def linalg_matrix_rank(A, *, atol=None, rtol=None):
     if atol is None:
         return xp.linalg.matrix_rank(A, rtol=rtol)
     s = xp.linalg.svdvals(A)
+    if not s.shape[-1]:
+        return xp.zeros(s.shape[:-1], dtype=xp.int64)
     if rtol is None:
         rtol = xp.where(atol > 0, 0.0, max(A.shape[-2:]) * xp.finfo(s.dtype).eps)
     return xp.count_nonzero(s > xp.maximum(atol, rtol * s[..., 0])[..., None], axis=-1)
@@ -479,19 +495,11 @@ def cross(input, other, dim=None):
 def linalg_vander(x, *, N=None):
     if N is None:
         N = x.shape[-1]
-    return xp.reshape(x, (*x.shape[:-1], -1, 1)) ** xp.arange(N)
+    return xp.expand_dims(x, axis=-1) ** xp.arange(N)
 
 
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return kept(input, beta) + times(xp.sum(batch1 @ batch2, axis=0), alpha)
-
-
-def block_diag(*tensors):
-    matrices, rows = [np.atleast_2d(x) for x in several(tensors)], []
-    ends = list(accumulate(m.shape[1] for m in matrices))
-    for m, end in zip(matrices, ends, strict=True):
-        rows.append(xp.pad(m, ((0, 0), (end - m.shape[1], ends[-1] - end))))
-    return xp.concat(rows, axis=0)
 
 
 def combinations(input, r=2, with_replacement=False):
@@ -569,21 +577,6 @@ def masked_scatter(input, mask, source):
     return xp.where(mask, xp.reshape(values, mask.shape), input)
 
 
-def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
-    return np.nanquantile(input, q, axis=dim, method=interpolation, keepdims=keepdim)
-
-
-def put(input, index, source, accumulate=False):
-    y = xp.index_put(xp.ravel(input), xp.ravel(index), xp.ravel(source), accumulate=accumulate)
-    return xp.reshape(y, input.shape)
-
-
-def renorm(input, p, dim, maxnorm):
-    axes = tuple(axis for axis in range(input.ndim) if axis != dim % input.ndim)
-    lengths = xp.linalg.vector_norm(input, ord=p, axis=axes, keepdims=True)
-    return input * xp.where(lengths > maxnorm, maxnorm / (lengths + 1e-7), 1.0)
-
-
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     if dim is None:
         rows = xp.ravel(input)
@@ -606,11 +599,6 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     if further:
         return (values, *further)
     return values
-
-
-def nonzero_static(input, *, size, fill_value=-1):
-    places = xp.argwhere(input)[:size]
-    return xp.pad(places, ((0, size - places.shape[0]), (0, 0)), constant_values=fill_value)
 
 
 def normal(mean, std=1.0, size=None, *, generator=None, **options):

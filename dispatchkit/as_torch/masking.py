@@ -51,6 +51,13 @@ def lost_degrees(unbiased, correction):
     return correction
 
 
+def in_complex_like(x, y):
+    """Return numbers as complex ones, if an array is of these."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.astype(y, x.dtype)
+    return y
+
+
 def in_floats_for(name, x):
     """Return elements as numbers of the default dtype, if a reduction is of exponentials."""
     if name in ("logsumexp", "softmax", "softmin", "log_softmax"):
@@ -105,7 +112,8 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         input = in_floats(input)
         ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
         squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
-        return of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
+        y = of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
+        return in_complex_like(input, y)
 
     def std(input, dim=None, unbiased=None, **options):
         return xp.sqrt(var(input, dim, unbiased, **options))

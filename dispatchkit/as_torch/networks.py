@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatchkit import nn
 from dispatchkit.as_torch.shared import written_functions
-from dispatchkit.as_torch.table import TRANSLATIONS, NotTranslated
+from dispatchkit.as_torch.table import ALONE, TRANSLATIONS, NotTranslated
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.recording import no_grad
 from dispatchkit.nn import functional
@@ -114,7 +114,16 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 
 
 def linear_cross_entropy(
-    input, linear_weight, target, *, linear_bias=None, weight=None, ignore_index=None, options=None, **others
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
 ):
     bias = None
     if linear_bias is not None:
@@ -122,10 +131,9 @@ def linear_cross_entropy(
     scores = functional.linear(input, xp.reshape(linear_weight, (-1, input.shape[-1])), bias)
     scores = xp.reshape(scores, (*input.shape[:-1], *linear_weight.shape[:-1]))
     if ignore_index is None:
-        others["ignore_index"] = -100
-    else:
-        others["ignore_index"] = ignore_index
-    return functional.cross_entropy(scores, target, weight, **others)
+        ignore_index = -100
+    given = {"ignore_index": ignore_index, "reduction": reduction, "label_smoothing": label_smoothing}
+    return functional.cross_entropy(scores, target, weight, **given)
 
 
 def _reducing(each):
@@ -175,16 +183,24 @@ def _track(input, axes, running_mean, running_var, momentum):
 
 
 def _dropout(layer):
-    return lambda input, p=0.5, training=True, inplace=False: layer(p).train(training)(input)
+    def dropout(input, p=0.5, training=True, inplace=False):
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout: p must be from 0 to 1, found {p}")
+        if not training:
+            return input
+        return layer(p)(input)
+
+    return dropout
 
 
 def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
     """Return elements of which some are replaced, scaled to the mean and variance that they had."""
-    if not training or p in (0, 1):
-        scale = 1.0
-        if training and p:
-            scale = 0.0
-        return input * scale
+    if not 0 <= p <= 1:
+        raise ValueError(f"alpha_dropout: p must be from 0 to 1, found {p}")
+    if not training:
+        return input
+    if p in (0, 1):
+        return input * (1.0 - p)
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:
@@ -408,6 +424,7 @@ for _name, _function in written_functions(globals()).items():
         TRANSLATIONS[f"nn.functional.{_name}"] = _reducing(_function)
     else:
         TRANSLATIONS[f"nn.functional.{_name}"] = _function
+ALONE["nn.functional.dropout"] = _dropout(nn.Dropout)
 TRANSLATIONS["nn.functional.alpha_dropout"] = partial(_alpha_dropout, False)
 TRANSLATIONS["nn.functional.feature_alpha_dropout"] = partial(_alpha_dropout, True)
 for _axes in (1, 2, 3):

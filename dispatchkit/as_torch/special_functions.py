@@ -10,6 +10,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+from dispatchkit.as_torch.calling.promotion import common_dtype
 from dispatchkit.as_torch.table import ALONE, Function
 from dispatchkit.declare.decorators import operation
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -153,8 +154,13 @@ POLYNOMIALS: dict[str, tuple[Function, Function]] = {
 
 
 def _polynomial(first: Function, following: Function, shifted: bool, /, input: Any, n: Any) -> Any:
-    degree = xp.trunc(xp.asarray(n))
-    input = xp.asarray(input)
+    dtype = common_dtype((input, n))
+    if dtype.kind in "bui":
+        dtype = xp.get_default_dtype()
+    degree = xp.trunc(xp.asarray(n, dtype=dtype))
+    # A degree that is no number is less than 0, as in PyTorch.
+    degree = xp.where(xp.isfinite(degree), degree, -1)
+    input = xp.astype(xp.asarray(input), dtype)
     argument = input
     if shifted:
         argument = 2 * input - 1

@@ -19,6 +19,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     factors,
     formulas,
     functional,
+    further_functions,
     further_networks,
     networks,
     signals,
@@ -26,17 +27,17 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     windows,
 )
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
-from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of
+from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
 from dispatchkit.as_torch.calling.checks import index_like_pytorch
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
+from dispatchkit.as_torch.operators import give_operators, in_place
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
-from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.marks import override
 from dispatchkit.protocol.overridable import Overridable, of
@@ -361,7 +362,8 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     count : how many parameters of an operation are by position alone
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
-    looked, most, plain = whole.looked, count, whole.is_plain
+    shown = shown_as_named(whole.names, shown)
+    looked, most, plain, one_dtype = whole.looked, count, whole.is_plain, whole.one_dtype
     if operation is None:
         most = len(names)
 
@@ -372,8 +374,15 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
             and not kwargs
             and 0 < len(args) <= most
             and type(args[0]) is Tensor
-            and (len(args) == 1 or (len(args) == 2 and type(args[1]) is Tensor))
             and (not looked or args[0].array.dtype.kind not in looked)
+            and (
+                len(args) == 1
+                or (
+                    len(args) == 2
+                    and type(args[1]) is Tensor
+                    and (not one_dtype or args[0].array.dtype is args[1].array.dtype)
+                )
+            )
         ):
             try:
                 y = function(*args)
@@ -455,21 +464,6 @@ def every_function() -> dict[str, Call]:
 FUNCTIONS = every_function()
 
 
-def in_place(name: str, function: Call, plain: Call | None) -> Call:
-    """Return the method that writes the result of the function of a name into its tensor."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        try:
-            if plain is not None and not kwargs:
-                return plain(self, *args)
-            return change_by(function, f"{name}_", self, args, kwargs)
-        except Exception as error:  # noqa: BLE001  # raised again
-            raise as_raised_by_pytorch(error) from error.__cause__
-
-    method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
-    return method
-
-
 def new_method(name: str) -> Call:
     """Return the method that makes a tensor of the class and dtype of another."""
 
@@ -506,7 +500,8 @@ def give_methods() -> None:
             setattr(Tensor, path, property(function) if is_property else function)
             plain = getattr(PlainTensor, f"{path}_", None)
             if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
-                setattr(Tensor, f"{path}_", in_place(path, function, plain))
+                setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
+    give_operators(Tensor, FUNCTIONS)
     for name in table.NOT_OF_TENSORS:
         setattr(Tensor, name, property(functools.partial(not_there, name)))
     for name, method in DRAWN.items():

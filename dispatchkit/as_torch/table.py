@@ -18,8 +18,6 @@ NAMES = {
     **{name: f"special.{name}" for name in ("digamma", "erf", "erfc", "erfinv", "polygamma", "xlogy")},
     **{f"special.{name}": name for name in ("expm1", "log1p", "logsumexp")},
     "alias_copy": "clone",
-    "clamp_max": "minimum",
-    "clamp_min": "maximum",
     "conj_physical": "conj",
     "fix": "trunc",
     "ger": "outer",
@@ -63,11 +61,6 @@ ARGUMENTS = {
     "input shape": ("reshape", "view"),
     "input dims": ("flip", "permute", "repeat", "tile"),
     "input shifts dims": ("roll",),
-    "a b dims": ("tensordot",),
-    "elements test_elements": ("isin",),
-    "input exponent": ("pow",),
-    "input max": ("clamp_max",),
-    "input min": ("clamp_min",),
     "input mat2": ("bmm", "mm", "spmm"),
     "input vec": ("mv",),
     "input vec2": ("ger", "outer"),
@@ -77,14 +70,7 @@ ARGUMENTS = {
     "input q dim keepdim interpolation": ("quantile",),
     "input k dim largest sorted": ("topk",),
     "input dim keepdim dtype": ("nanmean", "nansum"),
-    "input ord dim keepdim": ("linalg.vector_norm",),
     "x y dim": ("linalg.vecdot",),
-    # What PyTorch takes next is deprecated.
-    "input target": tuple(f"nn.functional.{name}" for name in ("kl_div", "l1_loss", "mse_loss", "smooth_l1_loss")),
-    "input target weight": tuple(
-        f"nn.functional.{name}"
-        for name in ("binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "nll_loss")
-    ),
 }
 # Taken for these, too.
 SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim"}
@@ -93,7 +79,7 @@ SPREAD = frozenset({"size", "shape", "dims"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"hermitian", "inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset({"antialias", "generator", "out", "output_size", "reduce", "return_indices", "size_average"})
+UNUSED = frozenset({"antialias", "generator", "out", "output_size", "return_indices", "weight"})
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.
@@ -170,10 +156,15 @@ SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 NUMBERS_AS_OPERANDS = frozenset({"other", "min", "max", "exponent", "value", "end"})
 # Functions whose results have memory of their own, where operations may give views.
 COPIED_HERE = frozenset(
-    {"diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"}
+    {
+        *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"),
+        *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
+    }
 )
+# Functions whose results are views in PyTorch and copies here, into which nothing is written.
+VIEWS_THERE = frozenset({"conj", "imag", "real", "view_as_complex", "view_as_real"})
 # The names of results beyond those that PyTorch's own classes have.
-RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": ()}
+RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
 OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
@@ -237,4 +228,11 @@ def is_array(value: Any) -> bool:
 
 
 # Functions whose checks ask for the dtypes of arguments alone.
-CHECKED_BY_TYPES = frozenset({"where", "sub", "subtract", "rsub"})
+CHECKED_BY_TYPES = frozenset(
+    {
+        *("where", "sub", "subtract", "rsub", "clamp", "clip", "mvlgamma", "special.multigammaln", "repeat", "tile"),
+        *(f"fft.{kind}{name}{end}" for kind in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n")),
+    }
+)
+# Functions whose checks ask for the elements of integers.
+CHECKED_FOR_INTEGERS = frozenset({"floor_divide", "remainder", "fmod"})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
+import itertools
 import re
+import warnings
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_leaves, tree_map
 
 from dispatchkit.as_torch import spelling
 
@@ -39,7 +44,10 @@ WITHOUT_SCHEMAS = frozenset(
         "transpose",
     }
 )
+# Which take more than one form.
+WITHOUT_NAMES = frozenset({"norm", "split", "stft", "istft", "tensordot", "meshgrid", "cdist"})
 PLACES = ("linalg", "special", "fft")
+MOST = 12  # samples of an operator that are called
 
 
 def make_files() -> dict[str, str]:
@@ -49,32 +57,111 @@ def make_files() -> dict[str, str]:
 
 def make_table() -> str:
     """Return the text of the table."""
-    schemas = schemas_by_path()
-    refused = {op.name: refused_kinds(op) for op in op_db if not op.variant_test_name}
-    as_floats = {op.name for op in op_db if getattr(op, "promotes_int_to_float", False)}
-    for op in op_db:
-        for alias in op.aliases or ():
-            name = str(getattr(alias, "name", alias))
-            refused.setdefault(name, refused_kinds(op))
-            if op.name in as_floats:
-                as_floats.add(name)
+    torch.set_default_dtype(torch.float64)
+    schemas, found = schemas_by_path(), kinds_by_path()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     results = named_results()
-    writer.writerow(("path", "refused", "as_floats", "results", "signatures"))
+    writer.writerow(("path", "refused", "as_floats", "keeps", "results", "names", "signatures"))
     for path in sorted(spelling.FUNCTIONS):
+        refused, as_floats, keeps = found.get(path, ("", False, False))
+        if path in OF_ALL_KINDS:
+            refused, keeps = "", False
         if path.startswith("fft.") and "shift" not in path and "freq" not in path:
-            as_floats.add(path)
-        kinds = refused.get(path, "") if path not in OF_ALL_KINDS else ""
-        row = (kinds, "yes" * (path in as_floats), results.get(path, ""), " | ".join(schemas.get(path, ())))
+            as_floats = True
+        flags = ("yes" * as_floats, "yes" * keeps)
+        row = (refused, *flags, results.get(path, ""), " ".join(names_of(path)), " | ".join(schemas.get(path, ())))
         if any(row):
             writer.writerow((path, *row))
     return out.getvalue()
 
 
-def refused_kinds(op: Any) -> str:
-    """Return the kinds of elements that an operator does not take."""
-    return "".join(kind for kind, dtype in KINDS.items() if dtype not in op.dtypes)
+def names_of(path: str) -> list[str]:
+    """Return the names of the arguments of a function of Python, in order; of others there are none."""
+    function: Any = torch
+    for name in path.split("."):
+        function = getattr(function, name, None)
+    if not isinstance(function, FunctionType) or path in WITHOUT_NAMES:
+        return []
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return []
+    return [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.name[0] != "_"]
+
+
+def kinds_by_path() -> dict[str, tuple[str, bool, bool]]:
+    """Return of each operator with samples which kinds it refuses, and whether integers become floats or stay so."""
+    found: dict[str, tuple[str, bool, bool]] = {}
+    for name in sorted({op.name for op in op_db}):
+        # Variants that are given a dtype take all.
+        ops = [op for op in op_db if op.name == name and op.variant_test_name != "with_dtype"]
+        kinds = kinds_of(ops)
+        found[name] = kinds
+        for alias in ops[0].aliases or ():
+            found.setdefault(str(getattr(alias, "name", alias)), kinds)
+    return found
+
+
+def kinds_of(ops: list[Any]) -> tuple[str, bool, bool]:
+    """Return which kinds of elements an operator refuses, and whether integers become floats or stay integers.
+
+    Parameters
+    ----------
+    ops : the variants of the operator
+    """
+    refused, integers, results = "", {torch.uint8, torch.int64}, set()
+    dtypes = set().union(*(op.dtypes for op in ops))
+    base = torch.float64
+    if base not in dtypes:
+        base = torch.int64
+    samples = [(op, sample) for op in ops for sample in samples_of(op, base)]
+    for kind, dtype in KINDS.items():
+        taken = [gives for op, sample in samples if (gives := result_of(op, sample, base, dtype)) is not None]
+        if len(taken) * 2 <= len(samples) and dtype not in dtypes:
+            refused += kind
+        elif dtype in integers and base is torch.float64:
+            results |= {(dtype, gives) for gives in taken}
+    as_floats = bool(results) and all(gives is torch.float64 for _, gives in results)
+    return refused, as_floats, bool(results) and all(dtype is gives for dtype, gives in results)
+
+
+def samples_of(op: Any, dtype: torch.dtype) -> list[Any]:
+    """Return some of the samples of an operator."""
+    if dtype not in op.dtypes:
+        return []
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        samples = list(itertools.islice(op.sample_inputs_func(op, "cpu", dtype, False), MOST))
+    return [sample for sample in samples if is_filled(sample.input) or len(samples) == 1]
+
+
+def is_filled(value: Any) -> bool:
+    """Return whether an argument is no tensor without elements."""
+    return not isinstance(value, torch.Tensor) or value.numel() > 0
+
+
+def result_of(op: Any, sample: Any, base: torch.dtype, dtype: torch.dtype) -> Any:
+    """Return the dtype that the result of a sample has, whose arrays are made of another dtype; None if refused."""
+
+    def of_kind(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.dtype is base:
+            return value.detach().clone().to(dtype)
+        return value
+
+    args, kwargs = tree_map(of_kind, ((sample.input, *sample.args), sample.kwargs))
+    if "dtype" in kwargs:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            y = op.op(*args, **kwargs)
+        except Exception:  # noqa: BLE001  # of any class
+            return None
+    tensors = [leaf for leaf in tree_leaves(y) if isinstance(leaf, torch.Tensor)]
+    if tensors:
+        return tensors[0].dtype
+    return torch.bool
 
 
 def named_results() -> dict[str, str]:
@@ -109,8 +196,9 @@ def schemas_by_path() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for schema in torch._C._jit_get_all_schemas():
         space, _, name = schema.name.partition("::")
+        written = any(argument.alias_info is not None and argument.alias_info.is_write for argument in schema.arguments)
         text = re.sub(r"\([a-z!> |*-]*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
-        skip = "Dimname" in text or " out" in text or "Tensor" not in text or " Tensor values" in text
+        skip = "Dimname" in text or "Tensor" not in text or " Tensor values" in text or written
         if space != "aten" or name.endswith("_") or name.startswith("_") or skip:
             continue
         for place in PLACES:

@@ -17,6 +17,8 @@ NAME_OF = {
     "x2": "other",
     "arrays": "tensors",
 }
+# Old words, which losses take.
+OLD = frozenset({"size_average", "reduce"})
 ARGUMENTS_OF = {path: names.split() for names, paths in table.ARGUMENTS.items() for path in paths}
 
 
@@ -61,15 +63,41 @@ def arguments_by_name(
             name = table.SYNONYMS[key]
         if name in given:
             raise TypeError(f"dispatchkit.as_torch.{path} got multiple values for argument {key!r}")
-        unused = key in table.UNUSED and (value is None or value is False) and key not in targets
-        if key not in table.IGNORED and not unused:
+        if key not in table.IGNORED:
             given[name] = value
+    drop_unused(path, targets, given)
     for name, value in given.items():
         if type(value) is list:
             given[name] = tuple(value)
         elif type(value) is int and targets.get(name) == "shape":
             given[name] = (value,)
     return given
+
+
+def drop_unused(path: str, targets: Mapping[str, str], given: dict[str, Any]) -> None:
+    """Take out what says nothing here.
+
+    Raises
+    ------
+    TypeError : for an argument that a function of networks has not
+    """
+    for name in [each for each in given if each not in targets]:
+        says_nothing = name in table.UNUSED and (given[name] is None or given[name] is False)
+        if name in table.IGNORED or says_nothing:
+            del given[name]
+        elif name not in OLD and path.startswith("nn.functional."):
+            raise TypeError(f"{path.rpartition('.')[2]}() got an unexpected keyword argument {name!r}")
+
+
+def shown_as_named(names: Sequence[str], shown: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Return the parameters that a function shows, those by position in the order of the names of its arguments."""
+    known = {p.name: p for p in shown}
+    if known.keys() >= set(names) and list(names) == [p.name for p in shown][: len(names)]:
+        return list(shown)
+    by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    first = [known.pop(name, inspect.Parameter(name, by_place, default=None)).replace(kind=by_place) for name in names]
+    rest = [p if p.kind is p.VAR_POSITIONAL else p.replace(kind=p.KEYWORD_ONLY) for p in known.values()]
+    return [*first, *rest]
 
 
 def arguments_by_parameter(

@@ -8,9 +8,10 @@ whose types were seen before goes straight to the function.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,12 @@ import numpy as np
 from dispatchkit.as_torch import table
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.as_torch.calling.checks import CHECKS, kind_of
+from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
+from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
+from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, reduction_of
 from dispatchkit.as_torch.calling.results import named
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -29,6 +34,7 @@ from dispatchkit.tree import map_leaves, sequence_items
 __all__ = ["FunctionCaller"]
 
 Call = Callable[..., Any]
+Look = Callable[[dict[str, Any]], None]
 PLAIN = (bool, int, float, complex)
 MOST = 100  # plans that a function keeps
 
@@ -63,13 +69,17 @@ class FunctionCaller:
         self.defaults = {p.name: p.default for p in shown}
         self.signatures = signatures_of(path)
         self.refused, self.as_floats = self.signatures.refused, self.signatures.as_floats
+        self.keeps, self.promotes = self.signatures.keeps, path in PROMOTING
         self.check = CHECKS.get(path)
+        if path.startswith("nn.functional.") and self.signatures.names:
+            self.names = self.signatures.names
+        self.is_read_only = path in table.VIEWS_THERE
         self.axes = [p.name for p in shown if p.name in table.AXES and path not in table.NO_AXES]
         self.has_new_axis = path in table.NEW_AXIS
         self.lifting = None
         if path not in table.OF_NUMBERS:
             self.lifting = next((name for name in self.axes if name in ("dim", "dim0")), None)
-        operands = [overload for overload in self.signatures.overloads if takes_several(overload)]
+        operands: list[Any] = [overload for overload in self.signatures.overloads if takes_several(overload)]
         # Whether the first argument alone says of which kind a result is.
         self.first_decides = not operands and table.NUMBERS_AS_OPERANDS.isdisjoint(names)
         self.fitting: set[tuple[Any, ...]] = set()
@@ -77,11 +87,20 @@ class FunctionCaller:
         self.fresh = path in table.COPIED_HERE
         self.results = table.RESULTS.get(path, self.signatures.results)
         # Whether the kinds of arguments decide what is looked at.
-        self.is_planned = not self.fresh and (self.check is None or path in table.CHECKED_BY_TYPES)
+        checked = self.check is not None and path not in table.CHECKED_BY_TYPES
+        self.is_planned = not (self.fresh or checked or path in BROADCASTING or self.is_read_only)
         along = self.defaults.get(self.lifting or "")
         # Whether nothing is to be looked at but the kind of elements, where there are tensors alone.
-        self.is_plain = not (self.fresh or self.check or self.results) and along in (None, inspect.Parameter.empty)
-        self.looked = self.refused + "bui" * self.as_floats + "u" * (path in table.SUMS)
+        self.looks = list(self.looks_at())
+        # Where there are tensors of one dtype alone, neither dtypes nor factors are to be looked at.
+        self.one_dtype = self.promotes or path in UNIFORM
+        at_dtypes = (check_dtypes, check_factors)
+        looked_at = [look for look in self.looks if getattr(look, "func", None) not in at_dtypes]
+        looked_at = [look for look in looked_at if look != self.look_at_axes]
+        special = self.fresh or self.check or self.results or looked_at or self.is_read_only
+        self.is_plain = not special and along in (None, inspect.Parameter.empty)
+        keeps = self.keeps and path.startswith("nn.functional.")
+        self.looked = self.refused + "bui" * (self.as_floats or keeps) + "u" * (path in table.SUMS)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call.
@@ -119,22 +138,58 @@ class FunctionCaller:
             if not any(getattr(x, "ndim", 1) == 0 for x in (*args, *kwargs.values())):
                 # Numbers that are arrays are taken wherever arrays are, and for plain numbers, too.
                 self.fitting.add(types)
-        if self.looked:
-            is_fine = known and self.first_decides and args and kind_of(args[0]) not in self.looked
-            if not is_fine:
-                self.look_at_kinds(given)
-        if self.axes:
-            self.look_at_axes(given)
+        for look in self.looks:
+            look(given)
+        if (self.looked or self.promotes) and not (known and self.has_plain_kind(args)):
+            self.look_at_kinds(given)
         if self.check is not None:
             given = self.check(given) or given
-        y = self.compute(given)
-        if self.fresh:
-            y = apart(y, given.values())
-        if key is not None and self.is_planned and len(self.plans) < MOST and not self.lifts(given):
+        result = self.compute(given)
+        y = self.in_its_memory(result, given)
+        if y is not result:
+            return self.finished(y)
+        if key is not None and self.may_plan(given):
             after = list(given.values())
             if len(after) == len(before) and all(map(operator.is_, after, before)):
                 self.plans[key] = plan_of(self.path, self.names, self.targets, self.by_place, args, kwargs)
         return self.finished(y)
+
+    def may_plan(self, given: dict[str, Any]) -> bool:
+        """Return whether calls of the same key need not be looked at again."""
+        planned = self.is_planned
+        if self.path in table.CHECKED_FOR_INTEGERS:
+            planned = all(kind_of(x) in "fc" for x in given.values())
+        return planned and len(self.plans) < MOST and not self.lifts(given)
+
+    def has_plain_kind(self, args: tuple[Any, ...]) -> bool:
+        """Return whether the first argument alone says of which kind a result is, and nothing is to be done for it."""
+        return bool(self.first_decides and args and hasattr(args[0], "dtype") and kind_of(args[0]) not in self.looked)
+
+    def in_its_memory(self, y: Any, given: dict[str, Any]) -> Any:
+        """Return a result in the dtype that it keeps, and in memory of its own or that nothing is written into."""
+        if self.keeps:
+            y = self.in_own_dtype(y, given)
+        if self.fresh:
+            y = apart(y, given.values())
+        if self.is_read_only:
+            make_read_only(y, given.values())
+        return y
+
+    def looks_at(self) -> Iterator[Look]:
+        """Yield what looks at the arguments of each call, in PyTorch's order."""
+        if "reduction" in self.targets and self.path.startswith("nn.functional."):
+            yield functools.partial(reduction_of, self.path, self.targets)
+        ranks = ranks_of(self.path)
+        if ranks:
+            yield functools.partial(check_ranks, self.path, ranks)
+        if self.axes:
+            yield self.look_at_axes
+        if self.path in UNIFORM:
+            yield functools.partial(check_dtypes, self.path)
+        if not FACTORS.isdisjoint(self.targets):
+            yield functools.partial(check_factors, self.path)
+        if self.path in BROADCASTING:
+            yield functools.partial(broadcast_target, self.path)
 
     def finished(self, y: Any) -> Any:
         """Return a result in PyTorch's spelling, its parts under their names."""
@@ -170,7 +225,14 @@ class FunctionCaller:
             for name, value in given.items()
             if name not in table.ARGUMENTS_OF_ANY_KIND and hasattr(value, "dtype") and not isinstance(value, np.generic)
         }
-        if not arrays or given.get("dtype") is not None:
+        if given.get("dtype") is not None:
+            return
+        if self.promotes:
+            cast = in_common_dtype(given, table.NUMBERS_AS_OPERANDS, table.ARGUMENTS_OF_ANY_KIND)
+            if cast:
+                given |= cast
+                arrays |= {name: value for name, value in cast.items() if name in arrays}
+        if not arrays:
             return
         kinds = [kind_of(x) for x in arrays.values()]
         numbers = [value for name, value in given.items() if name in table.NUMBERS_AS_OPERANDS]
@@ -184,6 +246,18 @@ class FunctionCaller:
             given |= {name: xp.astype(x, xp.int64) for name, x in arrays.items()}
         if self.as_floats and together not in "fc":
             given |= {name: xp.astype(x, xp.get_default_dtype()) for name, x in arrays.items()}
+
+    @staticmethod
+    def in_own_dtype(y: Any, given: dict[str, Any]) -> Any:
+        """Return a result in the dtype of the first argument, if that is one of integers."""
+        if not isinstance(y, Storage) or given.get("dtype") is not None:
+            return y
+        result: Any = y
+        aside = table.ARGUMENTS_OF_ANY_KIND
+        operands: list[Any] = [x for name, x in given.items() if isinstance(x, Storage) and name not in aside]
+        if not operands or kind_of(operands[0]) not in "bui" or operands[0].dtype == result.dtype:
+            return y
+        return xp.astype(y, operands[0].dtype)
 
     def look_at_axes(self, given: dict[str, Any]) -> None:
         """Check axes, and let an empty tuple of them mean all where it does in PyTorch."""
@@ -251,6 +325,12 @@ def lowered(value: Any) -> Any:
 def in_memory(x: Any) -> bool:
     """Return whether an argument is a tensor with NumPy's memory, and none inside of a transformation."""
     return isinstance(x, Storage) and not x.is_tracer and type(x.array) is np.ndarray
+
+
+def make_read_only(y: Any, arguments: Any) -> None:
+    """Let nothing be written into a copy that is a view in PyTorch, where the argument would change with it."""
+    if in_memory(y) and not any(in_memory(x) and np.may_share_memory(y.array, x.array) for x in arguments):
+        y.array.flags.writeable = False
 
 
 def apart(y: Any, arguments: Any) -> Any:

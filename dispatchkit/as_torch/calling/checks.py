@@ -73,9 +73,9 @@ def index_like_pytorch(key: Any) -> Any:
             raise ValueError("step must be greater than zero")
     elif is_array(key):
         dtype = str(key.dtype)
-        if dtype == "uint8":
+        if dtype == "uint8" and key.ndim:
             return xp.astype(key, xp.bool)
-        if dtype not in ("bool", "int64", "int32"):
+        if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")
     return key
 
@@ -128,6 +128,14 @@ def rank(given: Given) -> None:
         raise IndexError(f"kthvalue(): Expected reduction dim {given.get('dim', -1)} to have non-zero size.")
     if not 0 < given["k"] <= length:
         raise RuntimeError("selected number k out of range for dimension")
+
+
+@check_of(
+    *(f"fft.{start}{name}{end}" for start in ("", "i") for name in ("fft", "rfft", "hfft") for end in ("", "2", "n"))
+)
+def norm_of_transform(given: Given) -> None:
+    if given.get("norm", "") is None:
+        del given["norm"]
 
 
 @check_of("topk")
@@ -246,7 +254,7 @@ def shifts(given: Given) -> None:
 )
 def places(given: Given) -> None:
     index: Any = given.get("index", given.get("indices"))
-    if is_array(index) and str(index.dtype) not in ("int64", "int32"):
+    if is_array(index) and index.numel() and str(index.dtype) not in ("int64", "int32"):
         raise RuntimeError("index: Expected dtype int32/int64 for index")
     source: Any = given.get("source")
     if is_array(source) and source.dtype != given["input"].dtype:
@@ -274,6 +282,94 @@ def scattered(given: Given) -> None:
             )
 
 
+@check_of("clamp", "clip")
+def bounds(given: Given) -> None:
+    if given.get("min") is None and given.get("max") is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+
+
+@check_of("mvlgamma", "special.multigammaln")
+def order(given: Given) -> None:
+    if not given["p"] >= 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+
+
+@check_of("linalg.vander")
+def columns(given: Given) -> None:
+    count = given.get("N")
+    if count is not None and count <= 1:
+        raise RuntimeError("N must be greater than 1.")
+
+
+@check_of("floor_divide", "remainder", "fmod")
+def divisor(given: Given) -> None:
+    x, other = given["input"], given["other"]
+    kinds = [kind_of(value) for value in (x, other)]
+    if set(kinds) <= set("bui") and is_zero_somewhere(other):
+        raise RuntimeError("ZeroDivisionError")
+
+
+def is_zero_somewhere(x: Any) -> bool:
+    """Return whether an element is known to be 0."""
+    if not is_array(x):
+        return bool(x == 0)
+    if getattr(x, "is_tracer", False) or not hasattr(x, "array"):
+        return False
+    return bool((np.asarray(x.array) == 0).any())
+
+
+@check_of("slice_scatter", "diagonal_scatter", "select_scatter")
+def part_to_replace(given: Given) -> None:
+    x, source = given["input"], given["src"]
+    if not x.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    whole: Any = np.broadcast_to(np.empty(()), x.shape)
+    dim = given.get("dim", 0)
+    if "index" in given:
+        if -whole.shape[dim] <= given["index"] < whole.shape[dim]:
+            whole = np.take(whole, given["index"], axis=dim)
+    elif {"start", "end", "step", "dim"} & given.keys() or not {"offset", "dim1", "dim2"} & given.keys():
+        return
+    else:
+        whole = np.diagonal(whole, given.get("offset", 0), given.get("dim1", 0), given.get("dim2", 1))
+    if tuple(source.shape) != whole.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {[*source.shape]}, slice size = "
+            f"{[*whole.shape]}"
+        )
+
+
+@check_of("sum_to_size")
+def target_shape(given: Given) -> None:
+    x, size = given["input"], given["size"]
+    try:
+        fits = np.broadcast_shapes(tuple(size), x.shape) == tuple(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(f"size {{{[*size]}}} is not expandable to size {{{[*x.shape]}}}.")
+
+
+@check_of("view_as_complex")
+def pairs(given: Given) -> None:
+    x = given["input"]
+    if not x.ndim:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if x.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+
+
+@check_of("repeat", "tile")
+def repeats(given: Given) -> None:
+    counts: Any = given.get("dims")
+    if isinstance(counts, int):
+        counts = (counts,)
+    if counts is None or any(is_array(n) for n in counts):
+        return
+    if any(n < 0 for n in counts):
+        raise RuntimeError(f"Trying to create tensor with negative dimension: {[*counts]}")
+
+
 @check_of("view_as_real")
 def complex_elements(given: Given) -> None:
     if kind_of(given["input"]) != "c":
@@ -288,7 +384,7 @@ def imaginary(given: Given) -> None:
 
 @check_of("sub", "subtract", "rsub")
 def no_booleans(given: Given) -> None:
-    kinds = [kind_of(given.get(name, 0.0)) if is_array(given.get(name)) else "" for name in ("input", "other")]
+    kinds = [kind_of(given.get(name)) if has_kind(given.get(name)) else "" for name in ("input", "other")]
     if kinds == ["b", "b"]:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
@@ -299,6 +395,11 @@ def no_booleans(given: Given) -> None:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
         )
+
+
+def has_kind(x: Any) -> bool:
+    """Return whether an argument is a tensor, or a boolean."""
+    return is_array(x) or isinstance(x, bool)
 
 
 @check_of("renorm")

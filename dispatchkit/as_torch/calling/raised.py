@@ -19,14 +19,14 @@ def _also_runtime_error(cls: type[Exception]) -> type[Exception]:
 def as_raised_by_pytorch(error: Exception) -> Exception:
     """Return an error that ``except RuntimeError`` catches, too, as PyTorch raises that for most mistakes.
 
-    It stays of its own class: `ValueError` where a value is at fault, `TypeError` for a dtype. What is a
-    `RuntimeError` or `IndexError` already, and errors of other libraries, are returned as they are.
+    It stays of its own class: `ValueError` where a value is at fault, `TypeError` for a dtype, `IndexError` for a
+    place. What is a `RuntimeError` already, and errors of other libraries, are returned as they are.
 
     Parameters
     ----------
     error : that leaves a function, a method or an operator
     """
-    if isinstance(error, (RuntimeError, IndexError, AttributeError)) or not can_be_restated(error):
+    if isinstance(error, (RuntimeError, AttributeError)) or not can_be_restated(error):
         return error
     try:
         another = _also_runtime_error(type(error))(*error.args)

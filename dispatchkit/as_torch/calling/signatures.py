@@ -76,17 +76,21 @@ class Signatures(NamedTuple):
     ----------
     refused : kinds of elements that it does not take, by the letters of NumPy
     as_floats : whether integers and booleans count as numbers of the default dtype
+    keeps : whether integers stay integers of their dtype
     results : the names of its results, if it has several
+    names : of its arguments in order, where PyTorch's function is one of Python
     overloads : the arguments of each form; empty where PyTorch looks at them in Python
     """
 
     refused: str
     as_floats: bool
+    keeps: bool
     results: tuple[str, ...]
+    names: tuple[str, ...]
     overloads: tuple[tuple[Argument, ...], ...]
 
 
-NONE = Signatures("", False, (), ())
+NONE = Signatures("", False, False, (), (), ())
 
 
 @cache
@@ -96,8 +100,9 @@ def _table() -> dict[str, Signatures]:
     table = {}
     for row in rows:
         overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
-        results = tuple(row["results"].split())
-        table[row["path"]] = Signatures(row["refused"], row["as_floats"] == "yes", results, overloads)
+        flags = (row["as_floats"] == "yes", row["keeps"] == "yes")
+        results, names = tuple(row["results"].split()), tuple(row["names"].split())
+        table[row["path"]] = Signatures(row["refused"], *flags, results, names, overloads)
     return table
 
 

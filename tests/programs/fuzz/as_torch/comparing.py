@@ -225,11 +225,21 @@ def compared_results(call: Call, ours: Any, theirs: Any) -> Difference | None:
         return Difference(
             call, "parts", f"{len(one)} in {type(ours).__name__}, {len(other)} in {type(theirs).__name__}"
         )
-    for x, y in zip(one, other, strict=True):
+    for place, (x, y) in enumerate(zip(one, other, strict=True)):
         found = compared_part(call, x, y)
+        if found is not None and place == 1 and hasattr(theirs, "indices"):
+            return Difference(call, found.sort, f"indices: {found.text}")
+        if found is not None and found.sort == "value" and not are_finite_arguments(call):
+            return Difference(call, found.sort, f"an operand is not finite: {found.text}")
         if found is not None:
             return found
     return None
+
+
+def are_finite_arguments(call: Call) -> bool:
+    """Return whether all elements of the arguments are finite numbers."""
+    arrays = arrays_in((call.args, call.kwargs))
+    return all(np.isfinite(array.data).all() for array in arrays)
 
 
 def compared_part(call: Call, x: Any, y: Any) -> Difference | None:
@@ -332,9 +342,21 @@ def compared_gradients(call: Call, ours: Outcome, theirs: Outcome) -> Difference
             b = np.zeros(()) if y is None else plain(y)
             a, b = np.broadcast_arrays(a, b)
             found = compared_values(call, sort, a, b)
+            if found is not None and real[0] == [None] * len(real[0]):
+                return Difference(call, sort, "PyTorch has no derivative")
+            if found is not None and not are_finite(theirs):
+                return Difference(call, sort, "an operand or the result is not finite")
+            if found is not None and not np.isfinite(b).all():
+                return Difference(call, sort, "PyTorch's gradient is not finite")
             if found is not None:
                 return found
     return None
+
+
+def are_finite(outcome: Outcome) -> bool:
+    """Return whether all elements of the arguments and of the results are finite numbers."""
+    tensors = [*outcome.memories, *leaves(outcome.result)]
+    return all(np.isfinite(plain(x)).all() for x in tensors if isinstance(x, torch.Tensor))
 
 
 def gradients(module: Any, outcome: Outcome, call: Call) -> Any:

@@ -1,0 +1,71 @@
+"""Functions of PyTorch whose tensors must be of one dtype, and factors that must fit them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatchkit.as_torch.calling.checks import dtype_name, kind_of
+from dispatchkit.as_torch.table import ARGUMENTS_OF_ANY_KIND, is_array
+
+__all__ = ["FACTORS", "UNIFORM", "check_dtypes", "check_factors"]
+
+# Functions whose tensors must be of one dtype.
+UNIFORM = frozenset(
+    {
+        *("matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "tensordot", "addmm", "addmv", "addbmm", "baddbmm"),
+        *("lerp", "meshgrid", "cartesian_prod", "cross", "linalg.cross", "cholesky_solve", "lu_solve", "bilinear"),
+        *(f"linalg.{name}" for name in ("solve", "solve_ex", "lu_solve", "matmul", "vecdot", "lstsq", "multi_dot")),
+        *(f"nn.functional.{name}" for name in ("bilinear", "linear")),
+        *(f"nn.functional.conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)),
+    }
+)
+FACTORS = frozenset({"alpha", "beta"})
+# Functions that make whole numbers of factors for tensors of integers.
+CUTTING = frozenset({"addmm", "addmv", "addbmm", "baddbmm", "addr"})
+
+
+def check_dtypes(path: str, given: dict[str, Any]) -> None:
+    """Raise if tensors are of several dtypes.
+
+    Raises
+    ------
+    RuntimeError : naming two of them
+    """
+    arrays = []
+    for name, value in given.items():
+        members = value if type(value) is tuple else (value,)
+        if name not in ARGUMENTS_OF_ANY_KIND or name == "weight":
+            arrays += [x for x in members if is_array(x) and hasattr(x, "dtype")]
+    for x in arrays[1:]:
+        if x.dtype != arrays[0].dtype:
+            raise RuntimeError(
+                f"{path.rpartition('.')[2]}: expected tensors of one dtype, but got {dtype_name(arrays[0])} and "
+                f"{dtype_name(x)}"
+            )
+
+
+def check_factors(path: str, given: dict[str, Any]) -> None:
+    """Look at `alpha` and `beta`, which must be of a kind that tensors of integers hold.
+
+    Raises
+    ------
+    RuntimeError : for those of a higher kind
+    """
+    kinds = [kind_of(value) for name, value in given.items() if is_array(value) and hasattr(value, "dtype")]
+    if not kinds or path.startswith("nn."):
+        return
+    highest = max(kinds, key="buifc".index)
+    for name in FACTORS & given.keys():
+        factor = given[name]
+        if is_array(factor):
+            continue
+        if path in CUTTING:
+            if highest in "ui" and isinstance(factor, float):
+                given[name] = int(factor)
+            continue
+        if isinstance(factor, bool) and highest != "b":
+            raise RuntimeError("Boolean alpha only supported for Boolean results.")
+        if isinstance(factor, (float, complex)) and highest in "bui":
+            raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+        if isinstance(factor, complex) and highest == "f":
+            raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")

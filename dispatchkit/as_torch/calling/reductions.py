@@ -1,0 +1,58 @@
+"""What losses take beside their arguments: how they reduce, in old words and new ones, and targets that broadcast."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Container
+from typing import Any
+
+from dispatchkit.as_torch.table import is_array
+from dispatchkit.declare.namespace import tensor_namespace as xp
+
+__all__ = ["BROADCASTING", "broadcast_target", "reduction_of"]
+
+REDUCTIONS = ("none", "mean", "sum")
+# Losses whose target may have another shape than the input.
+BROADCASTING = frozenset(
+    f"nn.functional.{name}" for name in ("huber_loss", "kl_div", "l1_loss", "mse_loss", "smooth_l1_loss")
+)
+
+
+def reduction_of(path: str, targets: Container[str], given: dict[str, Any]) -> None:
+    """Put the old words for a reduction, `size_average` and `reduce`, into the new one.
+
+    Parameters
+    ----------
+    path : of the loss
+    targets : the names that the loss takes
+    given : arguments by name
+
+    Raises
+    ------
+    ValueError : for a word that there is not
+    """
+    average, reduces = given.pop("size_average", None), given.pop("reduce", None)
+    if average is not None or reduces is not None:
+        given["reduction"] = "mean"
+        if average is not None and not average:
+            given["reduction"] = "sum"
+        if reduces is not None and not reduces:
+            given["reduction"] = "none"
+    word = given.get("reduction", "mean")
+    if word not in REDUCTIONS and not (word == "batchmean" and "log_target" in targets):
+        raise ValueError(f"{path.rpartition('.')[2]}: reduction must be 'none', 'mean' or 'sum', found {word!r}")
+
+
+def broadcast_target(path: str, given: dict[str, Any]) -> None:
+    """Bring an input and a target of different shapes to one, with PyTorch's warning."""
+    x: Any = given.get("input")
+    target: Any = given.get("target")
+    if not (is_array(x) and is_array(target)) or x.shape == target.shape:
+        return
+    if not path.endswith("kl_div"):
+        warnings.warn(
+            f"Using a target size ({target.shape}) that is different to the input size ({x.shape}). This will likely "
+            f"lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=5,
+        )
+    given["input"], given["target"] = xp.broadcast_arrays(x, target)

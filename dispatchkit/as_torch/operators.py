@@ -1,0 +1,205 @@
+"""The operators of PyTorch's tensors, and their methods that change in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
+from dispatchkit.declare.inplace import change_by
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.storage import Storage
+
+__all__ = ["give_operators", "in_place"]
+
+Call = Callable[..., Any]
+NUMBERS = frozenset({bool, int, float, complex})
+PLAIN = frozenset({int, float})
+# Operators of two operands by the functions that they are, with their reflected forms.
+REFLECTED = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+# Of which integers make floating-point numbers, or are looked at.
+OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "floordiv", "mod", "pow", "lshift", "rshift"})
+COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
+OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
+
+
+def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
+    """Give a class of tensors operators that follow PyTorch's rules for dtypes.
+
+    Parameters
+    ----------
+    cls : the class
+    functions : of PyTorch by their paths
+    """
+    for name, path in (REFLECTED | COMPARISONS).items():
+        kinds = "fi"
+        if name in OTHERWISE_FOR_INTEGERS:
+            kinds = "f"
+        setattr(cls, f"__{name}__", binary(cls, getattr(cls, f"__{name}__"), functions[path], kinds))
+    for name, path in REFLECTED.items():
+        setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path]))
+        method = getattr(cls, f"{path}_")
+        setattr(cls, f"__i{name}__", changing(cls, getattr(cls, f"__i{name}__"), method))
+    for name, path in OF_ONE.items():
+        setattr(cls, f"__{name}__", unary(cls, getattr(cls, f"__{name}__"), functions[path]))
+    cls.__hash__ = cls.__base__.__hash__
+
+
+def goes_with(cls: Any, self: Any, other: Any) -> bool:
+    """Return whether floating-point tensors, or one and a number, need no look at their dtypes."""
+    kind = type(other)
+    if kind is cls:
+        dtype = self.array.dtype
+        return dtype is other.array.dtype and dtype.kind == "f"
+    if kind is float or kind is int:
+        return bool(self.array.dtype.kind == "f")
+    return False
+
+
+def binary(cls: Any, plain: Call, function: Call, kinds: str) -> Call:
+    """Return the operator that computes a function, which is the plain one for two tensors of one dtype.
+
+    Parameters
+    ----------
+    cls : the class of tensors
+    plain, function : the operator of `dispatchkit.Tensor`, and the function of PyTorch
+    kinds : of elements of which the two are the same, as NumPy abbreviates them
+    """
+
+    def operator(self: Any, other: Any, /) -> Any:
+        if type(self) is cls:
+            kind = type(other)
+            if kind is cls:
+                dtype = self.array.dtype
+                # The same in nearly every program: nothing is to be promoted.
+                if dtype is other.array.dtype and dtype.kind in kinds:
+                    return plain(self, other)
+            elif kind in PLAIN and self.array.dtype.kind == "f":
+                return plain(self, other)
+        if isinstance(other, Storage) or type(other) in NUMBERS:
+            return function(self, other)
+        return plain(self, other)
+
+    return operator
+
+
+def reflected(cls: Any, plain: Call, function: Call) -> Call:
+    """Return the operator that computes a function with its tensor as the second operand."""
+
+    def operator(self: Any, other: Any, /) -> Any:
+        if type(self) is cls and goes_with(cls, self, other):
+            return plain(self, other)
+        if isinstance(other, Storage):
+            return function(other, self)
+        if type(other) in NUMBERS:
+            return function(xp.asarray(other, dtype=of_number(self, other)), self)
+        return plain(self, other)
+
+    return operator
+
+
+def of_number(x: Any, number: Any) -> Any:
+    """Return the dtype in which a number is taken beside a tensor."""
+    kind = np.asarray(number).dtype.kind
+    own = np.dtype(str(x.dtype))
+    if CATEGORIES[kind] <= CATEGORIES[own.kind]:
+        return own
+    if kind == "i":
+        return np.dtype(np.int64)
+    if kind == "f":
+        return np.dtype(xp.get_default_dtype())
+    if own.kind == "f":
+        return np.result_type(own, np.complex64)
+    return np.result_type(np.dtype(xp.get_default_dtype()), np.complex64)
+
+
+def changing(cls: Any, plain: Call, method: Call) -> Call:
+    """Return the operator that changes its tensor in place."""
+
+    def operator(self: Any, other: Any, /) -> Any:
+        if type(self) is cls and goes_with(cls, self, other):
+            return plain(self, other)
+        if isinstance(other, Storage) or type(other) in NUMBERS:
+            return method(self, other)
+        return plain(self, other)
+
+    return operator
+
+
+def unary(cls: Any, plain: Call, function: Call) -> Call:
+    """Return the operator of one operand."""
+
+    def operator(self: Any, /) -> Any:
+        if type(self) is cls and self.array.dtype.kind == "f":
+            return plain(self)
+        return function(self)
+
+    return operator
+
+
+def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:
+    """Return the method that writes the result of the function of a name into its tensor.
+
+    Parameters
+    ----------
+    cls : the class of tensors
+    name : of the function
+    function : gives the result
+    plain : the method of `dispatchkit.Tensor` that does so
+    """
+
+    def cast_back(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return in_dtype(f"{name}_", x, function(x, *args, **kwargs))
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if plain is not None and not kwargs and type(self) is cls and are_plain(cls, self, args):
+                return plain(self, *args)
+            return change_by(cast_back, f"{name}_", self, args, kwargs)
+        except Exception as error:  # noqa: BLE001  # raised again
+            raise as_raised_by_pytorch(error) from error.__cause__
+
+    method.__name__ = method.__qualname__ = f"{name}_"
+    method.__doc__ = f"Write the result of `{function.__name__}` into the tensor."
+    return method
+
+
+def are_plain(cls: Any, x: Any, args: tuple[Any, ...]) -> bool:
+    """Return whether all arguments go with a floating-point tensor."""
+    if not args:
+        return bool(x.array.dtype.kind == "f")
+    return all(goes_with(cls, x, other) for other in args)
+
+
+def in_dtype(name: str, x: Any, y: Any) -> Any:
+    """Return a result in the dtype of the tensor that it is written into.
+
+    Raises
+    ------
+    RuntimeError : if that is of a lower category
+    """
+    if not isinstance(y, Storage):
+        return y
+    result: Any = y
+    own, found = np.dtype(str(x.dtype)), np.dtype(str(result.dtype))
+    if own == found:
+        return y
+    if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
+        raise RuntimeError(f"{name}: the result is {found}, which the tensor's dtype {own} cannot hold")
+    return xp.astype(y, x.dtype)

@@ -1,0 +1,117 @@
+"""Operands of several dtypes have PyTorch's dtype in common, and what cannot be cast is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+INTS = torch.tensor([1, 2])
+FLOATS = torch.tensor([1.5, 2.5], dtype=torch.float32)
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize(
+    ("call", "dtype"),
+    [
+        (lambda: INTS + FLOATS, "float32"),
+        (lambda: torch.add(INTS, FLOATS), "float32"),
+        (lambda: INTS.mul(FLOATS), "float32"),
+        (lambda: FLOATS * torch.tensor(2.0), "float32"),
+        (lambda: INTS * torch.tensor(2.0, dtype=torch.float32), "float32"),
+        (lambda: INTS.to(torch.int8) + torch.tensor(300), "int8"),
+        (lambda: INTS.to(torch.uint8) + INTS.to(torch.int8), "int16"),
+        (lambda: FLOATS * 1j, "complex64"),
+        (lambda: 2 ** INTS.to(torch.int32), "int32"),
+        (lambda: torch.cat([INTS, FLOATS]), "float32"),
+        (lambda: torch.where(INTS > 1, INTS, 0.5), "float64"),
+        (lambda: torch.div(INTS, INTS, rounding_mode="trunc"), "int64"),
+        (lambda: INTS / INTS, "float64"),
+        (lambda: F.relu6(INTS), "int64"),
+        (lambda: torch.square(INTS > 1), "int64"),
+        (lambda: torch.special.chebyshev_polynomial_t(1, FLOATS), "float32"),
+        (lambda: torch.logspace(0, 2, 3, dtype=torch.int64), "int64"),
+        (lambda: torch.masked.std(torch.tensor([1 + 1j, 2j])), "complex128"),
+    ],
+)
+def test_results_have_pytorchs_dtype(call: Callable[[], Any], dtype: str) -> None:
+    assert str(call().dtype) == dtype
+
+
+def test_a_dtype_in_common_is_differentiated_through() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x * INTS + x * FLOATS).sum().backward()
+    assert x.grad.tolist() == [2.5, 4.5]
+    assert torch.func.vmap(lambda row: row + INTS)(FLOATS[:, None]).tolist() == [[2.5, 3.5], [3.5, 4.5]]
+
+
+def test_numbers_beyond_the_range_of_a_dtype_wrap() -> None:
+    small = torch.tensor([1, 2], dtype=torch.uint8)
+    assert (small - 3).tolist() == [254, 255]
+    assert (1 - small).tolist() == [0, 255]
+    small //= 2
+    assert (str(small.dtype), small.tolist()) == ("uint8", [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: INTS.clone().add_(0.5), RuntimeError, "add_: the result is float64, which the tensor's dtype int64"),
+        (lambda: INTS.clone().clamp_(), RuntimeError, "At least one of 'min' or 'max' must not be None"),
+        (
+            lambda: torch.mm(torch.eye(2), torch.eye(2, dtype=torch.float32)),
+            RuntimeError,
+            "mm: expected tensors of",
+        ),
+        (lambda: torch.add(INTS, INTS, alpha=0.5), RuntimeError, "argument alpha must not be a floating point number"),
+        (lambda: INTS // 0, RuntimeError, "ZeroDivisionError"),
+        (lambda: INTS**-1, RuntimeError, "Integers to negative integer powers are not allowed"),
+        (lambda: INTS - True, RuntimeError, "with a bool tensor is not supported"),
+        (lambda: abs(INTS > 1), NotImplementedError, "\"abs\" not implemented for 'Bool'"),
+        (lambda: torch.trace(INTS), RuntimeError, "trace(): Expected input to have 2 dimensions, but got 1"),
+        (lambda: torch.index_select(INTS, 0, INTS[None]), IndexError, "Expected index to have 0 to 1 dimensions"),
+        (lambda: F.mse_loss(FLOATS, FLOATS, reduction="all"), ValueError, "mse_loss: reduction must be 'none', 'mean'"),
+        (lambda: F.mse_loss(FLOATS, FLOATS, out=None, axis=1), TypeError, "got an unexpected keyword argument 'axis'"),
+        (lambda: torch.mvlgamma(FLOATS, 0), RuntimeError, "p has to be greater than or equal to 1"),
+        (lambda: torch.view_as_complex(torch.ones(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
+        (lambda: torch.tensordot(torch.ones(2), torch.ones(3), 1), RuntimeError, "contracted dimensions need to match"),
+        (lambda: F.dropout(FLOATS, 2.0), ValueError, "dropout: p must be from 0 to 1, found 2.0"),
+    ],
+)
+def test_what_pytorch_refuses_is_refused_in_its_class(call: Callable[[], Any], error: Any, text: str) -> None:
+    with pytest.raises(error, match=re.escape(text)):
+        call()
+
+
+def test_losses_take_the_old_words_for_a_reduction() -> None:
+    x, y = torch.ones(2), torch.zeros(2)
+    assert F.mse_loss(x, y, False).item() == 2.0
+    assert F.mse_loss(x, y, reduce=False).tolist() == [1.0, 1.0]
+    assert F.mse_loss(x, y, None, None, "sum").item() == 2.0
+    with pytest.warns(UserWarning, match="Using a target size"):
+        assert F.l1_loss(x, torch.zeros(1)).item() == 1.0
+
+
+def test_powers_and_interpolations_are_pytorchs() -> None:
+    assert torch.pow(torch.tensor([2, 1, -1]), torch.tensor([-1, -2, -3])).tolist() == [0, 1, -1]
+    assert torch.lerp(torch.tensor([float("inf")]), torch.tensor([3.0]), 1.5).tolist() == [-float("inf")]
+    assert torch.linspace(-2.0, 0, 5, dtype=torch.int64).tolist() == [-2, -1, -1, 0, 0]
+    assert torch.logsumexp(torch.tensor([1 + 8j, -50 + 0j]), 0).imag.item() == pytest.approx(8 - 2 * 3.141592653589793)
+    assert torch.lgamma(torch.tensor([-float("inf")])).tolist() == [float("inf")]
+    assert torch.cholesky_inverse(torch.tensor([[2.0, 9.0], [0.0, 1.0]])).tolist() == [[0.25, 0.0], [0.0, 1.0]]
+
+
+def test_copies_that_are_views_in_pytorch_are_not_written_into() -> None:
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    for part in (z.real, z.imag, z.conj(), torch.view_as_real(z), torch.view_as_complex(torch.ones(2, 2))):
+        with pytest.raises(ValueError, match="read-only"):
+            part.zero_()
+    x = torch.arange(4.0).reshape(1, 1, 2, 2)
+    torch.nn.functional.pixel_shuffle(x, 1).zero_()
+    assert x.sum().item() == 6.0
+    assert F.dropout(x, 0.5, False) is x
