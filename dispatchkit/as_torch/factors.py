@@ -21,10 +21,19 @@ def _swap(rows: Any, k: int, pivot: Any) -> Any:
     return xp.take_along_axis(rows, xp.broadcast_to(order[..., None], rows.shape), axis=-2)
 
 
+def _size(x):
+    """Return how large elements are as LAPACK compares them: of complex ones the parts are added."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
+    return xp.abs(x)
+
+
 def linalg_lu_factor(A, *, pivot=True):
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     pivots = []
     for k in range(min(A.shape[-2:])):
-        place = xp.argmax(xp.abs(A[..., k:, k]), axis=-1) + k
+        place = xp.argmax(_size(A[..., k:, k]), axis=-1) + k
         pivots.append(place + 1)
         A = _swap(A, k, place)
         below, corner = A[..., k + 1 :, :], A[..., k, k, None, None]
@@ -128,11 +137,11 @@ def linalg_solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
 
 def cholesky_solve(input, input2, upper=False):
-    # The other triangle is not looked at.
+    # The other triangle is not looked at; PyTorch's gradient has it all the same.
+    triangle = xp.tril
     if upper:
-        input2 = xp.triu(input2)
-    else:
-        input2 = xp.tril(input2)
+        triangle = xp.triu
+    input2 = triangle(input2).detach() + (input2 - input2.detach())
     adjoint = xp.conj(xp.matrix_transpose(input2))
     if upper:
         matrix = adjoint @ input2

@@ -12,6 +12,7 @@ import numpy as np
 from dispatchkit.as_torch.factors import linalg_lu_factor as lu_factor
 from dispatchkit.as_torch.factors import linalg_lu_solve, lu_unpack
 from dispatchkit.as_torch.functions import histogram, split
+from dispatchkit.as_torch.further_functions import lgamma, logaddexp
 from dispatchkit.as_torch.shared import in_dtype_of, index_along, kept, of_parts, running, several, times
 from dispatchkit.as_torch.table import TRANSLATIONS, Function
 from dispatchkit.declare.namespace import tensor_namespace as xp
@@ -34,7 +35,6 @@ _FORMULAS: dict[str, Function] = {
     "complex": of_parts,
     "fill": lambda input, value: xp.zeros_like(input) + in_dtype_of(input, value),
     "frac": lambda input: input - xp.trunc(input),
-    "logit": lambda input, eps=None: xp.special.logit(input if eps is None else xp.clip(input, eps, 1 - eps)),
     "add": lambda input, other, *, alpha=1: xp.add(input, times(other, alpha)),
     "addcdiv": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 / tensor2, value),
     "addcmul": lambda input, tensor1, tensor2, *, value=1: input + times(tensor1 * tensor2, value),
@@ -46,14 +46,13 @@ _FORMULAS: dict[str, Function] = {
     "nn.functional.hardshrink": lambda input, lambd=0.5: xp.where(xp.abs(input) <= lambd, xp.zeros_like(input), input),
     "nn.functional.tanhshrink": lambda input: input - xp.tanh(input),
     "nn.functional.softshrink": lambda input, lambd=0.5: input - xp.clip(input, -lambd, lambd),
-    "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(xp.special.gammaln(input - i / 2) for i in range(p)),
+    "mvlgamma": lambda input, p: p * (p - 1) / 4 * LOG_PI + sum(lgamma(input - i / 2) for i in range(p)),
     "special.spherical_bessel_j0": lambda input: xp.where(xp.isinf(input), 0.0, np.sinc(input / math.pi)),
     # Of places.
     "repeat_interleave": lambda input, repeats, dim=None, *, output_size=None: xp.repeat(input, repeats, axis=dim),
     "msort": lambda input: xp.sort(input, axis=0) if input.ndim else input,
     "select_scatter": lambda input, src, dim, index: xp.index_put(input, index_along(input, dim, index), src),
     "index_copy": lambda input, dim, index, source: xp.index_put(input, index_along(input, dim, index), source),
-    "index_select": lambda input, dim, index: xp.take(input, index, axis=dim),
     "masked_select": lambda input, mask: xp.getitem(*xp.broadcast_arrays(input, mask)),
     "nonzero": lambda input, *, as_tuple=False: np.nonzero(np.atleast_1d(input)) if as_tuple else xp.argwhere(input),
     "select": lambda input, dim, index: input[index_along(input, dim, index)],
@@ -78,7 +77,7 @@ _FORMULAS: dict[str, Function] = {
     "einsum": lambda *args: np.einsum(args[0], *several(args[1:])),
     # Of arrays as a whole.
     "histc": lambda input, bins=100, min=0, max=0: histogram(input, bins, range=None if min == max else (min, max))[0],
-    "logcumsumexp": lambda input, dim: running(xp.logaddexp, input, dim),
+    "logcumsumexp": lambda input, dim: running(logaddexp, input, dim),
     "resolve_conj": lambda input: input,
     "resolve_neg": lambda input: input,
     "equal": lambda input, other: input.shape == other.shape and bool(xp.all(input == other)),
@@ -88,6 +87,6 @@ _FORMULAS: dict[str, Function] = {
 }
 # Each gets the name that messages and tracebacks show.
 FORMULAS = {path: with_name(formula, path.rpartition(".")[2]) for path, formula in _FORMULAS.items()}
-FURTHER = {"special.logit": "logit", "special.multigammaln": "mvlgamma", "subtract": "sub"}
+FURTHER = {"special.multigammaln": "mvlgamma", "subtract": "sub"}
 FURTHER |= {"addmv": "addmm", "baddbmm": "addmm"}
 TRANSLATIONS.update(FORMULAS | {further: FORMULAS[name] for further, name in FURTHER.items()})

@@ -38,7 +38,6 @@ OF_NUMPY = {
     "input sections": ("dsplit", "hsplit", "vsplit"),
     "input other rtol atol equal_nan": ("allclose", "isclose"),
     "tensors": ("column_stack", "dstack", "hstack", "linalg.multi_dot", "vstack"),
-    "y x dx dim": ("trapezoid",),
     "input p": ("linalg.cond",),
     "A UPLO": ("linalg.eigh", "linalg.eigvalsh"),
 }
@@ -81,7 +80,6 @@ def _of_layer(layer: type[nn.Module]) -> Function:
 
 
 TRANSLATIONS.update({path: _of_numpy(path, names.split()) for names, paths in OF_NUMPY.items() for path in paths})
-TRANSLATIONS["trapz"] = TRANSLATIONS["trapezoid"]
 TRANSLATIONS.update({f"nn.functional.{name}": _of_layer(layer) for name, layer in OF_LAYERS.items()})
 
 
@@ -541,21 +539,6 @@ def _extreme_so_far(is_before, /, input, dim):
 
 
 TRANSLATIONS["cummax"], TRANSLATIONS["cummin"] = partial(_extreme_so_far, xp.greater), partial(_extreme_so_far, xp.less)
-
-
-def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
-    y = xp.moveaxis(y, dim, -1)
-    if x is None:
-        if dx is None:
-            steps = 1
-        else:
-            steps = dx
-    else:
-        along = x
-        if x.ndim != 1:
-            along = xp.moveaxis(x, dim, -1)
-        steps = xp.diff(along)
-    return xp.moveaxis(xp.cumulative_sum((y[..., 1:] + y[..., :-1]) / 2 * steps, axis=-1), -1, dim)
 
 
 def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 
 import numpy as np
@@ -23,9 +24,10 @@ def square(input):
 def logaddexp(input, other):
     if not xp.isdtype(xp.result_type(input, other), "complex floating"):
         return xp.logaddexp(input, other)
-    largest = xp.maximum(xp.real(input), xp.real(other))
-    largest = xp.where(xp.isfinite(largest), largest, 0.0)
-    return xp.log(xp.exp(input - largest) + xp.exp(other - largest)) + largest
+    is_larger = xp.real(input) >= xp.real(other)
+    large, small = xp.where(is_larger, input, other), xp.where(is_larger, other, input)
+    apart = xp.where(large == small, 0.0, small - large)
+    return xp.log1p(xp.exp(apart)) + large
 
 
 def _is_integral(x):
@@ -46,6 +48,26 @@ def pow(input, exponent):
     powers = xp.pow(input, xp.maximum(exponent, 0))
     signs = xp.where(exponent % 2 == 0, xp.multiply(input, input), input)
     return xp.where(exponent < 0, xp.where(xp.multiply(input, input) == 1, signs, 0), powers)
+
+
+def floor_divide(input, other):
+    if not (is_array(input) and is_array(other) and xp.isdtype(xp.result_type(input, other), "real floating")):
+        return xp.floor_divide(input, other)
+    x, y = input.detach(), other.detach()
+    rest = np.fmod(x, y)
+    quotient = (x - rest) / y
+    quotient = xp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)
+    whole = xp.floor(quotient)
+    whole = xp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = xp.where(quotient == 0, xp.copysign(xp.zeros_like(whole), x / y), whole)
+    return xp.where(y == 0, x / y, whole)
+
+
+def logit(input, eps=None):
+    # No number limits nothing.
+    if eps is not None and not math.isnan(eps):
+        input = xp.where(input < eps, eps, xp.where(input > 1 - eps, 1 - eps, input))
+    return xp.special.logit(input)
 
 
 def lgamma(input):
@@ -94,6 +116,41 @@ def linspace(start, end, steps, *, dtype=None, device=None, requires_grad=False)
         return xp.linspace(start, end, steps, dtype=dtype, device=device, requires_grad=requires_grad)
     # Towards 0, as PyTorch makes integers of the numbers.
     return xp.astype(xp.linspace(start, end, steps, device=device), dtype)
+
+
+def trapezoid(y, x=None, *, dx=1, dim=-1):
+    if not y.shape[dim]:
+        return xp.zeros_like(xp.sum(y, axis=dim))
+    if x is None:
+        ends = xp.take(y, xp.asarray([0]), axis=dim) + xp.take(y, xp.asarray([y.shape[dim] - 1]), axis=dim)
+        return (xp.sum(y, axis=dim) - xp.squeeze(ends, axis=dim) * 0.5) * dx
+    y, steps = _beside(y, x, dim)
+    return xp.sum((y[..., 1:] + y[..., :-1]) * steps, axis=-1) / 2
+
+
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
+    if x is None:
+        y, steps = xp.moveaxis(y, dim, -1), dx
+    else:
+        y, steps = _beside(y, x, dim)
+    sums = (y[..., 1:] + y[..., :-1]) * steps
+    return xp.moveaxis(xp.cumulative_sum(sums, axis=-1) / 2, -1, dim)
+
+
+def _beside(y, x, dim):
+    """Return an array with an axis moved to its end, and the differences of places along it."""
+    if x.ndim == 1:
+        steps = xp.diff(x)
+    else:
+        dim %= y.ndim
+        steps = xp.moveaxis(xp.diff(x, axis=dim - y.ndim), dim - y.ndim, -1)
+    return xp.moveaxis(y, dim, -1), steps
+
+
+def index_select(input, dim, index):
+    if not input.ndim:
+        return xp.reshape(input, ())
+    return xp.take(input, xp.reshape(index, (-1,)), axis=dim)
 
 
 # Of shapes.
@@ -174,5 +231,6 @@ def block_diag(*tensors):
 
 TRANSLATIONS.update(written_functions(globals()))
 # Of the same names as operations, by which calls from PyTorch are answered.
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("lgamma", "logaddexp", "pow", "square")})
+ALONE.update({name: TRANSLATIONS.pop(name) for name in ("floor_divide", "lgamma", "logaddexp", "pow", "square")})
+TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
 ALONE["special.gammaln"] = lgamma

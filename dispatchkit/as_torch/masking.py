@@ -51,8 +51,10 @@ def lost_degrees(unbiased, correction):
     return correction
 
 
-def in_complex_like(x, y):
-    """Return numbers as complex ones, if an array is of these."""
+def in_complex_like(x, y, dtype):
+    """Return numbers in a dtype, without one as complex ones, if an array is of these."""
+    if dtype is not None:
+        return xp.astype(y, numpy_dtype(dtype))
     if xp.isdtype(x.dtype, "complex floating"):
         return xp.astype(y, x.dtype)
     return y
@@ -113,7 +115,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
         squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
         y = of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)
-        return in_complex_like(input, y)
+        return in_complex_like(input, y, options.get("dtype"))
 
     def std(input, dim=None, unbiased=None, **options):
         return xp.sqrt(var(input, dim, unbiased, **options))

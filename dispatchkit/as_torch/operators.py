@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from dispatchkit.declare.inplace import change_by
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
 
-__all__ = ["give_operators", "in_place"]
+__all__ = ["give_operators", "in_place", "spreading"]
 
 Call = Callable[..., Any]
 NUMBERS = frozenset({bool, int, float, complex})
@@ -34,7 +35,7 @@ REFLECTED = {
     "rshift": "bitwise_right_shift",
 }
 # Of which integers make floating-point numbers, or are looked at.
-OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "floordiv", "mod", "pow", "lshift", "rshift"})
+OTHERWISE_FOR_INTEGERS = frozenset({"truediv", "mod", "pow", "lshift", "rshift"})
 COMPARISONS = {"eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 OF_ONE = {"neg": "neg", "abs": "abs", "invert": "bitwise_not"}
 
@@ -51,6 +52,8 @@ def give_operators(cls: Any, functions: Mapping[str, Call]) -> None:
         kinds = "fi"
         if name in OTHERWISE_FOR_INTEGERS:
             kinds = "f"
+        elif name == "floordiv":
+            kinds = ""  # infinities give NaN
         setattr(cls, f"__{name}__", binary(cls, getattr(cls, f"__{name}__"), functions[path], kinds))
     for name, path in REFLECTED.items():
         setattr(cls, f"__r{name}__", reflected(cls, getattr(cls, f"__r{name}__"), functions[path]))
@@ -151,6 +154,18 @@ def unary(cls: Any, plain: Call, function: Call) -> Call:
         return function(self)
 
     return operator
+
+
+def spreading(function: Call) -> Call:
+    """Return the method that takes the numbers of a list one by one, as in `x.permute(1, 0)`."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and not isinstance(args[0], (tuple, list)) and hasattr(args[0], "__index__"):
+            args = (args,)
+        return function(self, *args, **kwargs)
+
+    return method
 
 
 def in_place(cls: Any, name: str, function: Call, plain: Call | None) -> Call:

@@ -34,7 +34,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.draws import DRAWN
 from dispatchkit.as_torch.masking import masked_functions
-from dispatchkit.as_torch.operators import give_operators, in_place
+from dispatchkit.as_torch.operators import give_operators, in_place, spreading
 from dispatchkit.as_torch.shapes import Shape, Size
 from dispatchkit.as_torch.shared import in_dtype_of
 from dispatchkit.as_torch.special_functions import OPERATIONS
@@ -497,7 +497,12 @@ def give_methods() -> None:
         is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
-            setattr(Tensor, path, property(function) if is_property else function)
+            if is_property:
+                setattr(Tensor, path, property(function))
+            elif path in table.SPREAD_METHODS:
+                setattr(Tensor, path, spreading(function))
+            else:
+                setattr(Tensor, path, function)
             plain = getattr(PlainTensor, f"{path}_", None)
             if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
                 setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))

@@ -76,6 +76,8 @@ ARGUMENTS = {
 SYNONYMS = {"A": "input", "axis": "dim", "keepdims": "keepdim"}
 # Given as several numbers, too, as in `x.view(2, 3)`.
 SPREAD = frozenset({"size", "shape", "dims"})
+# Methods that take the numbers of a list one by one.
+SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "sum_to_size", "tile", "view"})
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"hermitian", "inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
@@ -154,17 +156,20 @@ ARGUMENTS_OF_ANY_KIND = frozenset(
 SUMS = frozenset({"cumprod", "cumsum", "nansum", "prod", "sum", "trace"})
 # Arguments that decide the dtype of a result where they are plain numbers.
 NUMBERS_AS_OPERANDS = frozenset({"other", "min", "max", "exponent", "value", "end"})
+# Arguments that have part in the dtype in common where they are plain numbers.
+NUMBERS_IN_COMMON = NUMBERS_AS_OPERANDS | {"input", "n", "x", "x1", "x2"}
 # Functions whose results have memory of their own, where operations may give views.
 COPIED_HERE = frozenset(
     {
         *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"),
         *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
+        *("nn.functional.channel_shuffle", "sgn", "sign", "sum_to_size"),
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.
-VIEWS_THERE = frozenset({"conj", "imag", "real", "view_as_complex", "view_as_real"})
+VIEWS_THERE = frozenset({"conj", "imag", "real", "unfold", "view_as_complex", "view_as_real"})
 # The names of results beyond those that PyTorch's own classes have.
-RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots")}
+RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
 OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.

@@ -115,3 +115,28 @@ def test_copies_that_are_views_in_pytorch_are_not_written_into() -> None:
     torch.nn.functional.pixel_shuffle(x, 1).zero_()
     assert x.sum().item() == 6.0
     assert F.dropout(x, 0.5, False) is x
+
+
+def test_infinities_and_complex_numbers_are_those_of_pytorchs_formulas() -> None:
+    inf = float("inf")
+    assert torch.tensor([inf, -1.0]).floor_divide(torch.tensor([3.0, inf])).isnan().tolist() == [True, False]
+    assert (torch.tensor([-1.0]) // torch.tensor([inf])).tolist() == [-1.0]
+    z = torch.logaddexp(torch.tensor([1.0 + 5j]), torch.tensor([-40.0 + 0j]))
+    assert z.imag.item() == pytest.approx(5.0)
+    assert torch.linalg.lu_factor(torch.tensor([[3.0 + 3j, 1], [5.0, 1]])).pivots.tolist() == [1, 2]
+    assert torch.trapezoid(torch.tensor([100, 100], dtype=torch.int8), dx=1).item() == 100.0
+
+
+def test_numbers_of_a_list_are_spread_over_the_arguments_of_methods_alone() -> None:
+    x = torch.zeros(2, 3)
+    assert x.permute(1, 0).shape == x.view(3, 2).shape == x.reshape(3, 2).shape == (3, 2)
+    with pytest.raises(TypeError, match="permute"):
+        torch.permute(x, 1, 0)
+    line = torch.ones(2, requires_grad=True)
+    line.permute(0).sum().backward()
+    assert line.grad.tolist() == [1.0, 1.0]
+
+
+def test_one_index_without_axes_keeps_an_axis() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    assert torch.index_select(x, 1, torch.tensor(1)).tolist() == [[1.0], [4.0]]

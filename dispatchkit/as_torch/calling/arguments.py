@@ -69,7 +69,7 @@ def arguments_by_name(
     for name, value in given.items():
         if type(value) is list:
             given[name] = tuple(value)
-        elif type(value) is int and targets.get(name) == "shape":
+        elif type(value) is int and (targets.get(name) == "shape" or (name == "dims" and path == "permute")):
             given[name] = (value,)
     return given
 

@@ -228,7 +228,7 @@ class FunctionCaller:
         if given.get("dtype") is not None:
             return
         if self.promotes:
-            cast = in_common_dtype(given, table.NUMBERS_AS_OPERANDS, table.ARGUMENTS_OF_ANY_KIND)
+            cast = in_common_dtype(given, table.NUMBERS_IN_COMMON, table.ARGUMENTS_OF_ANY_KIND)
             if cast:
                 given |= cast
                 arrays |= {name: value for name, value in cast.items() if name in arrays}
@@ -247,8 +247,7 @@ class FunctionCaller:
         if self.as_floats and together not in "fc":
             given |= {name: xp.astype(x, xp.get_default_dtype()) for name, x in arrays.items()}
 
-    @staticmethod
-    def in_own_dtype(y: Any, given: dict[str, Any]) -> Any:
+    def in_own_dtype(self, y: Any, given: dict[str, Any]) -> Any:
         """Return a result in the dtype of the first argument, if that is one of integers."""
         if not isinstance(y, Storage) or given.get("dtype") is not None:
             return y
@@ -257,7 +256,9 @@ class FunctionCaller:
         operands: list[Any] = [x for name, x in given.items() if isinstance(x, Storage) and name not in aside]
         if not operands or kind_of(operands[0]) not in "bui" or operands[0].dtype == result.dtype:
             return y
-        return xp.astype(y, operands[0].dtype)
+        if self.path == "nn.functional.interpolate":
+            result = xp.round(result)
+        return xp.astype(result, operands[0].dtype)
 
     def look_at_axes(self, given: dict[str, Any]) -> None:
         """Check axes, and let an empty tuple of them mean all where it does in PyTorch."""

@@ -73,7 +73,7 @@ def index_like_pytorch(key: Any) -> Any:
             raise ValueError("step must be greater than zero")
     elif is_array(key):
         dtype = str(key.dtype)
-        if dtype == "uint8" and key.ndim:
+        if dtype == "uint8":
             return xp.astype(key, xp.bool)
         if dtype not in ("bool", "int64", "int32") and (key.ndim or kind_of(key) not in "iu"):
             raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, found {dtype}")

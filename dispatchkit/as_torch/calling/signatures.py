@@ -201,12 +201,7 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
     places = [argument for argument in overload if not argument.by_name]
     left = dict(kwargs)
     if len(args) > len(places):
-        spread = next((each for each in places if each.several and each.kind == "int"), None)
-        if spread is None or spread is not places[min(1, len(places) - 1)]:
-            return False
-        args = (*args[:1], list(args[1:]))
-    elif len(places) == len(args) == 2 and _is_spread(places[1], args[1]):
-        args = (args[0], [args[1]])
+        return False
     for place, argument in enumerate(overload):
         if place < len(args) and not argument.by_name:
             value = args[place]
@@ -221,12 +216,6 @@ def _takes(path: str, overload: Sequence[Argument], args: Sequence[Any], kwargs:
         if not _fits(path, argument, value):
             return False
     return all(value is None or value is False or name in IGNORED_NAMES for name, value in left.items())
-
-
-def _is_spread(argument: Argument, value: Any) -> bool:
-    """Return whether a number stands for a list of one."""
-    of_integers = argument.several and argument.kind == "int" and not argument.single
-    return of_integers and not isinstance(value, (tuple, list))
 
 
 IGNORED_NAMES = frozenset({"like", "generator", "device", "layout", "pin_memory", "memory_format", "requires_grad"})
