@@ -54,6 +54,12 @@ def floor_divide(input, other):
     if not (is_array(input) and is_array(other) and xp.isdtype(xp.result_type(input, other), "real floating")):
         return xp.floor_divide(input, other)
     x, y = input.detach(), other.detach()
+    with np.errstate(all="ignore"):
+        return _whole_quotient(x, y)
+
+
+def _whole_quotient(x, y):
+    """Return PyTorch's quotient rounded down."""
     rest = np.fmod(x, y)
     quotient = (x - rest) / y
     quotient = xp.where((rest != 0) & ((y < 0) != (rest < 0)), quotient - 1, quotient)

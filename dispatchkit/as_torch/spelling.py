@@ -30,6 +30,7 @@ from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
 from dispatchkit.as_torch.calling.checks import index_like_pytorch
+from dispatchkit.as_torch.calling.quick import quick
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.draws import DRAWN
@@ -363,37 +364,12 @@ def caller(path: str, function: Call, names: Any, targets: Any, shown: Any, oper
     """
     whole = FunctionCaller(path, function, names, targets, shown, count, spell)
     shown = shown_as_named(whole.names, shown)
-    looked, most, plain, one_dtype = whole.looked, count, whole.is_plain, whole.one_dtype
+    most = count
     if operation is None:
         most = len(names)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        # Tensors alone, of which nothing is to be looked at.
-        if (
-            plain
-            and not kwargs
-            and 0 < len(args) <= most
-            and type(args[0]) is Tensor
-            and (not looked or args[0].array.dtype.kind not in looked)
-            and (
-                len(args) == 1
-                or (
-                    len(args) == 2
-                    and type(args[1]) is Tensor
-                    and (not one_dtype or args[0].array.dtype is args[1].array.dtype)
-                )
-            )
-        ):
-            try:
-                y = function(*args)
-            except Exception:  # noqa: BLE001  # it says what is wrong
-                return whole(args, kwargs)
-            if type(y) is Tensor:
-                return y
-            return spell(y)
-        return whole(args, kwargs)
-
-    return show(call, path, shown, operation)
+    call = show(quick(whole, whole.__call__, most, Tensor), path, shown, operation)
+    call.as_method = show(quick(whole, whole.as_method, most, Tensor), path, shown, operation)  # type: ignore[attr-defined]
+    return call
 
 
 def by_operation(path: str, operation: Overridable) -> Call:
@@ -451,7 +427,8 @@ def every_function() -> dict[str, Call]:
     named = {path: functools.reduce(getattr, name.split("."), xp) for path, name in names.items()}
     known = {path: value for path, value in paths.items() if path not in table.OTHERS} | named | OPERATIONS
     for path in entered.keys() & known.keys():
-        entered[path].__overridable__ = of(known[path])  # type: ignore[attr-defined]
+        for function in (entered[path], entered[path].as_method):  # type: ignore[attr-defined]
+            function.__overridable__ = of(known[path])  # type: ignore[attr-defined]
     for path, value in known.items():
         operation = of(value)
         if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
@@ -497,6 +474,7 @@ def give_methods() -> None:
         is_method = path not in table.NO_METHODS and not path.endswith("_like")
         if "." not in path and first in ("input", "tensor") and is_method:
             is_property = isinstance(getattr(PlainTensor, path, None), Property)
+            function = getattr(function, "as_method", function)
             if is_property:
                 setattr(Tensor, path, property(function))
             elif path in table.SPREAD_METHODS:

@@ -81,7 +81,7 @@ SPREAD_METHODS = frozenset({"expand", "flip", "permute", "repeat", "reshape", "s
 # What tensors of dispatchkit do not tell apart, or decide themselves.
 IGNORED = frozenset({"hermitian", "inplace", "layout", "memory_format", "non_blocking", "pin_memory", "sparse_grad"})
 # Taken where they say nothing, as None and False, of functions that have not more.
-UNUSED = frozenset({"antialias", "generator", "out", "output_size", "return_indices", "weight"})
+UNUSED = frozenset({"antialias", "generator", "output_size", "return_indices", "weight"})
 # Arguments of these, by their names.
 LAYOUTS = ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "strided")
 # Methods alone in PyTorch.

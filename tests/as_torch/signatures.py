@@ -58,11 +58,11 @@ def make_files() -> dict[str, str]:
 def make_table() -> str:
     """Return the text of the table."""
     torch.set_default_dtype(torch.float64)
-    schemas, found = schemas_by_path(), kinds_by_path()
+    schemas, found, with_out = schemas_by_path(), kinds_by_path(), paths_with_out()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     results = named_results()
-    writer.writerow(("path", "refused", "as_floats", "keeps", "results", "names", "signatures"))
+    writer.writerow(("path", "refused", "as_floats", "keeps", "out", "results", "names", "signatures"))
     for path in sorted(spelling.FUNCTIONS):
         refused, as_floats, keeps = found.get(path, ("", False, False))
         if path in OF_ALL_KINDS:
@@ -71,7 +71,7 @@ def make_table() -> str:
             as_floats = True
         if path in ("trapezoid", "trapz", "cumulative_trapezoid"):
             as_floats = False  # of sums alone
-        flags = ("yes" * as_floats, "yes" * keeps)
+        flags = ("yes" * as_floats, "yes" * keeps, "yes" * (path in with_out))
         row = (refused, *flags, results.get(path, ""), " ".join(names_of(path)), " | ".join(schemas.get(path, ())))
         if any(row):
             writer.writerow((path, *row))
@@ -176,6 +176,29 @@ def named_results() -> dict[str, str]:
                 path = f"linalg.{name.removeprefix('linalg_')}"
             found[path] = " ".join(getattr(kind, "__match_args__", ()))
     return found
+
+
+def paths_with_out() -> set[str]:
+    """Return the paths of functions that write their results into tensors that are given as `out`."""
+    found = {path for path in spelling.FUNCTIONS if "out" in names_of(path)}
+    for schema in torch._C._jit_get_all_schemas():
+        space, _, name = schema.name.partition("::")
+        for place in PLACES:
+            if name.startswith(f"{place}_"):
+                name = f"{place}.{name.removeprefix(f'{place}_')}"
+        if space == "aten" and any(argument.is_out for argument in schema.arguments) and has_out(name):
+            found.add(name)
+    return found | {"norm", "tensordot"}
+
+
+def has_out(path: str) -> bool:
+    """Return whether the function of a path takes `out`: some have a schema with it that is not for users."""
+    function: Any = torch
+    for name in path.split("."):
+        function = getattr(function, name, None)
+    if function is None or isinstance(function, FunctionType):
+        return False
+    return "out" in (function.__doc__ or "").partition("\n\n")[0]
 
 
 def is_parsed(path: str) -> bool:

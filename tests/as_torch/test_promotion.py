@@ -76,7 +76,7 @@ def test_numbers_beyond_the_range_of_a_dtype_wrap() -> None:
         (lambda: torch.trace(INTS), RuntimeError, "trace(): Expected input to have 2 dimensions, but got 1"),
         (lambda: torch.index_select(INTS, 0, INTS[None]), IndexError, "Expected index to have 0 to 1 dimensions"),
         (lambda: F.mse_loss(FLOATS, FLOATS, reduction="all"), ValueError, "mse_loss: reduction must be 'none', 'mean'"),
-        (lambda: F.mse_loss(FLOATS, FLOATS, out=None, axis=1), TypeError, "got an unexpected keyword argument 'axis'"),
+        (lambda: F.mse_loss(FLOATS, FLOATS, axis=1), TypeError, "got an unexpected keyword argument 'axis'"),
         (lambda: torch.mvlgamma(FLOATS, 0), RuntimeError, "p has to be greater than or equal to 1"),
         (lambda: torch.view_as_complex(torch.ones(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
         (lambda: torch.tensordot(torch.ones(2), torch.ones(3), 1), RuntimeError, "contracted dimensions need to match"),
@@ -124,7 +124,7 @@ def test_infinities_and_complex_numbers_are_those_of_pytorchs_formulas() -> None
     z = torch.logaddexp(torch.tensor([1.0 + 5j]), torch.tensor([-40.0 + 0j]))
     assert z.imag.item() == pytest.approx(5.0)
     assert torch.linalg.lu_factor(torch.tensor([[3.0 + 3j, 1], [5.0, 1]])).pivots.tolist() == [1, 2]
-    assert torch.trapezoid(torch.tensor([100, 100], dtype=torch.int8), dx=1).item() == 100.0
+    assert torch.trapezoid(torch.tensor([100, 100], dtype=torch.int8), dx=1).item() == 228.0
 
 
 def test_numbers_of_a_list_are_spread_over_the_arguments_of_methods_alone() -> None:

@@ -20,6 +20,7 @@ from dispatchkit.as_torch import table
 from dispatchkit.as_torch.calling.arguments import arguments_by_name
 from dispatchkit.as_torch.calling.checks import CHECKS, kind_of
 from dispatchkit.as_torch.calling.dtypes import FACTORS, UNIFORM, check_dtypes, check_factors
+from dispatchkit.as_torch.calling.outputs import written_into
 from dispatchkit.as_torch.calling.plans import Plan, key_of, plan_of
 from dispatchkit.as_torch.calling.promotion import PROMOTING, in_common_dtype
 from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
@@ -111,6 +112,9 @@ class FunctionCaller:
         RuntimeError : for elements of a kind that PyTorch does not take
         IndexError : for axes that there are not
         """
+        if kwargs and kwargs.get("out") is not None and self.signatures.takes_out:
+            rest = {name: value for name, value in kwargs.items() if name != "out"}
+            return written_into(self.path.rpartition(".")[2], kwargs["out"], self, args, rest)
         try:
             key = key_of(args, kwargs)
             plan = self.plans.get(key)
@@ -125,11 +129,24 @@ class FunctionCaller:
                 raise
             raise raised from error.__cause__
 
+    def as_method(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result of a call of the method, which has no `out`.
+
+        Raises
+        ------
+        TypeError : for one
+        """
+        if "out" in kwargs:
+            raise TypeError(f"{self.path}() got an unexpected keyword argument 'out'")
+        return self(args, kwargs)
+
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
             return self.finished(self.function(*args, **kwargs))
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
+        if "out" in given and given["out"] is None and self.signatures.takes_out:
+            del given["out"]
         before = list(given.values())
         types = (*map(type_of, args), *[(name, type_of(value)) for name, value in kwargs.items()])
         known = types in self.fitting

@@ -77,6 +77,7 @@ class Signatures(NamedTuple):
     refused : kinds of elements that it does not take, by the letters of NumPy
     as_floats : whether integers and booleans count as numbers of the default dtype
     keeps : whether integers stay integers of their dtype
+    takes_out : whether it writes its results into tensors that are given as `out`
     results : the names of its results, if it has several
     names : of its arguments in order, where PyTorch's function is one of Python
     overloads : the arguments of each form; empty where PyTorch looks at them in Python
@@ -85,12 +86,13 @@ class Signatures(NamedTuple):
     refused: str
     as_floats: bool
     keeps: bool
+    takes_out: bool
     results: tuple[str, ...]
     names: tuple[str, ...]
     overloads: tuple[tuple[Argument, ...], ...]
 
 
-NONE = Signatures("", False, False, (), (), ())
+NONE = Signatures("", False, False, False, (), (), ())
 
 
 @cache
@@ -100,7 +102,7 @@ def _table() -> dict[str, Signatures]:
     table = {}
     for row in rows:
         overloads = tuple(_arguments(text) for text in row["signatures"].split(" | ") if text)
-        flags = (row["as_floats"] == "yes", row["keeps"] == "yes")
+        flags = (row["as_floats"] == "yes", row["keeps"] == "yes", row["out"] == "yes")
         results, names = tuple(row["results"].split()), tuple(row["names"].split())
         table[row["path"]] = Signatures(row["refused"], *flags, results, names, overloads)
     return table

@@ -190,7 +190,7 @@ def option(rng: random.Random, call: Call) -> Call:
             "dim": rng.choice((0, 1, -1, -2, 2, (), (0,), (0, 1), [0, -1], None)),
             "keepdim": rng.random() < 0.5,
             "dtype": Dtype(rng.choice(DTYPES)),
-            "out": None,
+            "out": rng.choice((None, Array(np.zeros((0,), rng.choice(DTYPES))))),
             "axis": rng.choice((0, 1, (0,))),
         }
         name = rng.choice(list(values))

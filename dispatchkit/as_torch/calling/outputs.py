@@ -1,0 +1,96 @@
+"""Results that are written into tensors that a call names: ``out=``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dispatchkit.as_torch.calling.promotion import CATEGORIES
+from dispatchkit.declare.namespace import tensor_namespace as xp
+from dispatchkit.graph.recording import is_grad_enabled, no_grad
+from dispatchkit.graph.storage import Storage
+from dispatchkit.tree import leaves, sequence_items
+
+__all__ = ["written_into"]
+
+
+def written_into(name: str, out: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return `out`, which holds what a call gives from now on.
+
+    Parameters
+    ----------
+    name : of the function
+    out : a tensor, or a sequence of as many as there are results
+    call : the function, whose result is written
+    args, kwargs : its arguments
+
+    Raises
+    ------
+    RuntimeError : if a gradient is asked for, or a result cannot be cast to the dtype of its tensor
+    TypeError : for what is no tensor
+    """
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for each in outs:
+        if not isinstance(each, Storage):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(each).__name__}")
+    check_no_gradient(name, outs, args, kwargs)
+    with no_grad():
+        y = call(args, kwargs)
+    parts = y if isinstance(y, (tuple, list)) else (y,)
+    if len(parts) != len(outs):
+        raise TypeError(f"{name}(): argument 'out' must be tuple of {len(parts)} Tensors, found {len(outs)}")
+    for each, part in zip(outs, parts, strict=True):
+        check_cast(part, each)
+    with no_grad():
+        for each, part in zip(outs, parts, strict=True):
+            write(each, part)
+    if isinstance(y, tuple) and hasattr(y, "_fields"):
+        return type(y)(*outs)
+    return out
+
+
+def check_no_gradient(name: str, outs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if a tensor among arguments requires a gradient, which cannot pass through what is written.
+
+    Raises
+    ------
+    RuntimeError : in PyTorch's words
+    """
+    if not is_grad_enabled():
+        return
+    for each in (*outs, *args, *kwargs.values()):
+        for leaf in leaves(sequence_items, each):
+            if isinstance(leaf, Storage) and getattr(leaf, "requires_grad", False):
+                raise RuntimeError(
+                    f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                    f"the arguments requires grad."
+                )
+
+
+def check_cast(part: Any, out: Any) -> None:
+    """Raise if a result is of a higher category than the dtype of its tensor.
+
+    Raises
+    ------
+    RuntimeError : naming both dtypes
+    """
+    own, found = np.dtype(str(out.dtype)), np.dtype(str(part.dtype))
+    if CATEGORIES[found.kind] > CATEGORIES[own.kind]:
+        raise RuntimeError(f"result type {found} can't be cast to the desired output type {own}")
+
+
+def write(out: Any, part: Any) -> None:
+    """Write a result into its tensor, which takes its shape."""
+    if tuple(out.shape) != tuple(part.shape):
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {[*out.shape]}, which does not "
+                f"match the required output shape {[*part.shape]}. This behavior is deprecated; reuse an out tensor t "
+                f"by resizing it, inplace, to zero elements with t.resize_(0).",
+                stacklevel=5,
+            )
+        out.data = xp.empty(part.shape, dtype=out.dtype)
+    out.copy_(xp.astype(part, out.dtype))

@@ -1,0 +1,52 @@
+"""The way of calls that nothing is to be looked at for: of tensors alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatchkit.as_torch.calling.caller import FunctionCaller
+
+__all__ = ["quick"]
+
+
+def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: type) -> Callable[..., Any]:
+    """Return a function that calls another at once where there is nothing to look at.
+
+    Parameters
+    ----------
+    whole : what looks at the arguments
+    otherwise : which is called where there is something
+    most : how many arguments are passed on as they are
+    cls : the class of tensors
+    """
+    function, looked, plain, one_dtype = whole.function, whole.looked, whole.is_plain, whole.one_dtype
+    adopt = whole.adopt
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # Tensors alone, of which nothing is to be looked at.
+        if (
+            plain
+            and not kwargs
+            and 0 < len(args) <= most
+            and type(args[0]) is cls
+            and (not looked or args[0].array.dtype.kind not in looked)
+            and (
+                len(args) == 1
+                or (
+                    len(args) == 2
+                    and type(args[1]) is cls
+                    and (not one_dtype or args[0].array.dtype is args[1].array.dtype)
+                )
+            )
+        ):
+            try:
+                y = function(*args)
+            except Exception:  # noqa: BLE001  # it says what is wrong
+                return otherwise(args, kwargs)
+            if type(y) is cls:
+                return y
+            return adopt(y)
+        return otherwise(args, kwargs)
+
+    return call

@@ -1,0 +1,52 @@
+"""Results are written into tensors that are given as `out`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dispatchkit.as_torch
+
+torch: Any = dispatchkit.as_torch
+ONES = torch.ones(2)
+
+
+def test_a_result_is_written_into_the_tensor_that_is_given() -> None:
+    out = torch.empty(2, dtype=torch.float32)
+    assert torch.add(ONES, ONES, alpha=2, out=out) is out
+    assert (str(out.dtype), out.tolist()) == ("float32", [3.0, 3.0])
+    values, indices = torch.empty(0), torch.empty(0, dtype=torch.int64)
+    result = torch.max(torch.eye(2), 1, out=(values, indices))
+    assert result.values is values
+    assert (values.tolist(), indices.tolist()) == ([1.0, 1.0], [0, 1])
+    assert torch.zeros(2, 1, out=torch.empty(0)).shape == (2, 1)
+
+
+def test_a_tensor_of_another_shape_takes_that_of_the_result() -> None:
+    out = torch.empty(3)
+    with pytest.warns(UserWarning, match=r"resized since it had shape \[3\], which does not match .* shape \[2\]"):
+        torch.exp(torch.zeros(2), out=out)
+    assert out.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: torch.add(ONES, ONES, out=torch.empty(2, dtype=torch.int64)),
+            RuntimeError,
+            "result type float64 can't",
+        ),
+        (lambda: torch.exp(torch.ones(2, requires_grad=True), out=torch.empty(2)), RuntimeError, "don't support autom"),
+        (lambda: torch.exp(ONES, out=[1.0]), TypeError, "argument 'out' must be Tensor, not float"),
+        (lambda: ONES.add(ONES, out=ONES), TypeError, "got an unexpected keyword argument 'out'"),
+        (lambda: torch.max(ONES, 0, out=torch.empty(0)), TypeError, "must be tuple of 2 Tensors, found 1"),
+        (lambda: torch.flip(ONES, (0,), out=ONES), TypeError, "'out'"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(call: Callable[[], Any], error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+    assert ONES.tolist() == [1.0, 1.0]
