@@ -20,7 +20,8 @@ from dispatchkit.as_torch.layers.weighted import Bilinear, DataParallel, Embeddi
 from dispatchkit.as_torch.machine import amp
 from dispatchkit.as_torch.machine import settings as machine
 from dispatchkit.as_torch.shapes import Shape
-from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module
+from dispatchkit.as_torch.spelling import FUNCTIONS, HOME, Module, enter_module, spelling_results
+from dispatchkit.nn import utils
 
 # The names of distributions, and PyTorch's modules of one distribution each.
 NAMED = frozenset(name for name, value in vars(distributions).items() if isinstance(value, type))
@@ -105,6 +106,17 @@ def enter_programs() -> None:
     _enter_layers()
     _enter_functions(precision)
     _enter_machine()
+    hide_own_modules()
+
+
+def hide_own_modules() -> None:
+    """Take the modules that this package is made of out of the names of PyTorch; they can be imported all the same."""
+    package = sys.modules[HOME]
+    for home, module in list(sys.modules.items()):
+        outer, _, name = home.rpartition(".")
+        is_own = outer == HOME and getattr(module, "__file__", None) is not None
+        if is_own and name != "distributions" and vars(package).get(name) is module:
+            delattr(package, name)
 
 
 def _enter_layers() -> None:
@@ -132,7 +144,7 @@ def _enter_layers() -> None:
 def _enter_functions(precision: dict[str, Any]) -> None:
     """Enter functions of modules and functions that PyTorch has in several places."""
     of_func = {"stack_module_state": stacked.stack_module_state, "grad_and_value": stacked.grad_and_value}
-    extend_module("func", {**of_func, "functional_call": of_module("nn.utils")["functional_call"]})
+    extend_module("func", {**of_func, "functional_call": spelling_results(utils.functional_call)})
     of_networks = {name: FUNCTIONS[f"nn.functional.{name}"] for name in AT_THE_TOP}
     files = {"save": serialization.save, "load": serialization.load}
     draws = {name: machine.complex_draws(FUNCTIONS[name], False) for name in ("rand", "rand_like")}

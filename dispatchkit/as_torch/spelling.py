@@ -26,6 +26,7 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     table,
     windows,
 )
+from dispatchkit.as_torch.allowed import allowed_names
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
@@ -268,6 +269,12 @@ class Tensor(PlainTensor):
     def __getattr__(self, name: str) -> NoReturn:
         missing("Tensor", name)
 
+    @override
+    def __dir__(self) -> list[str]:
+        allowed = allowed_names("Tensor") or frozenset()
+        held = vars(self) if hasattr(self, "__dict__") else ()
+        return [name for name in object.__dir__(self) if name in allowed or name in held or name.startswith("__")]
+
 
 class Traced(Tensor):
     """What transformations put in the place of tensors, with PyTorch's methods."""
@@ -428,7 +435,7 @@ def every_function() -> dict[str, Call]:
     known = {path: value for path, value in paths.items() if path not in table.OTHERS} | named | OPERATIONS
     for path in entered.keys() & known.keys():
         for function in (entered[path], entered[path].as_method):  # type: ignore[attr-defined]
-            function.__overridable__ = of(known[path])  # type: ignore[attr-defined]
+            function.__overridable__ = of(known[path])  # type: ignore[union-attr]  # a public function
     for path, value in known.items():
         operation = of(value)
         if operation is not None and path not in entered and path not in table.INSTEAD.keys() - table.METHODS:
@@ -485,8 +492,9 @@ def give_methods() -> None:
             if path not in table.NOT_IN_PLACE and (plain is not None or path in table.IN_PLACE):
                 setattr(Tensor, f"{path}_", in_place(Tensor, path, function, plain))
     give_operators(Tensor, FUNCTIONS)
-    for name in table.NOT_OF_TENSORS:
-        setattr(Tensor, name, property(functools.partial(not_there, name)))
+    for name in set(dir(PlainTensor)) - (allowed_names("Tensor") or set()) - table.OF_THE_LIBRARY:
+        if name[0] != "_":
+            setattr(Tensor, name, property(functools.partial(not_there, name)))
     for name, method in DRAWN.items():
         setattr(Tensor, name, method)
     for kind in ("cpu", "cuda", "mps", "xpu"):
@@ -561,6 +569,9 @@ SUBCLASSES: dict[Any, Any] = {nn.Module: Module, autograd.Function: Function, da
 def enter_module(path: str, members: Mapping[str, Any]) -> None:
     """Let a module be imported by its name in PyTorch, and say what to write for what it has not."""
     home = f"{HOME}.{path}".rstrip(".")
+    allowed = allowed_names(path)
+    if allowed is not None:
+        members = {name: value for name, value in members.items() if name in allowed}
     module: Any = sys.modules.setdefault(home, ModuleType(home, f"`torch.{path}` of PyTorch in terms of dispatchkit."))
     vars(module).update(members)
     module.__getattr__ = functools.partial(missing, path)

@@ -112,11 +112,8 @@ NO_METHODS = frozenset(
 )
 NOT_IN_PLACE = frozenset({"equal", "imag", "isfinite", "isinf", "isnan", "logaddexp", "positive", "real", "signbit"})
 NOT_IN_PLACE |= {"conj", "maximum", "minimum"}
-# Methods of `dispatchkit.Tensor` that PyTorch's tensors have not.
-NOT_OF_TENSORS = (
-    *("bitwise_invert_", "cbrt_", "conj_", "conjugate_", "imag_", "isfinite_", "isinf_", "isnan_"),
-    *("logaddexp_", "maximum_", "minimum_", "mod_", "positive_", "power_", "real_", "signbit_", "equal_"),
-)
+# What tensors have besides PyTorch's names: the library itself asks for it.
+OF_THE_LIBRARY = frozenset({"array", "is_tracer", "from_dlpack", "persistent", "to_device"})
 # What has a further name with ``_copy``, for a result in memory of its own.
 COPIED = (
     *("diagonal", "expand", "narrow", "permute", "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold"),
@@ -195,6 +192,9 @@ INSTEAD = {
     "bitwise_invert": "bitwise_not",
     "broadcast_arrays": "broadcast_tensors",
     "conjugate": "conj",
+    "copy": "x.clone()",
+    **dict.fromkeys(("matvec", "rmatvec"), "x @ v"),
+    **dict.fromkeys(("eigh", "eigvals", "eigvalsh"), "torch.linalg.eigh(x), eigvals or eigvalsh"),
     "cuda": "x.to(device) with arrays of a library that has devices",
     "cumulative_prod": "cumprod",
     "cumulative_sum": "cumsum",

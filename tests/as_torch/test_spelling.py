@@ -32,8 +32,8 @@ def values(x: Any) -> Any:
 def test_devices_are_asked_as_programs_for_pytorch_ask() -> None:
     cudnn = importlib.import_module("dispatchkit.as_torch.backends.cudnn")
     cudnn.benchmark = True  # type: ignore[attr-defined]
-    parallel = importlib.import_module("dispatchkit.as_torch.nn.parallel")
-    assert parallel.Module is nn.Module
+    modules = importlib.import_module("dispatchkit.as_torch.nn.modules.module")
+    assert modules.Module is nn.Module
     assert (X.is_cpu, X.is_cuda, X.is_mps, X.is_xpu) == (True, False, False, False)
     assert not cudnn.is_available()
 
@@ -540,3 +540,16 @@ def test_complex_numbers_of_their_parts() -> None:
 def test_a_function_of_one_line_is_called_by_its_name_in_errors(call: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         call(torch.ones(2))
+
+
+def test_modules_and_tensors_have_the_names_of_pytorch_alone() -> None:
+    x = torch.ones(2)
+    for name in ("astype", "power", "expand_dims", "copy", "matvec"):
+        assert name not in dir(x)
+        with pytest.raises(AttributeError, match=f"'dispatchkit.as_torch.Tensor' object has no attribute '{name}': "):
+            getattr(x, name)
+    assert not {"spelling", "table", "calling", "array", "isdtype"} & {*dir(torch), *dir(x)}
+    assert not hasattr(torch, "spelling")
+    with pytest.raises(AttributeError, match=r"as_torch\.nn' has no attribute 'set_engine': write dk\.nn\.set_engine"):
+        nn.set_engine  # noqa: B018  # asked for alone
+    assert x.array.tolist() == [1.0, 1.0]

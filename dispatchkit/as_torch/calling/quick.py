@@ -10,7 +10,7 @@ from dispatchkit.as_torch.calling.caller import FunctionCaller
 __all__ = ["quick"]
 
 
-def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: type) -> Callable[..., Any]:
+def quick(whole: FunctionCaller, otherwise: Callable[..., Any], most: int, cls: Any) -> Callable[..., Any]:
     """Return a function that calls another at once where there is nothing to look at.
 
     Parameters
