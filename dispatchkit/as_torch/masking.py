@@ -51,6 +51,21 @@ def lost_degrees(unbiased, correction):
     return correction
 
 
+def reduced_by(name, whole, x, dim, given):
+    """Return what a function makes of an array, with those of its options that are given."""
+    if name == "prod" and isinstance(dim, (tuple, list)):
+        return product_along(whole, x, dim, bool(given["keepdim"]))
+    return whole(x, **{option: value for option, value in given.items() if value is not None})
+
+
+def product_along(product, x, dims, keepdim):
+    """Return products along several axes, or all of them where none are said."""
+    axes = {axis % max(x.ndim, 1) for axis in dims} or set(range(x.ndim))
+    for axis in sorted(axes, reverse=True):
+        x = product(x, axis, keepdim)
+    return x
+
+
 def in_complex_like(x, y, dtype):
     """Return numbers in a dtype, without one as complex ones, if an array is of these."""
     if dtype is not None:
@@ -98,7 +113,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
         if dim is None and name == "logsumexp":
             dim = tuple(range(x.ndim))
         given = {"dim": dim, "keepdim": keepdim}
-        y = whole(x, **{option: value for option, value in given.items() if value is not None})
+        y = reduced_by(name, whole, x, dim, given)
         if name == "median":
             return y.values
         if name in ("sum", "prod", "cumsum", "cumprod"):

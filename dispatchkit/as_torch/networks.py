@@ -199,8 +199,10 @@ def _alpha_dropout(of_features, /, input, p=0.5, training=False, inplace=False):
         raise ValueError(f"alpha_dropout: p must be from 0 to 1, found {p}")
     if not training:
         return input
-    if p in (0, 1):
-        return input * (1.0 - p)
+    if p == 0:
+        return input
+    if p == 1:
+        return input * 0.0
     if of_features:
         shape = (*input.shape[:2], *(1,) * (input.ndim - 2))
     else:

@@ -77,6 +77,9 @@ def test_numbers_beyond_the_range_of_a_dtype_wrap() -> None:
         (lambda: torch.index_select(INTS, 0, INTS[None]), IndexError, "Expected index to have 0 to 1 dimensions"),
         (lambda: F.mse_loss(FLOATS, FLOATS, reduction="all"), ValueError, "mse_loss: reduction must be 'none', 'mean'"),
         (lambda: F.mse_loss(FLOATS, FLOATS, axis=1), TypeError, "got an unexpected keyword argument 'axis'"),
+        (lambda: torch.block_diag([INTS]), TypeError, "expected Tensor as element 0 in argument 0, but got list"),
+        (lambda: torch.meshgrid(INTS, FLOATS), RuntimeError, "meshgrid expects all tensors to have the same dtype"),
+        (lambda: torch.meshgrid([torch.eye(2)]), RuntimeError, "Expected tensors to have 0 to 1 dimensions"),
         (lambda: torch.mvlgamma(FLOATS, 0), RuntimeError, "p has to be greater than or equal to 1"),
         (lambda: torch.view_as_complex(torch.ones(3)), RuntimeError, "Tensor must have a last dimension of size 2"),
         (lambda: torch.tensordot(torch.ones(2), torch.ones(3), 1), RuntimeError, "contracted dimensions need to match"),
@@ -140,3 +143,9 @@ def test_numbers_of_a_list_are_spread_over_the_arguments_of_methods_alone() -> N
 def test_one_index_without_axes_keeps_an_axis() -> None:
     x = torch.arange(6.0).reshape(2, 3)
     assert torch.index_select(x, 1, torch.tensor(1)).tolist() == [[1.0], [4.0]]
+
+
+def test_masked_products_are_along_several_axes() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert torch.masked.prod(x, (0, 1), mask=x != 3.0).item() == 8.0
+    assert torch.masked.prod(x, (0,), keepdim=True).tolist() == [[3.0, 8.0]]

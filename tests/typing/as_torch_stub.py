@@ -194,7 +194,8 @@ def _function(name: str, function: Any, indent: str = "") -> str:
     parameters = list(signature.parameters.values())
     places = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
     result = "Tensor" if signature.return_annotation in ("Array", "Tensor") else "Any"
-    if function.__module__ == f"{HOME}.nn.functional" and name in ACTIVATIONS:
+    is_activation = function.__module__ == f"{HOME}.nn.functional" and name in ACTIVATIONS
+    if is_activation and "inplace" not in signature.parameters:
         parameters.append(inspect.Parameter("inplace", inspect.Parameter.KEYWORD_ONLY, default=False))
     forms = [parameters]
     if places and places[-1].name in table.SPREAD:

@@ -11,14 +11,11 @@ from dispatchkit.as_torch.autograd import forward_ad as forward_ad
 from dispatchkit.as_torch.autograd import function as function
 from dispatchkit.as_torch.autograd import functional as functional
 from dispatchkit.as_torch.autograd import graph as graph
-from dispatchkit.autograd import FunctionCtx as FunctionCtx
 from dispatchkit.autograd import backward as backward
 from dispatchkit.autograd import detect_anomaly as detect_anomaly
 from dispatchkit.autograd import grad as grad
 from dispatchkit.autograd import gradcheck as gradcheck
 from dispatchkit.autograd import gradgradcheck as gradgradcheck
-from dispatchkit.autograd import is_anomaly_enabled as is_anomaly_enabled
-from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
 from dispatchkit.autograd import set_detect_anomaly as set_detect_anomaly
 from typing import Any
 import dispatchkit.autograd

@@ -27,6 +27,7 @@ from dispatchkit.as_torch.calling.raised import as_raised_by_pytorch
 from dispatchkit.as_torch.calling.ranks import check_ranks, ranks_of
 from dispatchkit.as_torch.calling.reductions import BROADCASTING, broadcast_target, reduction_of
 from dispatchkit.as_torch.calling.results import named
+from dispatchkit.as_torch.calling.sequences import check_several
 from dispatchkit.as_torch.calling.signatures import NAMES, check_types, signatures_of
 from dispatchkit.declare.namespace import tensor_namespace as xp
 from dispatchkit.graph.storage import Storage
@@ -143,6 +144,7 @@ class FunctionCaller:
     def answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Any:
         """Return the result of a call whose arguments are not known to fit; with a key, it is known from then on."""
         if self.several:
+            check_several(self.path, args)
             return self.finished(self.function(*args, **kwargs))
         given = arguments_by_name(self.path, self.names, self.targets, args, kwargs)
         if "out" in given and given["out"] is None and self.signatures.takes_out:

@@ -12,12 +12,6 @@ from dispatchkit.as_torch.nn import parallel as parallel
 from dispatchkit.as_torch.nn import parameter as parameter
 from dispatchkit.as_torch.nn import utils as utils
 from dispatchkit.nn import Parameter as Parameter
-from dispatchkit.nn import get_engine as get_engine
-from dispatchkit.nn import register_module_forward_hook as register_module_forward_hook
-from dispatchkit.nn import register_module_forward_pre_hook as register_module_forward_pre_hook
-from dispatchkit.nn import register_module_full_backward_hook as register_module_full_backward_hook
-from dispatchkit.nn import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
-from dispatchkit.nn import set_engine as set_engine
 from typing import Any
 import dispatchkit.as_torch
 import dispatchkit.nn

@@ -45,5 +45,3 @@ class Rprop(dispatchkit.optim.Rprop):
 
 class SGD(dispatchkit.optim.SGD):
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
-
-required: Any

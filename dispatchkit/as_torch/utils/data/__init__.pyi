@@ -21,7 +21,6 @@ from dispatchkit.data import WeightedRandomSampler as WeightedRandomSampler
 from dispatchkit.data import default_collate as default_collate
 from dispatchkit.data import default_convert as default_convert
 from dispatchkit.data import random_split as random_split
-from dispatchkit.data import to_tensor as to_tensor
 import dispatchkit.data
 
 class DataLoader(dispatchkit.data.DataLoader): ...
