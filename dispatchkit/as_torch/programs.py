@@ -163,7 +163,17 @@ def _enter_machine() -> None:
     names = {**machine.TYPES, **of_threads, **of_random, **{name: getattr(machine, name) for name in others}}
     silent = ("set_float32_matmul_precision", "use_deterministic_algorithms", "set_flush_denormal")
     names |= dict.fromkeys(silent, machine.nothing)
-    extend_module("", {**names, "promote_types": machine.promote_types, "Size": Shape, "dtype": np.dtype})
+    extend_module(
+        "",
+        {
+            **names,
+            "promote_types": machine.promote_types,
+            "result_type": machine.result_type,
+            "can_cast": machine.can_cast,
+            "Size": Shape,
+            "dtype": np.dtype,
+        },
+    )
     extend_module("random", {**of_random, "fork_rng": machine.fork_rng})
     without = ("synchronize", "set_device", "reset_peak_memory_stats", "ipc_collect")
     of_cuda = {**dict.fromkeys(without, machine.nothing), "current_device": machine.zero}

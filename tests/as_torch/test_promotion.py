@@ -149,3 +149,10 @@ def test_masked_products_are_along_several_axes() -> None:
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert torch.masked.prod(x, (0, 1), mask=x != 3.0).item() == 8.0
     assert torch.masked.prod(x, (0,), keepdim=True).tolist() == [[3.0, 8.0]]
+
+
+def test_programs_ask_for_dtypes_in_common() -> None:
+    assert torch.promote_types(torch.int64, torch.float32) == torch.float32
+    assert torch.result_type(FLOATS, 1j) == torch.complex64
+    assert torch.result_type(INTS, torch.tensor(1.0, dtype=torch.float32)) == torch.float32
+    assert (torch.can_cast(torch.float32, torch.int64), torch.can_cast(torch.int64, torch.uint8)) == (False, True)

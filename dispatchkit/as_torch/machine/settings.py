@@ -6,6 +6,7 @@ from typing import Any
 
 from dispatchkit import random
 from dispatchkit.as_torch import table
+from dispatchkit.as_torch.calling import promotion
 from dispatchkit.as_torch.devices import device
 from dispatchkit.as_torch.spelling import HOME, Tensor
 from dispatchkit.backends.arrays import numpy_dtype
@@ -104,7 +105,28 @@ def promote_types(type1: Any, type2: Any) -> Any:
     ----------
     type1, type2 : the dtypes
     """
-    return xp.result_type(type1, type2)
+    return promotion.promote_types(numpy_dtype(type1), numpy_dtype(type2))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> Any:
+    """Return the dtype that an operation of two operands gives.
+
+    Parameters
+    ----------
+    tensor1, tensor2 : tensors or numbers
+    """
+    return promotion.common_dtype((tensor1, tensor2))
+
+
+def can_cast(from_: Any, to: Any) -> bool:
+    """Return whether results of a dtype can be written into a tensor of another.
+
+    Parameters
+    ----------
+    from_, to : the dtypes
+    """
+    kinds = promotion.CATEGORIES
+    return kinds[numpy_dtype(from_).kind] <= kinds[numpy_dtype(to).kind]
 
 
 def initial_seed() -> int:
