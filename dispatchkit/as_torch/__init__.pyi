@@ -7,7 +7,6 @@ Written by ``nox -s generated`` from the table; do not edit.
 from dispatchkit import Generator as Generator
 from dispatchkit import Tensor as PlainTensor
 from dispatchkit import broadcast_shapes as broadcast_shapes
-from dispatchkit import can_cast as can_cast
 from dispatchkit import enable_grad as enable_grad
 from dispatchkit import finfo as finfo
 from dispatchkit import get_default_dtype as get_default_dtype
@@ -15,7 +14,6 @@ from dispatchkit import iinfo as iinfo
 from dispatchkit import index_put as index_put
 from dispatchkit import manual_seed as manual_seed
 from dispatchkit import no_grad as no_grad
-from dispatchkit import result_type as result_type
 from dispatchkit import set_default_dtype as set_default_dtype
 from dispatchkit import set_grad_enabled as set_grad_enabled
 from dispatchkit import set_printoptions as set_printoptions
@@ -760,6 +758,8 @@ def broadcast_to(input: Any, *size: Any) -> Tensor: ...
 
 def bucketize(input: Any, boundaries: Any, *, out_int32: Any = ..., right: Any = ...) -> Any: ...
 
+can_cast: Any
+
 def cartesian_prod(*tensors: Any) -> Any: ...
 
 def cat(tensors: Any, dim: Any = ...) -> Tensor: ...
@@ -971,7 +971,7 @@ def full(size: Any, fill_value: Any, dtype: Any = ..., device: Any = ..., requir
 
 def full_like(input: Any, fill_value: Any, dtype: Any = ..., device: Any = ..., requires_grad: Any = ...) -> Tensor: ...
 
-def gather(input: Any, dim: Any, index: Any) -> Tensor: ...
+def gather(input: Any, dim: Any, index: Any, *, sparse_grad: Any = ...) -> Any: ...
 
 def ge(input: Any, other: Any) -> Tensor: ...
 
@@ -1324,6 +1324,8 @@ def reshape(input: Any, *shape: Any, copy: Any = ...) -> Tensor: ...
 def resolve_conj(input: Any) -> Any: ...
 
 def resolve_neg(input: Any) -> Any: ...
+
+result_type: Any
 
 rms_norm: Any
 

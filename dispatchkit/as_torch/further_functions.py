@@ -159,6 +159,12 @@ def index_select(input, dim, index):
     return xp.take(input, xp.reshape(index, (-1,)), axis=dim)
 
 
+def gather(input, dim, index, *, sparse_grad=False):
+    if not input.ndim:
+        return xp.broadcast_to(input, index.shape) + 0
+    return xp.gather(input, dim, index)
+
+
 # Of shapes.
 
 
@@ -237,6 +243,8 @@ def block_diag(*tensors):
 
 TRANSLATIONS.update(written_functions(globals()))
 # Of the same names as operations, by which calls from PyTorch are answered.
-ALONE.update({name: TRANSLATIONS.pop(name) for name in ("floor_divide", "lgamma", "logaddexp", "pow", "square")})
+ALONE.update(
+    {name: TRANSLATIONS.pop(name) for name in ("floor_divide", "gather", "lgamma", "logaddexp", "pow", "square")}
+)
 TRANSLATIONS |= {"trapz": trapezoid, "special.logit": logit}
 ALONE["special.gammaln"] = lgamma

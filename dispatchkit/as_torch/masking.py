@@ -44,6 +44,13 @@ def in_floats(x):
     return xp.astype(x, xp.get_default_dtype())
 
 
+def in_single_floats(x):
+    """Return integers and booleans as float32, in which PyTorch computes their moments."""
+    if xp.isdtype(x.dtype, ("real floating", "complex floating")):
+        return x
+    return xp.astype(x, xp.float32)
+
+
 def lost_degrees(unbiased, correction):
     """Return what is taken off the number of elements."""
     if correction is None:
@@ -126,7 +133,7 @@ def masked_functions(of: Mapping[str, Function]) -> dict[str, Function]:
 
     def var(input, dim=None, unbiased=None, *, correction=None, keepdim=False, **options):
         correction = lost_degrees(unbiased, correction)
-        input = in_floats(input)
+        input = in_single_floats(input)
         ones = visible(xp.ones_like(xp.real(input)), options.get("mask"), 0)
         squares = (xp.abs(input - mean(input, dim, keepdim=True, **options)) * ones) ** 2
         y = of["sum"](squares, dim, keepdim) / xp.maximum(of["sum"](ones, dim, keepdim) - correction, 0)

@@ -160,7 +160,7 @@ COPIED_HERE = frozenset(
     {
         *("diag", "diff", "flip", "fliplr", "flipud", "logcumsumexp", "masked.prod", "nan_to_num", "rot90"),
         *("nn.functional.pixel_shuffle", "nn.functional.pixel_unshuffle", "histogram", "triangular_solve"),
-        *("nn.functional.channel_shuffle", "sgn", "sign", "sum_to_size"),
+        *("nn.functional.channel_shuffle", "sgn", "sign"),
     }
 )
 # Functions whose results are views in PyTorch and copies here, into which nothing is written.
@@ -168,7 +168,7 @@ VIEWS_THERE = frozenset({"conj", "imag", "real", "unfold", "view_as_complex", "v
 # The names of results beyond those that PyTorch's own classes have.
 RESULTS: dict[str, tuple[str, ...]] = {"std_mean": (), "var_mean": (), "lu": ("LU", "pivots", "info")}
 # Functions that have axes of a number's own: of others a number is taken as one element along an axis.
-OF_NUMBERS = frozenset({"unsqueeze", "unsqueeze_copy"})
+OF_NUMBERS = frozenset({"gather", "unsqueeze", "unsqueeze_copy"})
 # Modules that show what others have.
 ALIASES = {
     **dict.fromkeys(("nn.modules", "nn.modules.module", "nn.parallel", "nn.parameter"), "nn"),

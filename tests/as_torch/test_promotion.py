@@ -156,3 +156,9 @@ def test_programs_ask_for_dtypes_in_common() -> None:
     assert torch.result_type(FLOATS, 1j) == torch.complex64
     assert torch.result_type(INTS, torch.tensor(1.0, dtype=torch.float32)) == torch.float32
     assert (torch.can_cast(torch.float32, torch.int64), torch.can_cast(torch.int64, torch.uint8)) == (False, True)
+
+
+def test_elements_of_a_tensor_without_axes_are_gathered_in_the_shape_of_the_index() -> None:
+    assert torch.gather(torch.tensor(3.0), 0, torch.tensor([0])).tolist() == [3.0]
+    assert torch.gather(torch.eye(2), 1, torch.tensor([[0], [1]])).tolist() == [[1.0], [1.0]]
+    assert str(torch.masked.var(torch.tensor([1, 2, 3])).dtype) == "float32"

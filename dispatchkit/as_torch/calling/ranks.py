@@ -97,7 +97,10 @@ def check_ranks(path: str, ranks: Mapping[str, tuple[int, ...]], given: Mapping[
     """
     for name, bounds in ranks.items():
         value = given.get(name)
-        for x in value if isinstance(value, (tuple, list)) else (value,):
+        members = value
+        if not isinstance(value, (tuple, list)):
+            members = (value,)
+        for x in members or ():
             if is_array(x) and not bounds[0] <= x.ndim <= bounds[-1] + 99 * (len(bounds) == 1):
                 raise np.exceptions.AxisError(
                     f"{path.rpartition('.')[2]}(): Expected {name} to have {_words(bounds)}, but got {x.ndim} "

@@ -158,7 +158,11 @@ def logsumexp(xp: Namespace, x: Array, /, *, axis: Axis = None, keepdims: bool =
     x = floating(xp, x)
     if count(x.shape, axis) == 0:
         return xp.log(xp.sum(x, axis=axis, keepdims=keepdims))
-    top = xp.max(xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x, axis=axis, keepdims=True)
+    # Of complex numbers the real parts say how large exponentials are.
+    magnitudes = x
+    if xp.isdtype(x.dtype, "complex floating"):
+        magnitudes = xp.real(x)
+    top = xp.max(magnitudes, axis=axis, keepdims=True)
     top = xp.where(xp.isfinite(top), top, 0)
     y = xp.log(xp.sum(xp.exp(x - top), axis=axis, keepdims=keepdims))
     if not keepdims:
