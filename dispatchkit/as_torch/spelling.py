@@ -26,8 +26,8 @@ from dispatchkit.as_torch import (  # noqa: F401  # they enter functions
     table,
     windows,
 )
-from dispatchkit.as_torch.allowed import allowed_names
 from dispatchkit.as_torch.blocks import checkpoint, inference_mode
+from dispatchkit.as_torch.calling.allowed import allowed_names
 from dispatchkit.as_torch.calling.arguments import ARGUMENTS_OF, parameters_of, shown_as_named
 from dispatchkit.as_torch.calling.caller import FunctionCaller
 from dispatchkit.as_torch.calling.checks import index_like_pytorch

@@ -1,6 +1,6 @@
 """The names that PyTorch's modules and tensors have: the spelling has no others.
 
-`calling/names.csv` holds them; `nox -s generated` writes it.
+`names.csv` holds them; `nox -s generated` writes it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["allowed_names"]
 
 @cache
 def _table() -> dict[str, frozenset[str]]:
-    with files("dispatchkit.as_torch.calling").joinpath("names.csv").open(encoding="utf-8") as lines:
+    with files(__package__).joinpath("names.csv").open(encoding="utf-8") as lines:
         return {row["place"]: frozenset(row["names"].split()) for row in csv.DictReader(lines)}
 
 
