@@ -136,7 +136,13 @@ class DispatchProtocol:
     def overridable(self, function: F, /) -> F: ...
     @overload
     def overridable(
-        self, /, *, kind: Kind = ..., arrays: tuple[str, ...] | None = ..., namespace: str | None = ...
+        self,
+        /,
+        *,
+        kind: Kind = ...,
+        arrays: tuple[str, ...] | None = ...,
+        namespace: str | None = ...,
+        commutative: bool = ...,
     ) -> Callable[[F], F]: ...
     def overridable(
         self,
@@ -146,6 +152,7 @@ class DispatchProtocol:
         kind: Kind = kinds.function,
         arrays: tuple[str, ...] | None = None,
         namespace: str | None = None,
+        commutative: bool = False,
     ) -> Any:
         """Make a function overridable: decorate your own, or call this with a function of another library.
 
@@ -156,6 +163,7 @@ class DispatchProtocol:
         arrays : names of the parameters whose types decide who answers, and of lists and tuples the types of their
             members; all parameters by default
         namespace : printed before the name; by default that of the protocol, else the module
+        commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
 
         Returns
         -------
@@ -181,7 +189,7 @@ class DispatchProtocol:
 
         def make(original: F) -> Any:
             place = namespace or self.namespace
-            record = overridable_function(self, original, kind, arrays, place)
+            record = overridable_function(self, original, kind, arrays, place, commutative)
             self.operations.add(record)
             return record.named_function()
 
@@ -289,7 +297,11 @@ class DispatchProtocol:
         decorators.register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
     def implements(
-        self, target: Callable[..., Any] | Kind, *types: type, declines: bool | None = None
+        self,
+        target: Callable[..., Any] | Kind,
+        *types: type,
+        declines: bool | None = None,
+        commutative: bool = False,
     ) -> Callable[[F], F]:
         """Register a handler for an operation, or for a kind of operations.
 
@@ -301,6 +313,9 @@ class DispatchProtocol:
             handler
         declines : whether the handler may decline a call, which `explain` and coverage show; by default False if the
             return annotation names classes other than `NotImplementedType`, else True
+        commutative : whether the handler answers the other order of the operands, too; it is given them in its own
+            order, and a rule that is registered for the other order is asked instead. The operation has to be
+            commutative, as `add`, `multiply`, `maximum` and `equal` are
 
         Returns
         -------
@@ -321,14 +336,17 @@ class DispatchProtocol:
         >>> @dk.implements(dk.matmul)
         ... def matmul(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
         ...     return Diagonal(x1.d * x2.d)
+        >>> @dk.implements(dk.multiply, commutative=True)
+        ... def scale_diagonal(x: Diagonal, factor: float, /) -> Diagonal:
+        ...     return Diagonal(factor * x.d)
         >>> @dk.implements(dk.kinds.rounding)
         ... def round_diagonal(op, x: Diagonal, /) -> Diagonal:
         ...     return Diagonal(op(x.d))
         >>> x = Diagonal([1.5, 2.0])
-        >>> x @ x, dk.floor(x)
-        (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
+        >>> x @ x, dk.floor(x), 2 * x
+        (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])), Diagonal(d=tensor([3., 4.])))
         """
-        return decorators.implements(self, target_of(self, target), types, declines)
+        return decorators.implements(self, target_of(self, target), types, declines, commutative)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
         """Return a decorator that declares a conversion from one type to another, for `fallback.convert`.

@@ -82,7 +82,7 @@ def converts(cost: float=1, lossy: bool=False) -> Callable[[F], F]:
     tensor(3.)
     """
 
-def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool | None=None) -> Callable[[F], F]:
+def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool | None=None, commutative: bool=False) -> Callable[[F], F]:
     """Register a handler for an operation, or for a kind of operations.
 
     Parameters
@@ -93,6 +93,9 @@ def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool |
         handler
     declines : whether the handler may decline a call, which `explain` and coverage show; by default False if the
         return annotation names classes other than `NotImplementedType`, else True
+    commutative : whether the handler answers the other order of the operands, too; it is given them in its own
+        order, and a rule that is registered for the other order is asked instead. The operation has to be
+        commutative, as `add`, `multiply`, `maximum` and `equal` are
 
     Returns
     -------
@@ -113,12 +116,15 @@ def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool |
     >>> @dk.implements(dk.matmul)
     ... def matmul(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
     ...     return Diagonal(x1.d * x2.d)
+    >>> @dk.implements(dk.multiply, commutative=True)
+    ... def scale_diagonal(x: Diagonal, factor: float, /) -> Diagonal:
+    ...     return Diagonal(factor * x.d)
     >>> @dk.implements(dk.kinds.rounding)
     ... def round_diagonal(op, x: Diagonal, /) -> Diagonal:
     ...     return Diagonal(op(x.d))
     >>> x = Diagonal([1.5, 2.0])
-    >>> x @ x, dk.floor(x)
-    (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
+    >>> x @ x, dk.floor(x), 2 * x
+    (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])), Diagonal(d=tensor([3., 4.])))
     """
 
 def local_registrations() -> AbstractContextManager[None]:
@@ -148,6 +154,7 @@ def overridable(function: F, /) -> F:
     arrays : names of the parameters whose types decide who answers, and of lists and tuples the types of their
         members; all parameters by default
     namespace : printed before the name; by default that of the protocol, else the module
+    commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
 
     Returns
     -------
@@ -172,7 +179,7 @@ def overridable(function: F, /) -> F:
     """
 
 @overload
-def overridable(*, kind: Kind=..., arrays: tuple[str, ...] | None=..., namespace: str | None=...) -> Callable[[F], F]: ...
+def overridable(*, kind: Kind=..., arrays: tuple[str, ...] | None=..., namespace: str | None=..., commutative: bool=...) -> Callable[[F], F]: ...
 
 def redispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None=None, *, without: type) -> Any:
     """Return the result of a call that is dispatched again as if a type had declined it.

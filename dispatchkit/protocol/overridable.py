@@ -75,6 +75,7 @@ class Overridable:
         where overrides are off, with `NoneType` inside a decomposition
     called : how messages name functions that it has called and that made an array dense, by file, line and name
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
+    commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
     changes : name of the array argument that a call changes in place, "" for none
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
@@ -87,6 +88,7 @@ class Overridable:
     """
 
     may_give_none = True
+    commutative = False
     changes = ""
     by_fields: Handler | None = None
     by_fields_always = False

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from functools import partial, update_wrapper
-from typing import Any, TypeVar, get_type_hints
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,29 +42,6 @@ def implements_each(functions: tuple[Any, ...], *types: type) -> Callable[[F], F
     def register(rule: F) -> F:
         for function in functions:
             enter(function, *types)(bind_rule(function, rule))
-        return rule
-
-    return register
-
-
-def in_either_order(operation: Any, *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers a rule of two operands for both orders of them.
-
-    Parameters
-    ----------
-    operation : a commutative one
-    *types : of the operands; by default the annotations of the rule
-    """
-
-    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-        def call_swapped(x1: Any, x2: Any, /) -> Any:
-            return rule(x2, x1)
-
-        hints = get_type_hints(rule)
-        call_swapped.__annotations__ = {"x1": hints["x2"], "x2": hints["x1"], "return": hints["return"]}
-        for handler, classes in ((rule, types), (call_swapped, types[::-1])):
-            enter(operation, *classes)(handler)
-        update_wrapper(call_swapped, rule)  # which `explain` and errors name
         return rule
 
     return register

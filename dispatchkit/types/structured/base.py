@@ -21,7 +21,6 @@ from dispatchkit.types.rules import (
     enter,
     implements,
     implements_each,
-    in_either_order,
     promote,
 )
 
@@ -394,7 +393,7 @@ def sign_structured(function: Any, x: StructuredTensor, /) -> Any:
     return x.map_linear(function)
 
 
-@in_either_order(ops.multiply)
+@implements(ops.multiply, commutative=True)
 def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not all_finite(x2):
         return decline("zeros do not stay zero")
@@ -438,7 +437,7 @@ def _restrict(x: StructuredTensor, other: Any) -> Any:
     return x.restricted(ops.broadcast_to(other, (*other.shape[:-2], *shape[-2:])))
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline(f"a tensor of shape {x1.shape} broadcasts")

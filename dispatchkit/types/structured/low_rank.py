@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, enter, promote
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import (
     SINGULAR,
@@ -405,11 +405,11 @@ for _base in (
     *(ScalarTensor, DiagonalTensor, BandedTensor, TriangularTensor, PermutationTensor, BlockDiagonalTensor),
     *(KroneckerTensor, ShiftedKroneckerTensor, ToeplitzTensor, CirculantTensor),
 ):
-    in_either_order(ops.add, _base, LowRankTensor)(add_base_and_low_rank)
-    in_either_order(ops.add, LowRankUpdateTensor, _base)(add_update_and_base)
+    enter(ops.add, _base, LowRankTensor, commutative=True)(add_base_and_low_rank)
+    enter(ops.add, LowRankUpdateTensor, _base, commutative=True)(add_update_and_base)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_update_and_low_rank(x1: LowRankUpdateTensor, x2: LowRankTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline("axes of length 1 broadcast")

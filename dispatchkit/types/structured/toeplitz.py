@@ -15,7 +15,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bind_rule, enter, implements, in_either_order
+from dispatchkit.types.rules import bind_rule, enter, implements
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -397,7 +397,7 @@ implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toepl
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_toeplitz_and_scalar(x1: ToeplitzTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")

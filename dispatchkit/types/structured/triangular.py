@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, check_product, implements, in_either_order, promote
+from dispatchkit.types.rules import all_finite, check_product, implements, promote
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -167,7 +167,7 @@ class _Triangle:
 implement_pairs(TriangularTensor)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_triangular_diagonal(x1: TriangularTensor, x2: DiagonalTensor, /) -> Any:
     if not same_size("add", x1, x2):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")
