@@ -23,7 +23,7 @@ from dispatchkit.protocol.registration import by_value, decorators
 from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, recall_chain
 from dispatchkit.protocol.rules import Handlers, Rule, RuleList, listed_rules
-from dispatchkit.protocol.surface import Surface
+from dispatchkit.protocol.surface import REFLECTED, Surface
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
 
@@ -430,7 +430,7 @@ class DispatchProtocol:
         Parameters
         ----------
         function : an overridable function, or a bound method that calls one
-        *args : of the call
+        *args : of the call, or types in the place of its arrays
         run : make the call, and show who declined
         **kwargs : of the call
 
@@ -503,7 +503,12 @@ class DispatchProtocol:
     ) -> tuple[Overridable, tuple[Any, ...], dict[str, Any]]:
         """Return the operation that a call is of, and its arguments; the array of a bound method is one of them."""
         operation, keywords = self.operation(function), dict(kwargs)
-        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
+        if not isinstance(function, MethodType) or isinstance(function.__self__, type):
+            return operation, args, keywords
+        named_by_type = len(args) == 1 and isinstance(args[0], type)
+        if named_by_type and function.__name__ in REFLECTED.values():
+            args = (*args, function.__self__)  # an operator leaves to others what is no array, as a type is none
+        else:
             args, keywords = call_of_method(operation, function, args, keywords)
         return operation, args, keywords
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dispatchkit.errors import NoImplementationError
 from dispatchkit.protocol.chain import Chain
+from dispatchkit.protocol.explain.by_types import with_stand_ins
 from dispatchkit.protocol.explain.explanation import Explanation
 from dispatchkit.protocol.explain.lines import Line
 from dispatchkit.protocol.frames import place_of
@@ -20,7 +21,15 @@ from dispatchkit.protocol.steps import Step, StepDecline, declined_text, pop_mod
 
 
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
-    """Return who answers a call; with `run` the call is made, and declines are shown."""
+    """Return who answers a call, which may name types in the place of arrays; with `run` it is made.
+
+    Raises
+    ------
+    TypeError : for a call with types that is to be made
+    """
+    args, kwargs, by_types = with_stand_ins(operation, args, kwargs)
+    if by_types and run:
+        raise TypeError(f"explain: run=True calls {operation.qualified_name}, which takes arrays, not their types")
     predicted = predict(operation, args, kwargs)
     lines = [Line(asked.who, asked.what, _verdict(asked), asked.inner) for asked in predicted.asked]
     explanation = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
