@@ -63,6 +63,7 @@ from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.protocol.modes import reset_modes as reset_modes
 from dispatchkit.protocol.steps import decline as decline
 from dispatchkit.protocol.types.declaration import field as field
+from dispatchkit.protocol.types.type_tests import TypeTests as TypeTests
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions

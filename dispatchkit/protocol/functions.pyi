@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dispatchkit.protocol.engine import F, T
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.types.declaration import Fallback, Relation
+from dispatchkit.protocol.types.type_tests import TypeTests
 from typing import Any, overload
 
-def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: float | None=None, fields: tuple[str, ...] | Mapping[str, Any] | None=None, dense: str | Callable[[Any], Any] | None=None, from_dense: str | Callable[[Any, Any], Any] | None=None, closed: Iterable[Callable[..., Any] | Kind]=(), impossible: Iterable[Callable[..., Any] | Kind]=(), relation: str | float | Callable[[Any, Any], Any] | Relation | None=None, refuses: Iterable[type[Exception]] | None=None, derivative: str | Callable[[Any, Any, Any], Any] | None=None) -> Callable[[T], T]:
+def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: float | None=None, fields: tuple[str, ...] | Mapping[str, Any] | None=None, dense: str | Callable[[Any], Any] | None=None, from_dense: str | Callable[[Any, Any], Any] | None=None, derivative: str | Callable[[Any, Any, Any], Any] | None=None, tests: TypeTests | None=None, closed: Iterable[Callable[..., Any] | Kind]=(), impossible: Iterable[Callable[..., Any] | Kind]=(), relation: str | float | Callable[[Any, Any], Any] | Relation | None=None, refuses: Iterable[type[Exception]] | None=None) -> Callable[[T], T]:
     """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
     The class gets the protocol's method, and every operator, method and property of the protocol's plain
@@ -26,16 +27,11 @@ def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: f
     from_dense : the class method, or a function, that makes an instance from a plain array. It is called with the
         array and an instance whose structure, such as the rank, the new one should have. Modules use it to load
         dense checkpoints, and NumPy's functions with ``like=`` make arrays of the type by it
-    closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
-    impossible : functions and kinds that cannot keep the structure; advice leaves them out
-    relation : how results relate to those of the same calls on dense forms, with which the checks of `dk.testing`
-        compare them: by default inherited, else ``"equal"``; ``"unrelated"`` where there is nothing to compare
-        with; a tolerance; a function of an instance and the dense result, whether the one is right for the other;
-        or a `dk.testing.Relation`
-    refuses : exceptions by which the type refuses calls by design, such as an error of units; by default inherited
     derivative : the static method, or a function, that wraps a derivative of what the type wraps, in its first
         field. It is called with the numbers, an array of shape ``(*output.shape, *argument.shape)``, and with the
         instances of the type that are, or wrap, the output and the argument; None for one where there is none
+    tests : what results promise, for everything that tests the type
+    closed, impossible, relation, refuses : deprecated: those of `tests`
 
     Raises
     ------

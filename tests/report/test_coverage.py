@@ -263,7 +263,9 @@ def test_many_types_are_numbered_so_that_no_line_is_long() -> None:
     assert max(map(len, lines)) < 140
 
 
-@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense, closed=[dk.add, dk.kinds.reduction])
+@dk.array_type(
+    fallback=dk.fallback.decompose | dk.fallback.dense, tests=dk.TypeTests(closed=[dk.add, dk.kinds.reduction])
+)
 class Closed(subjects.Sized):
     pass
 
@@ -372,9 +374,9 @@ def test_what_the_author_calls_closed_must_not_become_plain() -> None:
     assert report["add"].outcomes == {"dense": 6, "plain result": 1}
     assert report["mean"].bucket == "plain result"
     assert report["subtract"].bucket == "dense"
-    assert dk.coverage(Closed, closed=[dk.subtract])["subtract"].bucket == "plain result"
+    assert dk.coverage(Closed, tests=dk.TypeTests(closed=[dk.subtract]))["subtract"].bucket == "plain result"
     with pytest.raises(TypeError, match="is not overridable by __tensor_function__"):
-        dk.coverage(Closed, closed=[len])
+        dk.coverage(Closed, tests=dk.TypeTests(closed=[len]))
 
 
 def test_a_notebook_shows_the_report_as_tables_in_colour() -> None:
