@@ -153,7 +153,7 @@ def test_per_cent() -> None:
     assert [row.function for row in dense.rows if "refused" in row.outcomes] == ["setitem"]
     assert 99 < dense.percent < 100
     # Attributes alone: a shape is read without a dense copy.
-    assert sorted(row.function for row in dense.rows if row.bucket == "fieldwise") == ["astype", "clone", "zeros_like"]
+    assert sorted(row.function for row in dense.rows if row.bucket == "each field") == ["astype", "clone", "zeros_like"]
     assert 0 < dense.structured_percent < 2
     assert coverage_of(dk.types.MetadataTensor).structured_percent == 100.0
 
@@ -330,7 +330,7 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
     assert most > 20
     assert open_rule["exp"].certain == 0 < open_rule["exp"].outcomes["by kind"]
     head = repr(open_rule).splitlines()[0]
-    kept = f"{open_rule.structured_percent:.2f} % of the calls keep the structure"
+    kept = f"{round(open_rule.structured_percent, 2):g} % of the calls keep the structure"
     assert head.endswith(f"Signs: {kept} (1 to {most:.0f} %, since rules may decline), > 99 % are answered")
     assert f"(<b>1 to {most:.0f} %</b>, since rules may decline), <b>&gt; 99 %</b>" in open_rule.to_html()
     assert re.search(r"elementwise +up to \d+ %", str(open_rule))

@@ -1,11 +1,32 @@
 """What answers for a type where it has no rule: declared, ordered, visible."""
 
+from dispatchkit.deprecation import warn_deprecated
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
 from dispatchkit.protocol.fallbacks.execution import Undecomposable
 from dispatchkit.protocol.fallbacks.strategies import Decompose
 from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 
 __all__ = ["STRATEGIES", "Decompose", "Fallback", "FallbackStrategy", "Undecomposable", "fallback"]
+
+
+class _Former:
+    """A former name of a fallback, which warns.
+
+    Parameters
+    ----------
+    name : what it is called now
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.former = ""
+
+    def __set_name__(self, owner: type, former: str) -> None:
+        self.former = former
+
+    def __get__(self, instance: object, owner: type) -> Fallback:
+        warn_deprecated(f"dk.fallback.{self.former}", f"dk.fallback.{self.name}")
+        return Fallback((self.name,))
 
 
 class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
@@ -17,7 +38,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     dense : ``to_dense()`` on every argument that has it, plain arrays back
     rewrap : compute on the first field, rebuild with the other fields
     decompose : run the operation's body, whose inner calls reach the type's rules
-    fieldwise : copies and casts go field by field; every type has it first, without a declaration
+    each_field : copies and casts of each field; every type has it first, without a declaration
     convert : the cheapest path of declared conversions to a type that has a rule
 
     Examples
@@ -32,7 +53,8 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     rewrap = Fallback(("rewrap",))
     decompose = Fallback(("decompose",))
     convert = Fallback(("convert",))
-    fieldwise = Fallback(("fieldwise",))
+    each_field = Fallback(("each_field",))
+    fieldwise = _Former("each_field")
 
 
 for _name in FallbackStrategy.named:

@@ -1,4 +1,4 @@
-"""The fallback strategies of the library: refuse, dense, rewrap, decompose, fieldwise and convert."""
+"""The fallback strategies of the library: refuse, dense, rewrap, decompose, each_field and convert."""
 
 from __future__ import annotations
 
@@ -134,18 +134,18 @@ class Decompose(FallbackStrategy):
         return self.executed_step(cls, execute, f"decompose: the body of {operation.name}")
 
 
-class Fieldwise(FallbackStrategy):
+class EachField(FallbackStrategy):
     """Compute an operation that says how on the fields; every type has this strategy, before those it declares."""
 
-    name = "fieldwise"
+    name = "each_field"
     implied = True
-    outcome = Outcome("fieldwise", "field by field", structured=True)
+    outcome = Outcome("each_field", "on each of its fields", structured=True)
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         by_fields = operation.by_fields
         if by_fields is None:
-            return f"{operation.name} is not computed field by field"
+            return f"{operation.name} is not computed on each field alone"
         answers = {"dense", "rewrap"}.intersection(operation.types.fallback(cls).names)
         if not operation.by_fields_always and not answers:
             return f"{operation.name} may need more than its fields, and dense or rewrap is not declared"
@@ -156,7 +156,7 @@ class Fieldwise(FallbackStrategy):
         if not names:
             return "has no fields that are known"
 
-        return Step(self.outcome, cls, by_fields, f"fieldwise: {operation.name} of {', '.join(names)}")
+        return Step(self.outcome, cls, by_fields, f"each field: {operation.name} of {', '.join(names)}")
 
 
 class Convert(FallbackStrategy):

@@ -399,7 +399,7 @@ def read_baseline(text: str) -> dict[str, dict[str, Any]]:
     ------
     ValueError : if it is no JSON, or holds no report
     """
-    data = json.loads(text)
+    data = json.loads(text.replace('"fieldwise"', '"each field"'))  # as earlier versions called it
     reports = None
     if isinstance(data, dict):
         reports = data.get("types", [data])
