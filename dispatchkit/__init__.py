@@ -84,6 +84,7 @@ if _typing.TYPE_CHECKING:
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
     from dispatchkit.interop.compiling import compile as compile
     from dispatchkit.progress import set_progress as set_progress
+    from dispatchkit.report import check as check
     from dispatchkit.report import draw as draw
     from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
@@ -101,7 +102,7 @@ else:
     _LATER: dict[str, str | None] = {
         **dict.fromkeys(("autograd", "data", "fft", "func", "nn", "optim", "overrides")),
         **dict.fromkeys(("report", "saving", "special", "testing", "types")),
-        **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
+        **dict.fromkeys(("audit", "check", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
         **dict.fromkeys(("checked", "verify"), "testing"),
         "compile": "interop.compiling",

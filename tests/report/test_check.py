@@ -15,7 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.__main__ import main
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.check import CHECKS, check_package, load_package
+from dispatchkit.report.package_check import CHECKS, check_package, load_package
 
 TYPES = """
 import dispatchkit as dk
