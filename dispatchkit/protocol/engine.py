@@ -257,7 +257,12 @@ class DispatchProtocol:
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declared = (fallback, priority, fields, dense, from_dense)
-        keywords = {"relation": relation, "refuses": refuses, "closed": closed, "impossible": impossible}
+        keywords: dict[str, Any] = {
+            "relation": relation,
+            "refuses": refuses,
+            "closed": closed,
+            "impossible": impossible,
+        }
         stated = stated_tests("array_type", tests, **keywords)
         refused = None
         if stated.refuses is not None:

@@ -131,7 +131,7 @@ def check(*types: type, samples: Samples = (), tests: TypeTests | None = None, *
     if not types:
         raise ValueError("check: there is no type to check; write dk.check(T, samples=[...])")
     for cls in types:
-        if not isinstance(cls, type) or not tensor_protocol.types.participates(cls):
+        if not isinstance(cls, type) or not tensor_protocol.types.participates(cls):  # type: ignore[redundant-expr]
             raise misfit_in("check", cls, tensor_protocol)
     laws = {}
     for cls, its_samples in _samples_by_type(types, samples).items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import pickle
 import warnings
 from collections.abc import Callable
@@ -37,6 +36,11 @@ def join_tagged(a: Tagged, b: dk.Tensor | float, /) -> Any:
     return f"{a.x.tolist()} {dk.asarray(b).tolist()}"
 
 
+def grown(x: Any, y: Any) -> Any:
+    x += y
+    return x
+
+
 @pytest.fixture
 def both_orders() -> Any:
     with dk.local_registrations():
@@ -64,7 +68,7 @@ def test_the_commutative_operations_are_these_and_their_elements_may_be_exchange
         lambda x, y: y + x,
         lambda x, y: dk.add(y, x),
         lambda x, y: np.add(y, x),
-        lambda x, y: operator.iadd(x, y),
+        grown,
         lambda x, y: dk.maximum(y, x),
         lambda x, y: y == x,
         lambda x, y: dk.logaddexp(y, x),
@@ -79,9 +83,11 @@ def test_a_rule_is_given_its_operands_in_its_own_order(call: Callable[[Any, Any]
 
 @pytest.mark.usefixtures("both_orders")
 def test_numbers_that_the_annotation_leaves_out_have_no_rule_in_either_order() -> None:
-    for call in (lambda x: x + 2j, lambda x: 2j + x):
-        with pytest.raises(dk.NoImplementationError, match="Tagged"):
-            call(Tagged([1.0]))
+    tagged: Any = Tagged([1.0])
+    with pytest.raises(dk.NoImplementationError, match="Tagged"):
+        tagged + 2j
+    with pytest.raises(dk.NoImplementationError, match="Tagged"):
+        2j + tagged
 
 
 def test_one_type_is_given_first_whichever_order_the_call_has() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_a_page_and_the_index_have_the_number_of_lines(page: Path) -> None:
 
 
 def test_the_ratio_is_that_of_the_times_of_both_by_turns() -> None:
-    tool = measure()
+    tool: Any = measure()
     waits = iter([0.0, 3.0, 10.0, 11.0] * (tool.TURNS + 1))
     tool.perf_counter = lambda: next(waits)
     assert tool.ratio(lambda: None, lambda: None) == 3.0

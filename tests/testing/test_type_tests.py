@@ -74,7 +74,7 @@ def test_a_class_of_tests_takes_it_with_the_former_attributes() -> None:
     cls = declared()
 
     class Former(TypeConformance):
-        refuses = (LookupError,)
+        refuses: Any = (LookupError,)
 
         def samples(self) -> Any:
             return [cls([1])]

@@ -1,5 +1,7 @@
 """What answers for a type where it has no rule: declared, ordered, visible."""
 
+from typing import TYPE_CHECKING, ClassVar
+
 from dispatchkit.deprecation import warn_deprecated
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
 from dispatchkit.protocol.fallbacks.execution import Undecomposable
@@ -9,27 +11,22 @@ from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 __all__ = ["STRATEGIES", "Decompose", "Fallback", "FallbackStrategy", "Undecomposable", "fallback"]
 
 
-class _Former:
-    """A former name of a fallback, which warns.
-
-    Parameters
-    ----------
-    name : what it is called now
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.former = ""
-
-    def __set_name__(self, owner: type, former: str) -> None:
-        self.former = former
-
-    def __get__(self, instance: object, owner: type) -> Fallback:
-        warn_deprecated(f"dk.fallback.{self.former}", f"dk.fallback.{self.name}")
-        return Fallback((self.name,))
+FORMER = {"fieldwise": "each_field"}
 
 
-class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
+class _WithFormerNames(type):
+    """The type of `fallback`, which knows the former names of fallbacks, and warns of them."""
+
+    if not TYPE_CHECKING:  # a type checker would take any name for one
+
+        def __getattr__(cls, name: str) -> Fallback:
+            if name not in FORMER:
+                raise AttributeError(f"there is no fallback {name!r}; there are {', '.join(STRATEGIES)}")
+            warn_deprecated(f"dk.fallback.{name}", f"dk.fallback.{FORMER[name]}")
+            return getattr(cls, FORMER[name])
+
+
+class fallback(metaclass=_WithFormerNames):  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     """What answers for a type where it has no rule; join several by ``|``.
 
     Attributes
@@ -54,7 +51,8 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     decompose = Fallback(("decompose",))
     convert = Fallback(("convert",))
     each_field = Fallback(("each_field",))
-    fieldwise = _Former("each_field")
+    if TYPE_CHECKING:
+        fieldwise: ClassVar[Fallback]
 
 
 for _name in FallbackStrategy.named:
