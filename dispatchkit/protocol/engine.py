@@ -26,7 +26,7 @@ from dispatchkit.protocol.rules import Handlers, Rule, RuleList, listed_rules
 from dispatchkit.protocol.surface import REFLECTED, Surface
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
-from dispatchkit.protocol.types.type_tests import TypeTests, stated_tests
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain.explanation import Explanation
@@ -263,7 +263,7 @@ class DispatchProtocol:
             "closed": closed,
             "impossible": impossible,
         }
-        stated = stated_tests("array_type", tests, **keywords)
+        stated = join_tests("array_type", tests, **keywords)
         refused = None
         if stated.refuses is not None:
             refused = tuple(stated.refuses)

@@ -260,9 +260,9 @@ def _run_check_of_types(options: argparse.Namespace) -> int:
     ValueError : for options that are about a whole package
     """
     whole = ("record", "junit", "sarif", "html", "baseline", "ignore", "protocol")
-    given = [name for name in whole if getattr(options, name)]
-    if given or options.format not in ("text", "markdown"):
-        named = ", ".join(f"--{name}" for name in given) or f"--format {options.format}"
+    wrong = [name for name in whole if getattr(options, name)]
+    if wrong or options.format not in ("text", "markdown"):
+        named = ", ".join(f"--{name}" for name in wrong) or f"--format {options.format}"
         raise ValueError(f"{named} is for a check of a whole package, not for {options.package}")
     types = [load_type(path) for path in options.package.split(",")]
     report = check(*types, samples=samples_from(options.samples))

@@ -45,7 +45,7 @@ class TypeCheck(Reported):
     @property
     def failures(self) -> list[str]:
         """The texts of all faults: laws that do not hold, and findings of an audit that are faults in any case."""
-        texts = [str(failure) for found in self.laws.values() for failure in found.failures]
+        texts = [str(failure) for conformance in self.laws.values() for failure in conformance.failures]
         for report in self.coverage:
             rows = [row for row in report.rows if isinstance(row, MeasuredRow) and row.bucket in FAULTS]
             if report.type not in self.laws or not self.laws[report.type].failures:
@@ -81,9 +81,9 @@ class TypeCheck(Reported):
         """Yield for each type how many calls agree with plain tensors."""
         if not self.laws:
             yield "", "not tried: give instances as samples=[...]"
-        for name, found in self.laws.items():
-            tried, count = sum(found.tried.values()), len(found.failures)
-            yield name, f"{count} {plural('failure', count)} in {tried} calls of {len(found.checks)} checks"
+        for name, conformance in self.laws.items():
+            tried, count = sum(conformance.tried.values()), len(conformance.failures)
+            yield name, f"{count} {plural('failure', count)} in {tried} calls of {len(conformance.checks)} checks"
 
 
 def _headline(report: Any) -> str:
@@ -157,7 +157,9 @@ def _samples_by_type(types: Sequence[type], samples: Samples) -> dict[type, Samp
     listed = list(samples() if callable(samples) else samples)
     if not listed:
         return {}
-    by_type: dict[type, Samples] = {cls: [sample for sample in listed if type(sample) is cls] for cls in types}
+    by_type: dict[type, Samples] = {}
+    for cls in types:
+        by_type[cls] = [sample for sample in listed if type(sample) is cls]
     lacking = [type_name(cls) for cls, its_samples in by_type.items() if not its_samples]
     if lacking:
         raise ValueError(f"check: there is no sample of {', '.join(lacking)}; give one, or leave the type out")

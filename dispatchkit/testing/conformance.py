@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.types.type_tests import TypeTests, stated_tests
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.checks import companions, concurrency, forms, objects
@@ -204,13 +204,13 @@ def check_type(
 
 
 def _extra_for_subject(use: str, tests: TypeTests | None, **keywords: Any) -> dict[str, Any]:
-    """Return what checks of one type are told besides what it declares, as `Subject` takes it.
+    """Return what `tests=` adds to what a type declares, as `Subject` takes it.
 
     Raises
     ------
     ValueError : if it says what only the declaration of the type can say
     """
-    stated = stated_tests(use, tests, stacklevel=3, **keywords)
+    stated = join_tests(use, tests, stacklevel=3, **keywords)
     if stated.relation is not None or stated.impossible:
         raise ValueError(
             f"{use}: tests= takes refuses and closed; a relation, and what is impossible, belong to the type: write "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -74,7 +74,7 @@ def test_a_class_of_tests_takes_it_with_the_former_attributes() -> None:
     cls = declared()
 
     class Former(TypeConformance):
-        refuses: Any = (LookupError,)
+        refuses: ClassVar[Any] = (LookupError,)
 
         def samples(self) -> Any:
             return [cls([1])]

@@ -53,8 +53,8 @@ class TypeTests:
 UNSAID: dict[str, Any] = {"relation": None, "refuses": None, "closed": (), "impossible": ()}
 
 
-def stated_tests(use: str, tests: TypeTests | None, stacklevel: int = 2, **keywords: Any) -> TypeTests:
-    """Return what tests are told, with the deprecated keywords of a function that takes it as ``tests=``.
+def join_tests(use: str, tests: TypeTests | None, stacklevel: int = 2, **keywords: Any) -> TypeTests:
+    """Return the tests= of a function, with what its deprecated keywords say.
 
     Parameters
     ----------
@@ -70,10 +70,10 @@ def stated_tests(use: str, tests: TypeTests | None, stacklevel: int = 2, **keywo
     if tests is not None and not isinstance(tests, TypeTests):
         raise RegistrationError(f"{use}: tests={tests!r} is no TypeTests; write tests=dk.TypeTests(relation=...)")
     stated = tests or TypeTests()
-    given = {name: value for name, value in keywords.items() if value is not UNSAID[name]}
-    for name in given:
+    former = {name: value for name, value in keywords.items() if value is not UNSAID[name]}
+    for name in former:
         if getattr(stated, name) is not UNSAID[name]:
             raise RegistrationError(f"{use}: {name}= and tests= both say {name}; write tests=dk.TypeTests({name}=...)")
         instead = f"{use}(tests=dk.TypeTests({name}=...))"
         warn_deprecated(f"{use}({name}=...)", instead, stacklevel=stacklevel + 1)
-    return replace(stated, **given)
+    return replace(stated, **former)

@@ -12,7 +12,7 @@ from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
-from dispatchkit.protocol.types.type_tests import TypeTests, stated_tests
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 from dispatchkit.report.coverage.advice import Advice, advise, decomposes, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
@@ -281,7 +281,7 @@ def coverage(
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
             raise misfit_in("coverage", candidate, protocol)
     memory = PredictionCache()
-    stated = stated_tests("dk.coverage", tests, closed=closed, refuses=refuses)
+    stated = join_tests("dk.coverage", tests, closed=closed, refuses=refuses)
     surveys = [Survey(protocol, candidate, stated.closed, memory, stated.refuses or ()) for candidate in types]
     with ProgressBar("coverage", len(surveys) * len(protocol.operations), progress) as bar:
         if samples is None:
