@@ -70,6 +70,8 @@ class Overridable:
     table : the first answer by the types of one array, or of two one inside of the other, for functions written anew
         for their signature
     decisions : the first answer by key, for all other functions
+    by_call : the first answer by the types of the arguments as they came, for functions made overridable: of the first
+        array, of two one inside of the other, or a tuple of all types and keywords
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
@@ -114,6 +116,7 @@ class Overridable:
         self.function: Handler = _unset
         self.table: dict[type, Any] = {}
         self.decisions: dict[Any, Any] = {}
+        self.by_call: dict[Any, Any] = {}
         self.chains: dict[Key, Any] = {}
         self.type_chains: dict[tuple[type, Key], Any] = {}
         self.called: dict[tuple[str, int, str], str] = {}
@@ -293,6 +296,7 @@ class Overridable:
         """Forget every decision."""
         self.table.clear()
         self.decisions.clear()
+        self.by_call.clear()
         self.chains.clear()
         self.type_chains.clear()
         self.called.clear()

@@ -54,6 +54,19 @@ def _always(kwargs: Mapping[str, Any]) -> bool:
     return True
 
 
+class Missing:
+    """Stands for an argument that a call leaves out; functions pickled by value find it by its name."""
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING = Missing()
+
+
 class Form(Enum):
     """What an array parameter takes."""
 
