@@ -75,6 +75,7 @@ class Overridable:
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
+    present : the distinct types that take part, by key, for modes
     called : how messages name functions that it has called and that made an array dense, by file, line and name
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
     changes : name of the array argument that a call changes in place, "" for none
@@ -119,6 +120,7 @@ class Overridable:
         self.by_call: dict[Any, Any] = {}
         self.chains: dict[Key, Any] = {}
         self.type_chains: dict[tuple[type, Key], Any] = {}
+        self.present: dict[Key, tuple[type, ...]] = {}
         self.called: dict[tuple[str, int, str], str] = {}
 
     def __repr__(self) -> str:
@@ -271,7 +273,14 @@ class Overridable:
 
     def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
         """Return the distinct types of a call that take part in the protocol, in signature order."""
-        return self.types.participating(self.parameters.key(args, kwargs))
+        key = self.parameters.key(args, kwargs)
+        present = self.present.get(key)
+        if present is None:
+            journal = self.protocol.journal
+            generation = journal.generation
+            present = self.types.participating(key)
+            journal.keep(self, generation, self.present, (key,), present)
+        return present
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise if the arguments do not fit the signature.
@@ -299,6 +308,7 @@ class Overridable:
         self.by_call.clear()
         self.chains.clear()
         self.type_chains.clear()
+        self.present.clear()
         self.called.clear()
 
     def final_function(self) -> Handler:

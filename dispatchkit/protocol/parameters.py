@@ -293,6 +293,8 @@ class Parameters:
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
         """Return each array of a call with its parameter, in signature order."""
+        if 0 < self.positional <= len(args):
+            return list(zip(self.arrays, args, strict=False))
         return [(p, member) for p in self.arrays for member in p.members(p.find(args, kwargs))]
 
     def replace(

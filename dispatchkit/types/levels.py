@@ -11,6 +11,7 @@ import numpy as np
 from dispatchkit import ops
 from dispatchkit.ops.creation.conversion import holds_instances
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
@@ -220,6 +221,15 @@ def open_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
     """Return the arguments of a call with `change` made to each array of a type, and these arrays."""
     arrays: list[Any] = []
+    record = of(op)
+    if record is not None and 0 < record.parameters.positional <= len(args):
+        # Each array has come by its place, so that nothing else need be looked at.
+        opened = list(args)
+        for place in range(record.parameters.positional):
+            if isinstance(args[place], cls):
+                arrays.append(args[place])
+                opened[place] = change(args[place])
+        return tuple(opened), dict(kwargs), arrays
 
     def open_value(name: str, value: Any) -> Any:
         if not isinstance(value, cls):
