@@ -182,6 +182,13 @@ class Wrapper(ArrayMethods):
         self.data.backward(gradient, **kwargs)
 
 
+# Functions of one array, given first, which change where its elements are, and nothing else.
+MOVING = frozenset(
+    {
+        *(ops.reshape, ops.ravel, ops.squeeze, ops.expand_dims, ops.broadcast_to, ops.flip, ops.roll),
+        *(ops.permute_dims, ops.moveaxis, ops.swapaxes, ops.matrix_transpose, ops.transpose),
+    }
+)
 BASIC = frozenset({int, slice, type(None), type(...)})
 ARRAYS = frozenset({Tensor, np.ndarray})
 
@@ -206,6 +213,9 @@ map_results = tensor_protocol.types.map_arrays
 
 def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the arrays of a call, members of lists and indices one by one, with the names of their parameters."""
+    record = of(op)
+    if record is not None and 0 < record.parameters.positional <= len(args):
+        return list(zip(record.parameters.names, args, strict=False))
     named: list[tuple[str, Any]] = []
 
     def note(name: str, value: Any) -> Any:
