@@ -354,8 +354,8 @@ PLACES = ("key", "indices", "repeats")
 @implements(kinds.assignment, MaskedTensor)
 def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     if op in MOVING and type(args[0]) is MaskedTensor:
-        x, *options = args
-        return x._replace(data=op(x.data, *options, **kwargs), valid=op(x.valid, *options, **kwargs))
+        x, *rest = args
+        return x._replace(data=op(x.data, *rest, **kwargs), valid=op(x.valid, *rest, **kwargs))
     if any(isinstance(value, MaskedTensor) for name, value in arguments(op, args, kwargs) if name in PLACES):
         return decline("what is missing cannot be an index")
     if op is ops.setitem:
