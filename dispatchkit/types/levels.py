@@ -67,13 +67,18 @@ class Wrapper(ArrayMethods):
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
         if holds_instances(data):
-            data = ops.asarray(data)
+            data = cls._joined(data)
         priority = tensor_protocol.types.priority
         if isinstance(data, Wrapper) and priority(type(data)) > priority(cls):
             return data.with_data(
                 cls(data.data, *map(data.fitted, args), **{k: data.fitted(v) for k, v in kwargs.items()})
             )
         return super().__new__(cls)
+
+    @classmethod
+    def _joined(cls, members: Any) -> Any:
+        """Return the arrays of a sequence as one."""
+        return ops.asarray(members)
 
     def with_data(self, data: Any) -> Self:
         """Return a copy of this wrapper around another array."""
