@@ -90,7 +90,7 @@ class TriangularTensor(StructuredTensor):
         return TriangularTensor(function(self._free_of_warnings()), self.upper)
 
     def _free_of_warnings(self) -> Tensor:
-        """Return the triangle; what is beside it, and not read, is as it was given where it is finite."""
+        """Return the triangle; the other side, which is not read, is as it was given where all is finite."""
         if all_finite(self.data):
             return self.data
         return self.elements
