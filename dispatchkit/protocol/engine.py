@@ -587,7 +587,8 @@ class DispatchProtocol:
     def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers inside a decomposition, where the fallbacks declared after it are off."""
         inside = (NoneType, key)  # no type stands for none
-        return recall_chain(
+        known: Chain | None = operation.type_chains.get(inside)
+        return known or recall_chain(
             operation, operation.type_chains, inside, lambda: build_chain(operation, key, later_fallbacks=False)
         )
 

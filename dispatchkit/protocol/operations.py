@@ -9,7 +9,7 @@ from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
-from dispatchkit.protocol.callers import make_function
+from dispatchkit.protocol.callers import make_function, make_function_by_types
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
@@ -29,7 +29,9 @@ class OverridableFunction(Overridable):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return make_function(self)
+        if isinstance(self.parameters, ChosenParameters):
+            return make_function(self)
+        return make_function_by_types(self)
 
     def named_function(self) -> Callable[..., Any]:
         """Return the public function, with the names of the body."""

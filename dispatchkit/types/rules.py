@@ -67,7 +67,22 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 def all_finite(*values: Tensor | Number) -> bool:
     """Return whether numbers, and all elements of tensors, are finite, as far as it is known."""
-    return all(cmath.isfinite(x) if isinstance(x, Number) else holds(ops.isfinite(x), traced=True) for x in values)
+    return all(_is_finite(x) for x in values)
+
+
+def _is_finite(x: Tensor | Number) -> bool:
+    if isinstance(x, Number):
+        return cmath.isfinite(x)
+    if type(x) is Tensor and type(x.array) is np.ndarray:
+        return bool(np.isfinite(x.array).all())
+    return holds(ops.isfinite(x), traced=True)
+
+
+def plain_arrays(*tensors: Any) -> list[np.ndarray] | None:
+    """Return the arrays of tensors of NumPy's that nothing differentiates; None where one is anything else."""
+    if all(is_plain(x) for x in tensors):
+        return [x.array for x in tensors]
+    return None
 
 
 def is_plain(x: Any) -> bool:

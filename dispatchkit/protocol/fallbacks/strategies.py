@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
 from dispatchkit.protocol.fallbacks.base import Execute, FallbackStrategy, replace_types
-from dispatchkit.protocol.fallbacks.execution import Execution
+from dispatchkit.protocol.fallbacks.execution import Execution, WrapperFields
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
@@ -89,17 +89,18 @@ class Rewrap(FallbackStrategy):
             raise undeclared_fields(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
+        wrapper = WrapperFields(types, cls, names)
 
         def execute(execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             values = operation.parameters.values(args, kwargs)
             sources = [value for _, value in values if execution.type_of(value) is cls]
-            fields = {id(source): execution.field(operation, source) for source in sources}
+            fields = {id(source): execution.field(operation, source, wrapper) for source in sources}
 
             def first_field(name: str, value: Any) -> Any:
                 return fields.get(id(value), value)
 
             inner = execution.type_of(first_field("", sources[0]))
-            rebuild = execution.rebuilding(operation, sources, inner, args, kwargs)
+            rebuild = execution.rebuilding(operation, sources, inner, args, kwargs, wrapper)
             args, kwargs = operation.parameters.replace(args, kwargs, first_field)
             return rebuild(execution.call(operation, args, kwargs))
 

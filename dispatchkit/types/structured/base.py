@@ -141,6 +141,33 @@ class StructuredTensor(ArrayMethods):
         """
         return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(self), ops.matrix_transpose(rows)))
 
+    def times_vector(self, x: Tensor) -> Any:
+        """Return the product with a tensor of shape (N,): by default that with a matrix of one column.
+
+        Parameters
+        ----------
+        x : a tensor of shape (N,), of the dtype of the result
+        """
+        return without_axis(self.times(x[:, None]), -1)
+
+    def vector_times(self, x: Tensor) -> Any:
+        """Return the product of a tensor of shape (M,) with the matrix: by default that of a matrix of one row.
+
+        Parameters
+        ----------
+        x : a tensor of shape (M,), of the dtype of the result
+        """
+        return without_axis(self.times_from_left(x[None, :]), -2)
+
+    def solve_vector(self, x: Tensor) -> Any:
+        """Return the solution of the system with a right-hand side of shape (N,): by default that of one column.
+
+        Parameters
+        ----------
+        x : a tensor of shape (N,), of the dtype of the result
+        """
+        return without_axis(self.solve_columns(x[:, None]), -1)
+
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K).
 
@@ -173,6 +200,13 @@ class StructuredTensor(ArrayMethods):
         start, stop : the first row and column, and the one after the last; both are in range
         """
         return decline(f"a slice of a {type(self).__name__} has no structure")
+
+
+def without_axis(result: Any, axis: int) -> Any:
+    """Return a result without an axis of length 1; a decline as it is."""
+    if result is NotImplemented:
+        return result
+    return ops.squeeze(result, axis=axis)
 
 
 # Operands.

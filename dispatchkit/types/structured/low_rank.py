@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, enter, promote
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, enter, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import (
     SINGULAR,
@@ -146,6 +146,9 @@ def _finite(product: Tensor) -> Any:
 
 def _each_by_its_own(rows: Tensor, columns: Tensor) -> Tensor:
     """Return the products of rows with as many columns, which are given as rows."""
+    arrays = plain_arrays(rows, columns)
+    if arrays is not None:
+        return ops.asarray(np.einsum("...i,...i->...", *arrays))
     products: Tensor = ops.matmul(rows[..., None, :], columns[..., :, None])[..., 0, 0]
     return products
 
@@ -154,6 +157,14 @@ def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
     """Return matrices with their batches broadcast to one."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in tensors))
     return [ops.broadcast_to(x, (*batch, *x.shape[-2:])) for x in tensors]
+
+
+@implements(linalg.trace)
+def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    arrays = plain_arrays(x.left, x.right)
+    if arrays is None or offset or dtype is not None or x.shape[-1] != x.shape[-2]:
+        return decline("a sum of the elements of a diagonal")
+    return ops.asarray(np.einsum("...ij,...ji->...", *arrays))
 
 
 @implements(ops.add)
