@@ -47,8 +47,8 @@ def types(session: nox.Session) -> None:
     """
     install(session, "types")
     session.run("python", "-m", "tests.programs.generated", "--check", "stubs")
-    session.run("mypy", *session.posargs)
-    session.run("pytest", "tests/typing")
+    session.run("mypy", "--num-workers", "auto", *session.posargs)
+    session.run("pytest", *PARALLEL, "tests/typing")
     session.run("python", "-m", "tests.typing.pages")
 
 

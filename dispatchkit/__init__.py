@@ -63,6 +63,7 @@ from dispatchkit.protocol.kinds import kinds as kinds
 from dispatchkit.protocol.modes import reset_modes as reset_modes
 from dispatchkit.protocol.steps import decline as decline
 from dispatchkit.protocol.types.declaration import field as field
+from dispatchkit.protocol.types.type_tests import TypeTests as TypeTests
 from dispatchkit.tensor import ArrayMethods as ArrayMethods
 from dispatchkit.tensor import Tensor as Tensor
 from dispatchkit.tensor import set_printoptions as set_printoptions
@@ -83,6 +84,7 @@ if _typing.TYPE_CHECKING:
     from dispatchkit.autograd import is_grad_enabled as is_grad_enabled
     from dispatchkit.interop.compiling import compile as compile
     from dispatchkit.progress import set_progress as set_progress
+    from dispatchkit.report import check as check
     from dispatchkit.report import draw as draw
     from dispatchkit.report import explain as explain
     from dispatchkit.report import record_calls as record_calls
@@ -100,7 +102,7 @@ else:
     _LATER: dict[str, str | None] = {
         **dict.fromkeys(("autograd", "data", "fft", "func", "nn", "optim", "overrides")),
         **dict.fromkeys(("report", "saving", "special", "testing", "types")),
-        **dict.fromkeys(("audit", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
+        **dict.fromkeys(("audit", "check", "coverage", "draw", "explain", "record_calls", "rules", "which"), "report"),
         **dict.fromkeys(("load", "save"), "saving"),
         **dict.fromkeys(("checked", "verify"), "testing"),
         "compile": "interop.compiling",

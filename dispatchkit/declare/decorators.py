@@ -36,6 +36,7 @@ from dispatchkit.declare.typing import Creation, CreationDeclarer, Operation
 from dispatchkit.errors import RegistrationError
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import CreationKind, Kind, kinds
+from dispatchkit.protocol.operations import check_operands
 from dispatchkit.protocol.parameters import Form, LaterSignature, Parameters, signature_of
 from dispatchkit.protocol.registration.annotations import alternatives, is_sequence, known_hint, resolved_hints
 from dispatchkit.signatures import annotations_of, module_of
@@ -151,6 +152,7 @@ class Options(TypedDict, total=False):
     record: type[DeclaredOperation]
     decomposes: bool
     passthrough: bool
+    commutative: bool
     real: bool
     takes: str | None
     gives: Gives | None
@@ -190,6 +192,7 @@ def operation(
     record : the class of its record
     decomposes : whether the body computes it by other operations
     passthrough : whether the body only calls the namespace's function of the same name; it is no decomposition
+    commutative : whether its first two arrays may be exchanged, so that one rule can serve both orders
     real : whether it refuses complex numbers with a TypeError, which its body raises
     takes : what its arrays hold: ``"real numbers"``; by default numbers, or what `content` says
     gives : the dtype of an elementwise result: ``"same"``, ``"float"`` also for integers, ``"bool"``, ``"real"``
@@ -242,6 +245,7 @@ def _enter(options: OperationOptions, fn: Callable[..., Any]) -> Any:
     entry = record(tensor_protocol, fn, place, parameters, options, COMPILER)
     if not entry.implementation.trusted:
         _ = entry.axes  # what is said of them is checked
+        check_operands("operation", entry)
     return _publish(entry, fn)
 
 

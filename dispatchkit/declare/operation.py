@@ -54,6 +54,7 @@ class OperationOptions:
     record: type[DeclaredOperation] | None = None
     decomposes: bool = True
     passthrough: bool = False
+    commutative: bool = False
     real: bool = False
     takes: str | None = None
     gives: Gives | None = None
@@ -120,6 +121,7 @@ class DeclaredOperation(Overridable):
         self.derivative = Derivative(protocol, namespace, name, parameters)
         self.differentiable: bool = options.differentiable
         self.decomposes: bool = options.decomposes and not passthrough
+        self.commutative = options.commutative
         self.options = options
         self.compiler = compiler
         self.on_change: dict[Any, Callable[[Any], None]] = {}

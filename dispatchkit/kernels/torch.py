@@ -250,3 +250,96 @@ def topk_along(x, /, k, axis=-1, largest=True, sorted=True):  # the operation's 
     if count == k:
         values, indices = ahead.contiguous(), indices.narrow(axis, 0, k).contiguous()
     return TopKResult(values, indices)
+
+
+# The step functions take few calls per step: what depends on no output before is computed for all steps at once.
+
+
+def lstm_gradients(g, y, x, weight, h, c, bias):
+    (of_outputs, of_c), outputs, n = g, y[0], weight.shape[1]
+    before = torch.cat([h[None], outputs[:-1]])
+    gates = torch.addmm(x.reshape(-1, 4 * n), before.reshape(-1, n), weight.T).reshape(x.shape)
+    if bias is not None:
+        gates += bias
+    i, f, new, o = (part.contiguous() for part in gates.chunk(4, -1))
+    i, f, new, o = i.sigmoid_(), f.sigmoid_(), new.tanh_(), o.sigmoid_()
+    memory, last = i * new, c
+    for of_step, kept in zip(memory.unbind(), f.unbind(), strict=True):
+        last = of_step.addcmul_(kept, last)
+    previous = torch.cat([c[None], memory[:-1]])
+    bounded = memory.tanh()
+    by_memory = torch.stack([new * i * (1 - i), previous * f * (1 - f), i * (1 - new * new)], dim=2)
+    by_output, through = bounded * o * (1 - o), o * (1 - bounded * bounded)
+    of_x, of_h = torch.empty_like(x), torch.zeros_like(h)
+    parts = of_x.view(*x.shape[:2], 4, n)
+    for t in reversed(range(len(x))):
+        of_h = of_h + of_outputs[t]
+        of_c = torch.addcmul(of_c, of_h, through[t])
+        torch.mul(by_memory[t], of_c[:, None], out=parts[t, :, :3])
+        torch.mul(of_h, by_output[t], out=parts[t, :, 3])
+        of_h, of_c = of_x[t] @ weight, of_c * f[t]
+    of_bias = None
+    if bias is not None:
+        of_bias = of_x.sum((0, 1))
+    return of_x, of_x.reshape(-1, 4 * n).T @ before.reshape(-1, n), of_h, of_c, of_bias
+
+
+@kernel(ours.lstm, lstm_gradients)
+def lstm(x, weight, h, c, /, bias=None):
+    if is_traced(x) or not recurrent_shapes(4, x, weight, h, c, bias=bias):
+        return NotImplemented
+    outputs, transposed = torch.empty((*x.shape[:2], weight.shape[1]), dtype=x.dtype, device=x.device), weight.T
+    if bias is not None:
+        x = x + bias
+    for of_input, of_output in zip(x.unbind(), outputs.unbind(), strict=True):
+        i, f, new, o = torch.addmm(of_input, h, transposed).chunk(4, 1)
+        c = torch.addcmul(f.sigmoid() * c, i.sigmoid(), new.tanh())
+        h = torch.mul(o.sigmoid(), c.tanh(), out=of_output)
+    return outputs, c
+
+
+def gru_gradients(g, y, x, weight, h, bias):
+    n = weight.shape[1]
+    before = torch.cat([h[None], y[:-1]])
+    kept = (before.reshape(-1, n) @ weight.T).reshape(x.shape)
+    if bias is not None:
+        kept += bias
+    r, z = (x[..., : 2 * n] + kept[..., : 2 * n]).sigmoid_().chunk(2, -1)
+    of_last = kept[..., 2 * n :]
+    new = torch.addcmul(x[..., 2 * n :], r, of_last).tanh_()
+    of_new = (1 - z) * (1 - new * new)
+    factors = torch.stack([of_new * of_last * r * (1 - r), (before - new) * z * (1 - z), of_new], dim=2)
+    of_x, of_kept, of_h = torch.empty_like(x), torch.empty_like(x), torch.zeros_like(h)
+    parts, last = of_x.view(*x.shape[:2], 3, n), of_kept.view(*x.shape[:2], 3, n)
+    for t in reversed(range(len(x))):
+        of_h = of_h + g[t]
+        torch.mul(factors[t], of_h[:, None], out=parts[t])
+        last[t, :, :2] = parts[t, :, :2]
+        torch.mul(parts[t, :, 2], r[t], out=last[t, :, 2])
+        of_h = torch.addmm(of_h * z[t], of_kept[t], weight)
+    of_bias = None
+    if bias is not None:
+        of_bias = of_kept.sum((0, 1))
+    return of_x, of_kept.reshape(-1, 3 * n).T @ before.reshape(-1, n), of_h, of_bias
+
+
+@kernel(ours.gru, gru_gradients)
+def gru(x, weight, h, /, bias=None):
+    if is_traced(x) or not recurrent_shapes(3, x, weight, h, bias=bias):
+        return NotImplemented
+    n, transposed = weight.shape[1], weight.T
+    outputs = torch.empty((*x.shape[:2], n), dtype=x.dtype, device=x.device)
+    for of_input, of_output in zip(x.unbind(), outputs.unbind(), strict=True):
+        kept = h @ transposed if bias is None else torch.addmm(bias, h, transposed)
+        r, z = (of_input[:, : 2 * n] + kept[:, : 2 * n]).sigmoid_().chunk(2, 1)
+        new = torch.addcmul(of_input[:, 2 * n :], r, kept[:, 2 * n :]).tanh_()
+        h = torch.lerp(new, h, z, out=of_output)
+    return outputs
+
+
+def recurrent_shapes(gates, x, weight, *states, bias):
+    """Return whether shapes fit; the body says what is wrong where they do not."""
+    n = weight.shape[-1]
+    fits = weight.shape == (gates * n, n) and x.ndim == 3 and x.shape[-1] == gates * n
+    alike = all(state.shape == (x.shape[1], n) for state in states)
+    return fits and alike and (bias is None or bias.shape == (gates * n,))

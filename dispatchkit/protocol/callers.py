@@ -10,6 +10,7 @@ from dispatchkit.protocol.frames import hide_frames
 from dispatchkit.protocol.modes import ask_modes
 from dispatchkit.protocol.observers import live, note_asked
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.parameters import MISSING, Form, Parameters
 
 Function = Callable[..., Any]
 
@@ -50,6 +51,128 @@ def make_function(operation: Overridable) -> Function:
             raise
 
     return call
+
+
+def make_function_by_types(operation: Overridable) -> Function:
+    """Return the public function of an operation whose arguments' types say who answers, and seldom what they hold.
+
+    A parameter may take a list of arrays, whose members decide then. Calls without such a list are looked up in
+    `Overridable.by_call`, by the types of the arguments as they came.
+    """
+    parameters = operation.parameters
+    operation.key_of = parameters.key
+    first_two = [(p.position, p.form in (Form.ONE, Form.LOOSE)) for p in parameters.arrays]
+    if first_two == [(0, True)]:
+        return _make_unary(operation, parameters)
+    if first_two == [(0, True), (1, True)] and len(parameters.listed) == 2:
+        return _make_binary(operation, parameters)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return _answer_by_types(operation, args, kwargs)
+        except Exception as error:
+            hide_frames(error, operation)
+            raise
+
+    return call
+
+
+def _make_unary(operation: Overridable, parameters: Parameters) -> Function:
+    """Return the function of an array and of other arguments, which do not decide."""
+    least, most = parameters.least - 1, parameters.most - 1
+
+    def call(x: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if live or x is MISSING or not least <= len(args) <= most:
+                return _answer_by_types(operation, (*_given(x), *args), kwargs)
+            if kwargs:
+                # The other arguments do not decide, but which names a call may have.
+                return _answer_kept(operation, (type(x), len(args), *kwargs), (x, *args), kwargs)
+            try:
+                first = operation.by_call[type(x)]
+            except KeyError:
+                first = _decide_by_types(operation, (x, *args), {}, operation.by_call, type(x))
+            if args:
+                result = first(x, *args)
+            else:
+                result = first(x)
+            if result is NotImplemented or result is None:
+                return continue_chain(operation, first, (x, *args), {}, result)
+            return result
+        except Exception as error:
+            hide_frames(error, operation)
+            raise
+
+    return call
+
+
+def _make_binary(operation: Overridable, parameters: Parameters) -> Function:
+    """Return the function of two arrays, of which the second may be left out."""
+    least = parameters.least
+
+    def call(x1: Any = MISSING, x2: Any = MISSING, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if kwargs or live or args or (x2 is MISSING and (least == 2 or x1 is MISSING)):
+                return _answer_by_types(operation, (*_given(x1, x2), *args), kwargs)
+            try:
+                first = operation.by_call[type(x1)][type(x2)]
+            except KeyError:
+                given = _given(x1, x2)
+                first = _decide_by_types(operation, given, kwargs, operation.by_call, type(x1), type(x2))
+            if x2 is MISSING:
+                result = first(x1)
+            else:
+                result = first(x1, x2)
+            if result is NotImplemented or result is None:
+                return continue_chain(operation, first, _given(x1, x2), kwargs, result)
+            return result
+        except Exception as error:
+            hide_frames(error, operation)
+            raise
+
+    return call
+
+
+def _given(*args: Any) -> tuple[Any, ...]:
+    """Return the arguments of a call without those that it left out."""
+    return tuple([x for x in args if x is not MISSING])
+
+
+def _answer_by_types(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer a call by the types of its arguments, and the names of those that came by name."""
+    if live and (answer := ask_modes(operation, args, kwargs)) is not NotImplemented:
+        return answer
+    types: tuple[Any, ...] = tuple(map(type, args))
+    if kwargs:
+        types = (*types, *kwargs, *map(type, kwargs.values()))
+    return _answer_kept(operation, types, args, kwargs)
+
+
+def _answer_kept(operation: Overridable, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer a call as the last one of these types was, if there was one."""
+    try:
+        first = operation.by_call[types]
+    except KeyError:
+        if not operation.parameters.allows(args, kwargs):
+            operation.check_call(args, kwargs)
+        first = _decide_by_types(operation, args, kwargs, operation.by_call, types)
+    result = first(*args, **kwargs)
+    if result is NotImplemented or result is None:
+        return continue_chain(operation, first, args, kwargs, result)
+    return result
+
+
+def _decide_by_types(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], decisions: dict[Any, Any], *path: Any
+) -> Function:
+    """Decide who answers; the decision is kept by the types alone, so not where members of a list decide."""
+    parameters = operation.parameters
+    found = [(p, p.find(args, kwargs)) for p in parameters.arrays if p.form is not Form.STAR]
+    if any(p.form is not Form.ONE and p.holds_several(value) for p, value in found):
+        key = parameters.key(args, kwargs)
+        known: Function | None = operation.decisions.get(key)
+        return known or decide(operation, args, kwargs, operation.decisions, key)
+    return decide(operation, args, kwargs, decisions, *path)
 
 
 def make_reflected(operation: Overridable, operator: str) -> Function:

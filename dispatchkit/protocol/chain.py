@@ -125,10 +125,9 @@ class Chain:
             declined.append(StepDecline(steps[0], pop_decline_reason()))
         before = declined_steps.get()
         try:
-            declined_steps.set((self.operation, ()))
             for step in steps[start:]:
                 pop_decline_reason()  # an earlier one, of a handler that answered after all
-                declined_steps.set((self.operation, tuple(entry.text for entry in declined)))
+                declined_steps.set((self.operation, tuple([entry.text for entry in declined])))
                 if on_step is not None:
                     on_step(self.operation, step)
                 result = step.call(*args, **kwargs)

@@ -23,9 +23,10 @@ from dispatchkit.protocol.registration import by_value, decorators
 from dispatchkit.protocol.registration.annotations import target_of
 from dispatchkit.protocol.resolution import build_chain, build_plain_chain, recall_chain
 from dispatchkit.protocol.rules import Handlers, Rule, RuleList, listed_rules
-from dispatchkit.protocol.surface import Surface
+from dispatchkit.protocol.surface import REFLECTED, Surface
 from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversions, Declaration, Fallback, Relation
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 
 if TYPE_CHECKING:
     from dispatchkit.protocol.explain.explanation import Explanation
@@ -136,7 +137,13 @@ class DispatchProtocol:
     def overridable(self, function: F, /) -> F: ...
     @overload
     def overridable(
-        self, /, *, kind: Kind = ..., arrays: tuple[str, ...] | None = ..., namespace: str | None = ...
+        self,
+        /,
+        *,
+        kind: Kind = ...,
+        arrays: tuple[str, ...] | None = ...,
+        namespace: str | None = ...,
+        commutative: bool = ...,
     ) -> Callable[[F], F]: ...
     def overridable(
         self,
@@ -146,6 +153,7 @@ class DispatchProtocol:
         kind: Kind = kinds.function,
         arrays: tuple[str, ...] | None = None,
         namespace: str | None = None,
+        commutative: bool = False,
     ) -> Any:
         """Make a function overridable: decorate your own, or call this with a function of another library.
 
@@ -156,6 +164,7 @@ class DispatchProtocol:
         arrays : names of the parameters whose types decide who answers, and of lists and tuples the types of their
             members; all parameters by default
         namespace : printed before the name; by default that of the protocol, else the module
+        commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
 
         Returns
         -------
@@ -181,7 +190,7 @@ class DispatchProtocol:
 
         def make(original: F) -> Any:
             place = namespace or self.namespace
-            record = overridable_function(self, original, kind, arrays, place)
+            record = overridable_function(self, original, kind, arrays, place, commutative)
             self.operations.add(record)
             return record.named_function()
 
@@ -199,11 +208,12 @@ class DispatchProtocol:
         fields: tuple[str, ...] | Mapping[str, Any] | None = None,
         dense: str | Callable[[Any], Any] | None = None,
         from_dense: str | Callable[[Any, Any], Any] | None = None,
+        derivative: str | Callable[[Any, Any, Any], Any] | None = None,
+        tests: TypeTests | None = None,
         closed: Iterable[Callable[..., Any] | Kind] = (),
         impossible: Iterable[Callable[..., Any] | Kind] = (),
         relation: str | float | Callable[[Any, Any], Any] | Relation | None = None,
         refuses: Iterable[type[Exception]] | None = None,
-        derivative: str | Callable[[Any, Any, Any], Any] | None = None,
     ) -> Callable[[T], T]:
         """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
@@ -220,16 +230,11 @@ class DispatchProtocol:
         from_dense : the class method, or a function, that makes an instance from a plain array. It is called with the
             array and an instance whose structure, such as the rank, the new one should have. Modules use it to load
             dense checkpoints, and NumPy's functions with ``like=`` make arrays of the type by it
-        closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
-        impossible : functions and kinds that cannot keep the structure; advice leaves them out
-        relation : how results relate to those of the same calls on dense forms, with which the checks of `dk.testing`
-            compare them: by default inherited, else ``"equal"``; ``"unrelated"`` where there is nothing to compare
-            with; a tolerance; a function of an instance and the dense result, whether the one is right for the other;
-            or a `dk.testing.Relation`
-        refuses : exceptions by which the type refuses calls by design, such as an error of units; by default inherited
         derivative : the static method, or a function, that wraps a derivative of what the type wraps, in its first
             field. It is called with the numbers, an array of shape ``(*output.shape, *argument.shape)``, and with the
             instances of the type that are, or wrap, the output and the argument; None for one where there is none
+        tests : what results promise, for everything that tests the type
+        closed, impossible, relation, refuses : deprecated: those of `tests`
 
         Raises
         ------
@@ -252,7 +257,17 @@ class DispatchProtocol:
         if cls is not None:
             raise RegistrationError("array_type takes what it declares; write @array_type()")
         declared = (fallback, priority, fields, dense, from_dense)
-        named = tuple(closed), tuple(impossible), relation, None if refuses is None else tuple(refuses)
+        keywords: dict[str, Any] = {
+            "relation": relation,
+            "refuses": refuses,
+            "closed": closed,
+            "impossible": impossible,
+        }
+        stated = join_tests("array_type", tests, **keywords)
+        refused = None
+        if stated.refuses is not None:
+            refused = tuple(stated.refuses)
+        named = tuple(stated.closed), tuple(stated.impossible), stated.relation, refused
         return decorators.array_type(self, Declaration(*declared, None, *named, derivative))
 
     def register_type(
@@ -289,7 +304,11 @@ class DispatchProtocol:
         decorators.register_type(self, cls, Declaration(fallback, priority, fields, to_dense))
 
     def implements(
-        self, target: Callable[..., Any] | Kind, *types: type, declines: bool | None = None
+        self,
+        target: Callable[..., Any] | Kind,
+        *types: type,
+        declines: bool | None = None,
+        commutative: bool = False,
     ) -> Callable[[F], F]:
         """Register a handler for an operation, or for a kind of operations.
 
@@ -301,6 +320,9 @@ class DispatchProtocol:
             handler
         declines : whether the handler may decline a call, which `explain` and coverage show; by default False if the
             return annotation names classes other than `NotImplementedType`, else True
+        commutative : whether the handler answers the other order of the operands, too; it is given them in its own
+            order, and a rule that is registered for the other order is asked instead. The operation has to be
+            commutative, as `add`, `multiply`, `maximum` and `equal` are
 
         Returns
         -------
@@ -321,14 +343,17 @@ class DispatchProtocol:
         >>> @dk.implements(dk.matmul)
         ... def matmul(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
         ...     return Diagonal(x1.d * x2.d)
+        >>> @dk.implements(dk.multiply, commutative=True)
+        ... def scale_diagonal(x: Diagonal, factor: float, /) -> Diagonal:
+        ...     return Diagonal(factor * x.d)
         >>> @dk.implements(dk.kinds.rounding)
         ... def round_diagonal(op, x: Diagonal, /) -> Diagonal:
         ...     return Diagonal(op(x.d))
         >>> x = Diagonal([1.5, 2.0])
-        >>> x @ x, dk.floor(x)
-        (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
+        >>> x @ x, dk.floor(x), 2 * x
+        (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])), Diagonal(d=tensor([3., 4.])))
         """
-        return decorators.implements(self, target_of(self, target), types, declines)
+        return decorators.implements(self, target_of(self, target), types, declines, commutative)
 
     def converts(self, cost: float = 1, lossy: bool = False) -> Callable[[F], F]:
         """Return a decorator that declares a conversion from one type to another, for `fallback.convert`.
@@ -412,7 +437,7 @@ class DispatchProtocol:
         Parameters
         ----------
         function : an overridable function, or a bound method that calls one
-        *args : of the call
+        *args : of the call, or types in the place of its arrays
         run : make the call, and show who declined
         **kwargs : of the call
 
@@ -485,7 +510,12 @@ class DispatchProtocol:
     ) -> tuple[Overridable, tuple[Any, ...], dict[str, Any]]:
         """Return the operation that a call is of, and its arguments; the array of a bound method is one of them."""
         operation, keywords = self.operation(function), dict(kwargs)
-        if isinstance(function, MethodType) and not isinstance(function.__self__, type):
+        if not isinstance(function, MethodType) or isinstance(function.__self__, type):
+            return operation, args, keywords
+        named_by_type = len(args) == 1 and isinstance(args[0], type)
+        if named_by_type and function.__name__ in REFLECTED.values():
+            args = (*args, function.__self__)  # an operator leaves to others what is no array, as a type is none
+        else:
             args, keywords = call_of_method(operation, function, args, keywords)
         return operation, args, keywords
 
@@ -557,7 +587,8 @@ class DispatchProtocol:
     def chain_without_later_fallbacks(self, operation: Overridable, key: Key, /) -> Chain:
         """Return who answers inside a decomposition, where the fallbacks declared after it are off."""
         inside = (NoneType, key)  # no type stands for none
-        return recall_chain(
+        known: Chain | None = operation.type_chains.get(inside)
+        return known or recall_chain(
             operation, operation.type_chains, inside, lambda: build_chain(operation, key, later_fallbacks=False)
         )
 

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from dispatchkit.protocol.engine import F, T
 from dispatchkit.protocol.kinds import Kind
 from dispatchkit.protocol.types.declaration import Fallback, Relation
+from dispatchkit.protocol.types.type_tests import TypeTests
 from typing import Any, overload
 
-def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: float | None=None, fields: tuple[str, ...] | Mapping[str, Any] | None=None, dense: str | Callable[[Any], Any] | None=None, from_dense: str | Callable[[Any, Any], Any] | None=None, closed: Iterable[Callable[..., Any] | Kind]=(), impossible: Iterable[Callable[..., Any] | Kind]=(), relation: str | float | Callable[[Any, Any], Any] | Relation | None=None, refuses: Iterable[type[Exception]] | None=None, derivative: str | Callable[[Any, Any, Any], Any] | None=None) -> Callable[[T], T]:
+def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: float | None=None, fields: tuple[str, ...] | Mapping[str, Any] | None=None, dense: str | Callable[[Any], Any] | None=None, from_dense: str | Callable[[Any, Any], Any] | None=None, derivative: str | Callable[[Any, Any, Any], Any] | None=None, tests: TypeTests | None=None, closed: Iterable[Callable[..., Any] | Kind]=(), impossible: Iterable[Callable[..., Any] | Kind]=(), relation: str | float | Callable[[Any, Any], Any] | Relation | None=None, refuses: Iterable[type[Exception]] | None=None) -> Callable[[T], T]:
     """Return a decorator that makes a class an array type: ``@array_type(fallback=fallback.dense)``.
 
     The class gets the protocol's method, and every operator, method and property of the protocol's plain
@@ -26,16 +27,11 @@ def array_type(cls: None=None, /, *, fallback: Fallback | None=None, priority: f
     from_dense : the class method, or a function, that makes an instance from a plain array. It is called with the
         array and an instance whose structure, such as the rank, the new one should have. Modules use it to load
         dense checkpoints, and NumPy's functions with ``like=`` make arrays of the type by it
-    closed : functions and kinds whose result is of the type if all their arrays are; coverage checks it
-    impossible : functions and kinds that cannot keep the structure; advice leaves them out
-    relation : how results relate to those of the same calls on dense forms, with which the checks of `dk.testing`
-        compare them: by default inherited, else ``"equal"``; ``"unrelated"`` where there is nothing to compare
-        with; a tolerance; a function of an instance and the dense result, whether the one is right for the other;
-        or a `dk.testing.Relation`
-    refuses : exceptions by which the type refuses calls by design, such as an error of units; by default inherited
     derivative : the static method, or a function, that wraps a derivative of what the type wraps, in its first
         field. It is called with the numbers, an array of shape ``(*output.shape, *argument.shape)``, and with the
         instances of the type that are, or wrap, the output and the argument; None for one where there is none
+    tests : what results promise, for everything that tests the type
+    closed, impossible, relation, refuses : deprecated: those of `tests`
 
     Raises
     ------
@@ -82,7 +78,7 @@ def converts(cost: float=1, lossy: bool=False) -> Callable[[F], F]:
     tensor(3.)
     """
 
-def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool | None=None) -> Callable[[F], F]:
+def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool | None=None, commutative: bool=False) -> Callable[[F], F]:
     """Register a handler for an operation, or for a kind of operations.
 
     Parameters
@@ -93,6 +89,9 @@ def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool |
         handler
     declines : whether the handler may decline a call, which `explain` and coverage show; by default False if the
         return annotation names classes other than `NotImplementedType`, else True
+    commutative : whether the handler answers the other order of the operands, too; it is given them in its own
+        order, and a rule that is registered for the other order is asked instead. The operation has to be
+        commutative, as `add`, `multiply`, `maximum` and `equal` are
 
     Returns
     -------
@@ -113,12 +112,15 @@ def implements(target: Callable[..., Any] | Kind, *types: type, declines: bool |
     >>> @dk.implements(dk.matmul)
     ... def matmul(x1: Diagonal, x2: Diagonal, /) -> Diagonal:
     ...     return Diagonal(x1.d * x2.d)
+    >>> @dk.implements(dk.multiply, commutative=True)
+    ... def scale_diagonal(x: Diagonal, factor: float, /) -> Diagonal:
+    ...     return Diagonal(factor * x.d)
     >>> @dk.implements(dk.kinds.rounding)
     ... def round_diagonal(op, x: Diagonal, /) -> Diagonal:
     ...     return Diagonal(op(x.d))
     >>> x = Diagonal([1.5, 2.0])
-    >>> x @ x, dk.floor(x)
-    (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])))
+    >>> x @ x, dk.floor(x), 2 * x
+    (Diagonal(d=tensor([2.2500, 4.0000])), Diagonal(d=tensor([1., 2.])), Diagonal(d=tensor([3., 4.])))
     """
 
 def local_registrations() -> AbstractContextManager[None]:
@@ -148,6 +150,7 @@ def overridable(function: F, /) -> F:
     arrays : names of the parameters whose types decide who answers, and of lists and tuples the types of their
         members; all parameters by default
     namespace : printed before the name; by default that of the protocol, else the module
+    commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
 
     Returns
     -------
@@ -172,7 +175,7 @@ def overridable(function: F, /) -> F:
     """
 
 @overload
-def overridable(*, kind: Kind=..., arrays: tuple[str, ...] | None=..., namespace: str | None=...) -> Callable[[F], F]: ...
+def overridable(*, kind: Kind=..., arrays: tuple[str, ...] | None=..., namespace: str | None=..., commutative: bool=...) -> Callable[[F], F]: ...
 
 def redispatch(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any] | None=None, *, without: type) -> Any:
     """Return the result of a call that is dispatched again as if a type had declined it.

@@ -9,7 +9,7 @@ from typing import Any
 
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
-from dispatchkit.protocol.callers import make_function
+from dispatchkit.protocol.callers import make_function, make_function_by_types
 from dispatchkit.protocol.journal import Journal
 from dispatchkit.protocol.kinds import Kind, kinds
 from dispatchkit.protocol.overridable import Dispatcher, Overridable, pickle_by_value, will_be_held
@@ -29,7 +29,9 @@ class OverridableFunction(Overridable):
 
     @override
     def make_function(self) -> Callable[..., Any]:
-        return make_function(self)
+        if isinstance(self.parameters, ChosenParameters):
+            return make_function(self)
+        return make_function_by_types(self)
 
     def named_function(self) -> Callable[..., Any]:
         """Return the public function, with the names of the body."""
@@ -49,6 +51,7 @@ class OverridableFunction(Overridable):
             "kind": self.kind,
             "namespace": self.namespace,
             "array_names": self.array_names,
+            "commutative": self.commutative,
             "choose": parameters.choose if isinstance(parameters, ChosenParameters) else None,
         }
 
@@ -62,9 +65,26 @@ class OverridableFunction(Overridable):
         self.__init__(  # type: ignore[misc]  # of an empty record
             protocol, body.__name__, state["namespace"], state["kind"], parameters, body
         )
-        self.array_names = names
+        self.array_names, self.commutative = names, state["commutative"]
         protocol.operations.add(self, state["function"])
         self.named_function()
+
+
+def check_operands(use: str, operation: Overridable) -> None:
+    """Check that what is declared commutative begins with two arrays.
+
+    Raises
+    ------
+    RegistrationError : if it does not
+    """
+    names = [p.name for p in operation.parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
+    if not operation.commutative:
+        return
+    if len(names) < 2 or list(operation.parameters.signature.parameters)[:2] != names[:2]:
+        raise RegistrationError(
+            f"{use}: {operation.name} cannot be commutative: its first two parameters must be arrays, and its arrays "
+            f"are {', '.join(names) or 'none'}"
+        )
 
 
 class ChosenParameters(Parameters):
@@ -126,7 +146,12 @@ def chosen_function(
 
 
 def overridable_function(
-    protocol: Dispatcher, function: Any, kind: object, arrays: tuple[str, ...] | None, namespace: str | None
+    protocol: Dispatcher,
+    function: Any,
+    kind: object,
+    arrays: tuple[str, ...] | None,
+    namespace: str | None,
+    commutative: bool = False,
 ) -> OverridableFunction:
     """Return the record of a function; parameters as of `DispatchProtocol.overridable`.
 
@@ -146,7 +171,8 @@ def overridable_function(
         raise RegistrationError(f"overridable: {name} has no parameter '{unknown[0]}'")
     place = namespace or function.__module__
     record = OverridableFunction(protocol, name, place, kind, _parameters(protocol, signature, arrays), function)
-    record.array_names = arrays
+    record.array_names, record.commutative = arrays, commutative
+    check_operands("overridable", record)
     return record
 
 

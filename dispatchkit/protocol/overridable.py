@@ -70,11 +70,15 @@ class Overridable:
     table : the first answer by the types of one array, or of two one inside of the other, for functions written anew
         for their signature
     decisions : the first answer by key, for all other functions
+    by_call : the first answer by the types of the arguments as they came, for functions made overridable: of the first
+        array, of two one inside of the other, or a tuple of all types and keywords
     chains : all answers by key
     type_chains : what the library's protocol method of a type answers, by type and key; with `object` what answers
         where overrides are off, with `NoneType` inside a decomposition
+    present : the distinct types that take part, by key, for modes
     called : how messages name functions that it has called and that made an array dense, by file, line and name
     may_give_none : whether None can be a result; otherwise it means a rule without ``return``
+    commutative : whether the first two arrays may be exchanged, so that one rule can serve both orders
     changes : name of the array argument that a call changes in place, "" for none
     by_fields : computes it field by field, for types that have no rule; None for most operations
     by_fields_always : whether it does so whatever the values; a type that refuses all else then has it, too
@@ -87,6 +91,7 @@ class Overridable:
     """
 
     may_give_none = True
+    commutative = False
     changes = ""
     by_fields: Handler | None = None
     by_fields_always = False
@@ -114,8 +119,10 @@ class Overridable:
         self.function: Handler = _unset
         self.table: dict[type, Any] = {}
         self.decisions: dict[Any, Any] = {}
+        self.by_call: dict[Any, Any] = {}
         self.chains: dict[Key, Any] = {}
         self.type_chains: dict[tuple[type, Key], Any] = {}
+        self.present: dict[Key, tuple[type, ...]] = {}
         self.called: dict[tuple[str, int, str], str] = {}
 
     def __repr__(self) -> str:
@@ -268,7 +275,14 @@ class Overridable:
 
     def participating(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[type, ...]:
         """Return the distinct types of a call that take part in the protocol, in signature order."""
-        return self.types.participating(self.parameters.key(args, kwargs))
+        key = self.parameters.key(args, kwargs)
+        present = self.present.get(key)
+        if present is None:
+            journal = self.protocol.journal
+            generation = journal.generation
+            present = self.types.participating(key)
+            journal.keep(self, generation, self.present, (key,), present)
+        return present
 
     def check_call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Raise if the arguments do not fit the signature.
@@ -293,8 +307,10 @@ class Overridable:
         """Forget every decision."""
         self.table.clear()
         self.decisions.clear()
+        self.by_call.clear()
         self.chains.clear()
         self.type_chains.clear()
+        self.present.clear()
         self.called.clear()
 
     def final_function(self) -> Handler:

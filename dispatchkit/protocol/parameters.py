@@ -54,6 +54,19 @@ def _always(kwargs: Mapping[str, Any]) -> bool:
     return True
 
 
+class Missing:
+    """Stands for an argument that a call leaves out; functions pickled by value find it by its name."""
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING = Missing()
+
+
 class Form(Enum):
     """What an array parameter takes."""
 
@@ -280,6 +293,8 @@ class Parameters:
 
     def values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[tuple[ArrayParameter, Any]]:
         """Return each array of a call with its parameter, in signature order."""
+        if 0 < self.positional <= len(args):
+            return list(zip(self.arrays, args, strict=False))
         return [(p, member) for p in self.arrays for member in p.members(p.find(args, kwargs))]
 
     def replace(

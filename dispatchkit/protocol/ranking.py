@@ -104,6 +104,8 @@ def _rule_step(operation: Overridable, key: Key, cls: type, rule: Rule, source: 
     call = rule.handler
     if isinstance(rule.target, Kind):
         call = partial(call, operation.function)
+    if rule.swapped:
+        call = _swapping(operation.parameters, call)
     change = _wrapped_positions(operation, key, rule)
     if any(change):
         call = _wrapping(operation, key, call, change)
@@ -176,6 +178,26 @@ def _wrapping_operands(
         return handler(first, second)
 
     return with_wrapped_operands
+
+
+def _swapping(parameters: Parameters, handler: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a handler the first two arrays of a call in the other order."""
+    if parameters.binary and parameters.least == 2:
+
+        def with_swapped_operands(x1: Any, x2: Any, /) -> Any:
+            return handler(x2, x1)
+
+        return with_swapped_operands
+    first, second = (p.name for p in parameters.arrays[:2])
+
+    def with_swapped_arrays(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            return handler(args[1], args[0], *args[2:], **kwargs)
+        if args:
+            return handler(kwargs[second], **{**kwargs, second: args[0]})
+        return handler(**{**kwargs, first: kwargs[second], second: kwargs[first]})
+
+    return with_swapped_arrays
 
 
 def _guard(rule: Rule, handler: Callable[..., Any], parameters: Parameters) -> Callable[..., Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dispatchkit.protocol.kinds import Kind
@@ -34,6 +34,7 @@ class Rule:
     takes : its signature, without the leading operation of a kind rule
     known : the types of the protocol
     declines : whether it may decline a call, as declared; None where its annotation says so
+    swapped : whether it answers calls with the first two arrays in the other order, and the handler is given its own
     registration : version of the registration; the rules of one that names unions share it
     single : parameters of a rule for a kind that are annotated as one array, where an operation may have a list
     every : for each array parameter the classes of which all its arrays must be, as ``list[T]`` and ``*args: T`` say
@@ -61,6 +62,7 @@ class Rule:
     most: int | None = None
     closed: frozenset[int] = frozenset()
     brings: tuple[type, ...] = ()
+    swapped: bool = False
     named: frozenset[type] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +89,25 @@ class Rule:
     @property
     def title(self) -> str:
         """Name of the handler, with the types it answers for."""
-        return f"{getattr(self.handler, '__name__', repr(self.handler))}({self.types_text})"
+        title = f"{getattr(self.handler, '__name__', repr(self.handler))}({self.types_text})"
+        if self.swapped:
+            return f"{title}, operands swapped"
+        return title
+
+    def for_the_other_order(self) -> Rule:
+        """Return the rule by which the same handler answers calls with the first two arrays exchanged."""
+        first, second, *others = range(len(self.types))
+        order = (second, first, *others)
+        every = self.every
+        if every:
+            every = tuple(every[place] for place in order)
+        return replace(
+            self,
+            types=tuple(self.types[place] for place in order),
+            every=every,
+            closed=frozenset(order.index(place) for place in self.closed),
+            swapped=True,
+        )
 
     def __str__(self) -> str:
         return f"{self.title} at {self.location}"
@@ -327,6 +347,7 @@ class RegisteredRule:
     anywhere : whether its one type may stand in any position
     handler : the function
     location : its file and line
+    swapped : whether the function is given the first two arrays in the other order
     """
 
     target: str
@@ -334,10 +355,14 @@ class RegisteredRule:
     anywhere: bool
     handler: Callable[..., Any]
     location: str
+    swapped: bool = False
 
     def __str__(self) -> str:
         types = ", ".join(map(type_name, self.types)) + (" in any position" if self.anywhere else "")
-        return f"{self.target}({types}): {getattr(self.handler, '__name__', self.handler)} at {self.location}"
+        name = getattr(self.handler, "__name__", self.handler)
+        if self.swapped:
+            name = f"{name}, operands swapped,"
+        return f"{self.target}({types}): {name} at {self.location}"
 
 
 class RuleList(tuple[RegisteredRule, ...]):
@@ -374,7 +399,7 @@ def listed_rules(listed: Iterable[Rule]) -> RuleList:
             name = f"kind {target.name}"
         else:
             name = target.qualified_name.removeprefix("dispatchkit.")
-        registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location))
+        registered.append(RegisteredRule(name, rule.types, rule.anywhere, rule.handler, rule.location, rule.swapped))
     return RuleList(sorted(registered, key=lambda rule: (rule.target.startswith("kind "), rule.target, str(rule))))
 
 
@@ -505,6 +530,29 @@ class Handlers:
         except BaseException:
             undo()
             raise
+
+    def remove(self, rule: Rule) -> Undo:
+        """Take a rule away; return what restores it."""
+        rules = self._rules[rule.target]
+        owned = self._owned_with(rule)
+
+        def undo() -> None:
+            owned[rule] = None
+            self._enter(rule, rules)
+            rules.setdefault(rule.signature, rule)
+
+        owned.pop(rule, None)
+        rules.pop(rule.signature, None)
+        return undo
+
+    def swapped_with(self, rule: Rule) -> Rule | None:
+        """Return the rule by which a rule's handler answers the other order of operands, None where it does not."""
+        if rule.swapped or rule.anywhere or len(rule.types) < 2:
+            return None
+        other = self.replaced_by(rule.for_the_other_order())
+        if other is None or not other.swapped or other.registration != rule.registration:
+            return None
+        return other
 
     def _owned_with(self, rule: Rule) -> dict[Any, None]:
         """Return what the type owns that owns a rule."""

@@ -30,6 +30,8 @@ from dispatchkit.report.registered import WhichAnswer as WhichAnswer
 from dispatchkit.report.registered import explain as explain
 from dispatchkit.report.registered import rules as rules
 from dispatchkit.report.registered import which as which
+from dispatchkit.report.type_check import TypeCheck as TypeCheck
+from dispatchkit.report.type_check import check as check
 
 # Not spelled `__all__ =`: type checkers then follow the imports, and a name stands in one place.
 vars()["__all__"] = starred_names(__name__)

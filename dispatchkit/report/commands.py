@@ -19,10 +19,11 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.report.audit.audit import audit
 from dispatchkit.report.audit.findings import KINDS
-from dispatchkit.report.check import CHECKS, check_package, load_package
 from dispatchkit.report.coverage.coverage import Coverage, compare, coverage, read_baseline
 from dispatchkit.report.documents import Reported
 from dispatchkit.report.operations import import_named
+from dispatchkit.report.package_check import CHECKS, check_package, load_package
+from dispatchkit.report.type_check import check
 from dispatchkit.testing.samples import TypeSample
 
 ERRORS = (ImportError, AttributeError, TypeError, ValueError, KeyError, OSError)
@@ -234,6 +235,8 @@ def _run_audit(options: argparse.Namespace) -> int:
 
 def _run_check(options: argparse.Namespace) -> int:
     check_folders(options.record, options.junit, options.sarif, options.html)
+    if ":" in options.package:
+        return _run_check_of_types(options)
     baseline = baseline_from(options.baseline, "--record")
     protocols = [load_protocol(options.protocol)] if options.protocol else []
     package = load_package(options.package, *protocols)
@@ -245,6 +248,24 @@ def _run_check(options: argparse.Namespace) -> int:
         (options.sarif, report.to_sarif),
         (options.html, report.to_html),
     )
+    print_report(report, options.format)
+    return int(not report.passed)
+
+
+def _run_check_of_types(options: argparse.Namespace) -> int:
+    """Check the types at ``package.module:Type``, with commas between several.
+
+    Raises
+    ------
+    ValueError : for options that are about a whole package
+    """
+    whole = ("record", "junit", "sarif", "html", "baseline", "ignore", "protocol")
+    wrong = [name for name in whole if getattr(options, name)]
+    if wrong or options.format not in ("text", "markdown"):
+        named = ", ".join(f"--{name}" for name in wrong) or f"--format {options.format}"
+        raise ValueError(f"{named} is for a check of a whole package, not for {options.package}")
+    types = [load_type(path) for path in options.package.split(",")]
+    report = check(*types, samples=samples_from(options.samples))
     print_report(report, options.format)
     return int(not report.passed)
 
@@ -381,7 +402,10 @@ COMMANDS = (
         "dispatchkit check my_package --samples my_package.testing:samples --junit check.xml",
         _run_check,
         {
-            "package": {"help": "a package or module; all its modules are imported"},
+            "package": {
+                "help": "a package or module, all of whose modules are imported; or types as package.module:Type, with "
+                "commas between several: their laws, coverage and audit"
+            },
             "--samples": _samples("instances of its types: calls are then made and compared"),
             "--protocol": {
                 "metavar": "package.module:name",

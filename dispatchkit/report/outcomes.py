@@ -92,7 +92,7 @@ with files("dispatchkit.report").joinpath("colours.csv").open(encoding="utf-8") 
     HUES = {name: Colours(*values) for name, *values in csv.reader(_lines)}
 
 _fallbacks = {name: one.outcome for name, one in FallbackStrategy.named.items() if hasattr(one, "outcome")}
-DECOMPOSE, DENSE, FIELDWISE = (_fallbacks[name] for name in ("decompose", "dense", "fieldwise"))
+DECOMPOSE, DENSE, EACH_FIELD = (_fallbacks[name] for name in ("decompose", "dense", "each_field"))
 REWRAP, CONVERT = _fallbacks["rewrap"], _fallbacks["convert"]
 
 METHOD_SEEN = "its __tensor_function__ answered"
@@ -106,7 +106,7 @@ ANSWERS = [
     Shown(DEFAULT, "default", "default", "inherited", "i", HUES["grey"]),
     Shown(INHERITED, "", "", "inherited", "I", HUES["grey"]),
     Shown(KIND, "rule for the kind", "kind rule", "by kind", "K", HUES["blue"], listed=True),
-    Shown(FIELDWISE, "fieldwise", "fieldwise", "fieldwise", "f", HUES["leaf"]),
+    Shown(EACH_FIELD, "each_field", "each field", "each field", "f", HUES["leaf"]),
     Shown(DECOMPOSE, "decompose", "decompose", "decomposed", "c", HUES["cyan"], for_all="is decomposed"),
     Shown(REWRAP, "rewrap", "rewrap", "rewrapped", "w", HUES["teal"]),
     Shown(CONVERT, "convert", "convert", "converted", "v", HUES["olive"]),

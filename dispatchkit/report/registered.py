@@ -10,6 +10,7 @@ from types import MethodType
 from typing import Any, overload
 
 from dispatchkit.declare.typing import Operation
+from dispatchkit.deprecation import warn_deprecated
 from dispatchkit.protocol.densify import without_warnings
 from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.explain.explanation import Explanation
@@ -87,7 +88,8 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     ----------
     function : an operation, or a bound method that calls one, which is not called; or any other Python function, which
         is called
-    *args : of the call
+    *args : of the call. Of an operation types may stand in the place of arrays: ``explain(dk.add, T, dk.Tensor)`` says
+        who would answer, as far as types alone decide it; one type stands for all arrays
     run : whether to make the call of an operation, to see which handlers decline
     **kwargs : of the call
 
@@ -103,6 +105,8 @@ def explain(function: Callable[..., Any], /, *args: Any, run: bool = False, **kw
     >>> s = dk.types.ScalarTensor(3, 2.0)
     >>> print(dk.explain(dk.negative, s).outcome.partition("(")[0])
     ScalarTensor: sign_structured[negative]
+    >>> dk.explain(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0]
+    'matmul_structured_tensor(StructuredTensor, Tensor)'
     >>> def energy(s):
     ...     return dk.max(s @ s) + dk.mean(s)
     >>> found = dk.explain(energy, s)
@@ -214,6 +218,8 @@ class WhichAnswer:
 def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     """Return who answers calls of an operation with arrays of some types; nothing is called.
 
+    Deprecated: `explain` takes types, too, and says in which order all are asked.
+
     Parameters
     ----------
     function : an operation, or a bound method that calls one, whose array is the first
@@ -231,11 +237,10 @@ def which(function: Callable[..., Any], /, *types: type) -> WhichAnswer:
     Examples
     --------
     >>> import dispatchkit as dk
-    >>> print(dk.which(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0])
-    matmul_structured_tensor(StructuredTensor, Tensor)
-    >>> dk.which(dk.softmax, dk.types.ScalarTensor).what
-    'dense: to_dense() of ScalarTensor'
+    >>> dk.explain(dk.matmul, dk.types.ScalarTensor, dk.Tensor).what.partition(" at ")[0]
+    'matmul_structured_tensor(StructuredTensor, Tensor)'
     """
+    warn_deprecated("dk.which(operation, *types)", "dk.explain(operation, *types)")
     protocol = _protocol_of(function)
     operation = protocol.operation(function)
     types = _with_own_type(function, types, len(operation.parameters.arrays))

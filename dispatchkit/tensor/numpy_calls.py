@@ -16,6 +16,7 @@ from dispatchkit.declare.libraries import first_array
 from dispatchkit.declare.namespace import tensor_namespace
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.overridable import Overridable, of
 from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
@@ -29,6 +30,7 @@ from dispatchkit.tensor import (  # noqa: F401  # they enter their compositions
 from dispatchkit.tensor.conversion import has_numpy_array
 from dispatchkit.tensor.gradients import in_class_of
 from dispatchkit.tensor.numpy_arguments import (
+    IN_A_ROW,
     as_array,
     call_composition,
     call_operation,
@@ -36,7 +38,9 @@ from dispatchkit.tensor.numpy_arguments import (
     given_arguments,
     is_operand,
     operands,
+    own_names,
     put,
+    signature_in_numpy,
     to_arrays,
     to_be_read,
 )
@@ -212,8 +216,42 @@ NEUTRAL = {"add": 0, "multiply": 1, "logical_and": True, "logical_or": False}
 DEFAULTS = {"where": True, "casting": "same_kind", "order": "K", "subok": True, "dtype": None}
 
 
+class Direct:
+    """The operations that take the inputs of universal functions as they are, by the function and the inputs' types.
+
+    Whether they do is decided anew after a registration, which clears the table.
+    """
+
+    def __init__(self) -> None:
+        self.operations: dict[Any, Callable[..., Any] | None] = {}
+
+    def clear(self) -> None:
+        """Forget what was decided."""
+        self.operations.clear()
+
+    def decide(self, ufunc: Any, key: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Return the operation for a function and the types of its inputs, the key; None where inputs are changed."""
+        generation = tensor_protocol.journal.generation
+        operation, answer = None, answer_of(ufunc)
+        if answer is not None and answer.how != "declined" and all(map(is_operand, key[1:])):
+            operation = operation_of_universal(ufunc.__name__)
+        tensor_protocol.journal.keep(self, generation, self.operations, (key,), operation)
+        return operation
+
+
+direct = Direct()
+
+
 def array_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a universal function of NumPy or SciPy by the operation of the same name, or by itself on arrays."""
+    if method == "__call__" and not kwargs:
+        key = (ufunc, *map(type, inputs))
+        try:
+            operation = direct.operations[key]
+        except KeyError:
+            operation = direct.decide(ufunc, key)
+        if operation is not None:
+            return operation(*inputs)
     outs = kwargs.pop("out", ())
     keywords = {key: value for key, value in kwargs.items() if key not in DEFAULTS or value is not DEFAULTS[key]}
     plain = all(map(is_operand, map(type, (*inputs, *outs))))
@@ -349,6 +387,10 @@ def array_function(
     func, types, args, kwargs : as NumPy gives them
     asked : the array whose method NumPy calls, the `like` of functions that create arrays
     """
+    if len(args) == 1 and len(types) == 1 and type(args[0]) is types[0]:
+        operation = _of_one_array(func)
+        if operation is not None and (not kwargs or _is_axis_alone(kwargs)):
+            return operation(args[0], **kwargs)
     records = tensor_protocol.types
     if not all(issubclass(cls, np.ndarray) or records.participates(cls) for cls in types):
         return NotImplemented
@@ -368,6 +410,26 @@ def array_function(
     if path in CREATED:
         return _like(asked, path, result)
     return result
+
+
+@functools.cache
+def _of_one_array(func: Callable[..., Any]) -> Callable[..., Any] | None:
+    """Return the operation that computes what a function does of an array, and of one axis; None for all others."""
+    answer, path, signature = answer_of(func), path_of(func), signature_in_numpy(func)
+    if answer is None or answer.operation is None or signature is None or path in {*IN_A_ROW, *WRITERS, *CREATED}:
+        return None
+    operation = answer.operation
+    first, *others = signature.parameters.values()
+    names, parameters = own_names(func, operation), operation.parameters
+    takes_one = parameters.leading and parameters.least == 1 and parameters.names == [names.get(first.name)]
+    optional = all(p.default is not p.empty or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in others)
+    if takes_one and optional and names.get("axis") == "axis" and operation.kind is not kinds.fft:
+        return operation.function
+    return None
+
+
+def _is_axis_alone(kwargs: Mapping[str, Any]) -> bool:
+    return len(kwargs) == 1 and type(kwargs.get("axis")) is int
 
 
 def _like(like: Any, path: str, created: Any) -> Any:

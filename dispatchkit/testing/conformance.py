@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from dispatchkit.progress import ProgressBar
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.overridable import Overridable
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 from dispatchkit.testing.attribution import gather, rules_of
 from dispatchkit.testing.calls import measuring
 from dispatchkit.testing.checks import companions, concurrency, forms, objects
@@ -139,7 +140,8 @@ def check_type(
     checks: Iterable[str] | None = None,
     depth: int | None = 2,
     operations: Iterable[Callable[..., Any]] | None = None,
-    refuses: Sequence[type[Exception]] = (),
+    tests: TypeTests | None = None,
+    refuses: Iterable[type[Exception]] | None = None,
     closed: Iterable[Callable[..., Any]] = (),
     thorough: bool = False,
     progress: bool | None = None,
@@ -165,8 +167,9 @@ def check_type(
     checks : names of the checks to make; all by default
     depth : for how many calls of each operation, instance and rule more than values is checked; None for all
     operations : the functions to call; all by default
-    refuses : exceptions by which the type refuses calls, such as an error of units, besides those that it declares
-    closed : functions whose results must be instances when all array arguments are
+    tests : exceptions by which the type `refuses` calls, such as an error of units, and `closed` functions, whose
+        results must be instances when all array arguments are, besides those that the type declares
+    refuses, closed : deprecated: those of `tests`
     thorough : whether to look into all calls, and to run twenty times as many programs
     progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
@@ -190,13 +193,30 @@ def check_type(
     (8, ())
     """
     arguments = locals()
+    stated = _extra_for_subject("check_type", tests, refuses=refuses, closed=closed)
     chosen = _chosen(checks)
-    subject = Subject(cls, samples, **{name: arguments[name] for name in (*CONVERSIONS, *PASSED_ON)})
+    subject = Subject(cls, samples, **{name: arguments[name] for name in (*CONVERSIONS, *PASSED_ON)}, **stated)
     with ProgressBar(f"check_type of {subject.name}", _count_steps(subject, chosen), progress) as bar:
         result = conformance(subject, chosen, skip, bar)
     if result.failures:
         raise ConformanceError(result)
     return result
+
+
+def _extra_for_subject(use: str, tests: TypeTests | None, **keywords: Any) -> dict[str, Any]:
+    """Return what `tests=` adds to what a type declares, as `Subject` takes it.
+
+    Raises
+    ------
+    ValueError : if it says what only the declaration of the type can say
+    """
+    stated = join_tests(use, tests, stacklevel=3, **keywords)
+    if stated.relation is not None or stated.impossible:
+        raise ValueError(
+            f"{use}: tests= takes refuses and closed; a relation, and what is impossible, belong to the type: write "
+            f"array_type(tests=dk.TypeTests(...))"
+        )
+    return {"refuses": tuple(stated.refuses or ()), "closed": tuple(stated.closed)}
 
 
 def _chosen(checks: Iterable[str] | None) -> list[str]:
@@ -298,7 +318,7 @@ def _is_skipped(failure: Failure, left_out: set[tuple[str, str]]) -> bool:
 _subjects: WeakKeyDictionary[type, Subject] = WeakKeyDictionary()
 # The methods, and the attributes, of a test class that `Subject` takes.
 CONVERSIONS = ("to_dense", "from_dense")
-PASSED_ON = ("metadata", "plain", "depth", "operations", "refuses", "closed", "thorough")
+PASSED_ON = ("metadata", "plain", "depth", "operations", "thorough")
 OF_TYPE = [name for name, check in CHECKS.items() if check.of_type is not None]
 OF_OPERATIONS = [name for name, check in CHECKS.items() if check.of_operation is not None]
 
@@ -312,7 +332,8 @@ class TypeConformance:
 
     Attributes
     ----------
-    metadata, plain, skip, depth, operations, refuses, closed, thorough : as for `check_type`
+    metadata, plain, skip, depth, operations, tests, thorough : as for `check_type`
+    refuses, closed : deprecated: those of `tests`
 
     Examples
     --------
@@ -330,7 +351,8 @@ class TypeConformance:
     skip: ClassVar[Iterable[str]] = ()
     depth: ClassVar[int | None] = 2
     operations: ClassVar[Iterable[Callable[..., Any]] | None] = None
-    refuses: ClassVar[Sequence[type[Exception]]] = ()
+    tests: ClassVar[TypeTests | None] = None
+    refuses: ClassVar[Iterable[type[Exception]] | None] = None
     closed: ClassVar[Iterable[Callable[..., Any]]] = ()
     thorough: ClassVar[bool] = False
 
@@ -414,6 +436,7 @@ class TypeConformance:
                 type(first(samples) if strategy else samples[0]),
                 samples if strategy else self.samples,
                 **{name: getattr(self, name) for name in (*PASSED_ON, *conversions)},
+                **_extra_for_subject(cls.__name__, self.tests, refuses=self.refuses, closed=self.closed),
             )
         return _subjects[cls]
 

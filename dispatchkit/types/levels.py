@@ -11,6 +11,7 @@ import numpy as np
 from dispatchkit import ops
 from dispatchkit.ops.creation.conversion import holds_instances
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.overridable import of
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
@@ -186,6 +187,13 @@ class Wrapper(ArrayMethods):
         self.data.backward(gradient, **kwargs)
 
 
+# Functions of one array, given first, which change where its elements are, and nothing else.
+MOVING = frozenset(
+    {
+        *(ops.reshape, ops.ravel, ops.squeeze, ops.expand_dims, ops.broadcast_to, ops.flip, ops.roll),
+        *(ops.permute_dims, ops.moveaxis, ops.swapaxes, ops.matrix_transpose, ops.transpose),
+    }
+)
 BASIC = frozenset({int, slice, type(None), type(...)})
 ARRAYS = frozenset({Tensor, np.ndarray})
 
@@ -210,6 +218,9 @@ map_results = tensor_protocol.types.map_arrays
 
 def arguments(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the arrays of a call, members of lists and indices one by one, with the names of their parameters."""
+    record = of(op)
+    if record is not None and 0 < record.parameters.positional <= len(args):
+        return list(zip(record.parameters.names, args, strict=False))
     named: list[tuple[str, Any]] = []
 
     def note(name: str, value: Any) -> Any:
@@ -225,6 +236,15 @@ def open_arguments(
 ) -> tuple[tuple[Any, ...], dict[str, Any], list[Any]]:
     """Return the arguments of a call with `change` made to each array of a type, and these arrays."""
     arrays: list[Any] = []
+    record = of(op)
+    if record is not None and 0 < record.parameters.positional <= len(args):
+        # Each array has come by its place, so that nothing else need be looked at.
+        opened = list(args)
+        for place in range(record.parameters.positional):
+            if isinstance(args[place], cls):
+                arrays.append(args[place])
+                opened[place] = change(args[place])
+        return tuple(opened), dict(kwargs), arrays
 
     def open_value(name: str, value: Any) -> Any:
         if not isinstance(value, cls):

@@ -14,7 +14,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.protocol.types.declaration import field
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
-from dispatchkit.types.rules import ORDER_MATTERS, Number, all_finite, axes_of, check_product, in_either_order, promote
+from dispatchkit.types.rules import ORDER_MATTERS, Number, all_finite, axes_of, check_product, promote
 
 implements = tensor_protocol.implements
 
@@ -179,7 +179,7 @@ def negative_lora(x: LoraTensor, /) -> LoraTensor:
     return LoraTensor(-x.base, -x.left, x.right, x.scale)
 
 
-@in_either_order(ops.multiply)
+@implements(ops.multiply, commutative=True)
 def multiply_lora(x1: LoraTensor, x2: Number | Tensor, /) -> Any:
     if getattr(x2, "ndim", 0) or not all_finite(x2):
         return decline("only products with one finite number keep base and update apart")

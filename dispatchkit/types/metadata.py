@@ -12,6 +12,7 @@ from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
+from dispatchkit.protocol.overridable import of
 from dispatchkit.protocol.types.declaration import FieldRule, rule_of
 from dispatchkit.tensor.printing import Written
 from dispatchkit.types.levels import Wrapper, as_array, is_simple_key, level, map_results, open_arguments
@@ -134,7 +135,7 @@ def carry_metadata(op: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Compute on the tensors inside, and give every result the metadata that the laws say."""
     opened, options, sources = open_arguments(op, args, kwargs, MetadataTensor, lambda source: source.data)
     result = op(*opened, **options)
-    return _with_merged(result, sources, tensor_protocol.operation(op), args, kwargs)
+    return _with_merged(result, sources, of(op), args, kwargs)
 
 
 @tensor_protocol.implements(ops.getitem, MetadataTensor, declines=False)
@@ -146,11 +147,23 @@ def getitem_with_metadata(x: Any, key: Any, /) -> Any:
 
 def _with_merged(result: Any, sources: Sequence[MetadataTensor], operation: Any, args: Any, kwargs: Any) -> Any:
     """Return a result with the metadata of its sources, merged as their laws say."""
-    first = sources[0]
-    if len(sources) == 1 and not first.laws:
-        return map_results(result, lambda array: first._replace(data=array, metadata=dict(first.metadata)))
-    law = sources[0].merge
-    laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
-    held = [source.metadata for source in sources]
-    metadata = tensor_protocol.types.merge_metadata(laws, FieldRule(merge=law), held, operation, args, kwargs)
-    return map_results(result, lambda array: MetadataTensor(array, metadata, merge=law, laws=laws))
+    first, *others = sources
+    law = first.merge
+    plain = all(not source.laws for source in sources)
+    if plain and (law == "left" or not others):
+        metadata = dict(first.metadata)
+        for source in others:
+            for name, value in source.metadata.items():
+                metadata.setdefault(name, value)
+        laws: dict[str, Any] = {}
+    else:
+        laws = {name: rule for source in reversed(sources) for name, rule in source.laws.items()}
+        held = [source.metadata for source in sources]
+        metadata = tensor_protocol.types.merge_metadata(laws, FieldRule(merge=law), held, operation, args, kwargs)
+
+    def with_metadata(array: Any) -> Any:
+        if laws or isinstance(array, Wrapper):
+            return MetadataTensor(array, metadata, merge=law, laws=laws)
+        return first._replace(data=array, metadata=dict(metadata))
+
+    return map_results(result, with_metadata)

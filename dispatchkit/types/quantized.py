@@ -13,7 +13,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements, in_either_order
+from dispatchkit.types.rules import all_finite, axes_of, axis_of, check_product, implements
 
 LARGEST = 127
 # Elements that are dequantised at a time in a product: they stay in the processor's cache.
@@ -276,7 +276,7 @@ def positive_quantized(x: QuantizedTensor, /) -> QuantizedTensor:
     return x
 
 
-@in_either_order(ops.multiply)
+@implements(ops.multiply, commutative=True)
 def multiply_quantized(x1: QuantizedTensor, x2: int | float | Tensor, /) -> Any:
     if isinstance(x2, Tensor) and (x2.ndim or ops.isdtype(x2.dtype, "complex floating")):
         return decline("only products and quotients with one real number scale all rows alike")

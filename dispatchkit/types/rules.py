@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from functools import partial, update_wrapper
-from typing import Any, TypeVar, get_type_hints
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -47,29 +47,6 @@ def implements_each(functions: tuple[Any, ...], *types: type) -> Callable[[F], F
     return register
 
 
-def in_either_order(operation: Any, *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that registers a rule of two operands for both orders of them.
-
-    Parameters
-    ----------
-    operation : a commutative one
-    *types : of the operands; by default the annotations of the rule
-    """
-
-    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-        def call_swapped(x1: Any, x2: Any, /) -> Any:
-            return rule(x2, x1)
-
-        hints = get_type_hints(rule)
-        call_swapped.__annotations__ = {"x1": hints["x2"], "x2": hints["x1"], "return": hints["return"]}
-        for handler, classes in ((rule, types), (call_swapped, types[::-1])):
-            enter(operation, *classes)(handler)
-        update_wrapper(call_swapped, rule)  # which `explain` and errors name
-        return rule
-
-    return register
-
-
 def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     """Check that arrays of two shapes can be multiplied.
 
@@ -90,7 +67,22 @@ def check_product(left: tuple[int, ...], right: tuple[int, ...]) -> None:
 
 def all_finite(*values: Tensor | Number) -> bool:
     """Return whether numbers, and all elements of tensors, are finite, as far as it is known."""
-    return all(cmath.isfinite(x) if isinstance(x, Number) else holds(ops.isfinite(x), traced=True) for x in values)
+    return all(_is_finite(x) for x in values)
+
+
+def _is_finite(x: Tensor | Number) -> bool:
+    if isinstance(x, Number):
+        return cmath.isfinite(x)
+    if type(x) is Tensor and type(x.array) is np.ndarray:
+        return bool(np.isfinite(x.array).all())
+    return holds(ops.isfinite(x), traced=True)
+
+
+def plain_arrays(*tensors: Any) -> list[np.ndarray] | None:
+    """Return the arrays of tensors of NumPy's that nothing differentiates; None where one is anything else."""
+    if all(is_plain(x) for x in tensors):
+        return [x.array for x in tensors]
+    return None
 
 
 def is_plain(x: Any) -> bool:

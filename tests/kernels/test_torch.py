@@ -64,6 +64,8 @@ def test_rows_of_awkward_numbers_are_as_over_numpy(name: str, row: str) -> None:
 IMAGE = RNG.normal(size=(1, 1, 4, 4))
 IMAGE[0, 0, 1, 1] = NAN
 Q, K, V = RNG.normal(size=(3, 2, 3, 4))
+X_LSTM, W_LSTM = RNG.normal(size=(5, 3, 8)), RNG.normal(size=(8, 2))
+H0, C0 = RNG.normal(size=(2, 3, 2))
 ALIVE = np.array([[True, False, True], [False, False, False], [True, True, True]])
 CAUSAL = partial(F.scaled_dot_product_attention, is_causal=True)
 CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
@@ -90,6 +92,11 @@ CALLS: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "the mean square with a weight": (lambda x, w: F.rms_norm(x, (3, 4), w, 0.1), [Q, K[0]]),
     "the mean square of one row": (lambda x, w: F.rms_norm(x, 4, w), [Q[0, 0], np.arange(4.0)]),
     "magnitudes, also of 0": (lambda x: dk.abs(dk.fft.rfft(x)), [np.stack([Q[0, 0], np.zeros(4)])]),
+    "a memory with gates": (F.lstm, [X_LSTM, W_LSTM, H0, C0, W_LSTM[:, 0]]),
+    "a memory without a bias, of which the last counts": (lambda *x: F.lstm(*x)[1], [X_LSTM, W_LSTM, H0, C0]),
+    "gates that take infinities": (F.lstm, [np.full_like(X_LSTM, INF), W_LSTM, H0, C0]),
+    "gated units": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0, W_LSTM[:6, 0]]),
+    "gated units without a bias": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0]),
     "padding": (lambda i, w: F.embedding(i, w, padding_idx=-1), [np.array([0, 2, 0]), Q[0]]),
 }
 
@@ -108,6 +115,8 @@ REFUSED: dict[str, tuple[Callable[..., Any], list[Any]]] = {
     "padding less than none": (partial(F.conv2d, padding=-1), [Q[None], Q[None, :, :2, :2]]),
     "padding in words": (partial(F.conv2d, padding="full"), [Q[None], Q[None, :, :2, :2]]),
     "another length": (lambda x: F.layer_norm(x, 3), [Q]),
+    "a state of other sequences": (F.gru, [X_LSTM[..., :6], W_LSTM[:6], H0[:2]]),
+    "a weight of other gates": (F.lstm, [X_LSTM, W_LSTM[:6], H0, C0]),
     "one value of a channel": (lambda x: F.batch_norm(x, training=True), [np.ones((1, 4))]),
     "groups that do not divide": (lambda x: F.group_norm(x, 2), [Q]),
     "too much smoothing": (lambda *x: F.cross_entropy(*x, label_smoothing=2.0), [Q[0], np.array([0, 1, 3])]),

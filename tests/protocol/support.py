@@ -1,5 +1,7 @@
 """What the tests of the protocol share: small overridable functions, and types that decline."""
 
+import gc
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,3 +54,23 @@ def line_of(function: Callable[..., Any]) -> str:
     """Return file and line of a function, as messages print them."""
     code: Any = getattr(function, "__code__")  # noqa: B009  # a callable need not have one, as mypy knows
     return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def steps_of(run: Callable[[], Any]) -> int:
+    """Return how many lines of Python run in a call."""
+    lines = 0
+
+    def count(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    gc.disable()  # what is collected meanwhile has callbacks
+    sys.settrace(count)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return lines

@@ -1,7 +1,6 @@
 """Registering, replacing and undoing take as many steps however much is registered; what they leave is as it was."""
 
 import gc
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,7 @@ import dispatchkit as dk
 from dispatchkit.protocol.engine import DispatchProtocol
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.overridable import operation_of
-from tests.protocol.support import Answer, binary, unary
+from tests.protocol.support import Answer, binary, steps_of, unary
 
 FEW, MANY = 4, 300
 
@@ -26,26 +25,6 @@ def new_types(protocol: DispatchProtocol, count: int) -> list[type]:
     for cls in types:
         protocol.register_type(cls)
     return types
-
-
-def steps_of(run: Callable[[], Any]) -> int:
-    """Return how many lines of Python run in a call."""
-    lines = 0
-
-    def count(frame: Any, event: str, argument: Any) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return count
-
-    before = sys.gettrace()
-    gc.disable()  # what is collected meanwhile has callbacks
-    sys.settrace(count)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return lines
 
 
 def conversion(protocol: DispatchProtocol, source: type, target: type, value: Any = None) -> None:

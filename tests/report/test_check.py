@@ -15,7 +15,7 @@ import pytest
 import dispatchkit as dk
 from dispatchkit.__main__ import main
 from dispatchkit.protocol.instance import tensor_protocol
-from dispatchkit.report.check import CHECKS, check_package, load_package
+from dispatchkit.report.package_check import CHECKS, check_package, load_package
 
 TYPES = """
 import dispatchkit as dk
@@ -339,3 +339,8 @@ def test_the_rules_that_ship_answer_both_orders_of_arguments() -> None:
 def test_the_types_that_ship_pass() -> None:
     report, _ = check_package(load_package("dispatchkit.types", tensor_protocol))
     assert {check: texts for check, texts in report.findings.items() if texts} == {}
+
+
+def test_a_rule_for_one_order_of_a_commutative_operation_is_told_the_keyword(package: Any) -> None:
+    (partner,) = findings(package(a_rules=QUIET))["partner"]
+    assert "commutative=True" in partner

@@ -153,7 +153,7 @@ def test_per_cent() -> None:
     assert [row.function for row in dense.rows if "refused" in row.outcomes] == ["setitem"]
     assert 99 < dense.percent < 100
     # Attributes alone: a shape is read without a dense copy.
-    assert sorted(row.function for row in dense.rows if row.bucket == "fieldwise") == ["astype", "clone", "zeros_like"]
+    assert sorted(row.function for row in dense.rows if row.bucket == "each field") == ["astype", "clone", "zeros_like"]
     assert 0 < dense.structured_percent < 2
     assert coverage_of(dk.types.MetadataTensor).structured_percent == 100.0
 
@@ -263,7 +263,9 @@ def test_many_types_are_numbered_so_that_no_line_is_long() -> None:
     assert max(map(len, lines)) < 140
 
 
-@dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense, closed=[dk.add, dk.kinds.reduction])
+@dk.array_type(
+    fallback=dk.fallback.decompose | dk.fallback.dense, tests=dk.TypeTests(closed=[dk.add, dk.kinds.reduction])
+)
 class Closed(subjects.Sized):
     pass
 
@@ -328,7 +330,7 @@ def test_the_headline_is_a_range_where_rules_may_decline() -> None:
     assert most > 20
     assert open_rule["exp"].certain == 0 < open_rule["exp"].outcomes["by kind"]
     head = repr(open_rule).splitlines()[0]
-    kept = f"{open_rule.structured_percent:.2f} % of the calls keep the structure"
+    kept = f"{round(open_rule.structured_percent, 2):g} % of the calls keep the structure"
     assert head.endswith(f"Signs: {kept} (1 to {most:.0f} %, since rules may decline), > 99 % are answered")
     assert f"(<b>1 to {most:.0f} %</b>, since rules may decline), <b>&gt; 99 %</b>" in open_rule.to_html()
     assert re.search(r"elementwise +up to \d+ %", str(open_rule))
@@ -372,9 +374,9 @@ def test_what_the_author_calls_closed_must_not_become_plain() -> None:
     assert report["add"].outcomes == {"dense": 6, "plain result": 1}
     assert report["mean"].bucket == "plain result"
     assert report["subtract"].bucket == "dense"
-    assert dk.coverage(Closed, closed=[dk.subtract])["subtract"].bucket == "plain result"
+    assert dk.coverage(Closed, tests=dk.TypeTests(closed=[dk.subtract]))["subtract"].bucket == "plain result"
     with pytest.raises(TypeError, match="is not overridable by __tensor_function__"):
-        dk.coverage(Closed, closed=[len])
+        dk.coverage(Closed, tests=dk.TypeTests(closed=[len]))
 
 
 def test_a_notebook_shows_the_report_as_tables_in_colour() -> None:

@@ -34,7 +34,7 @@ class Diagonal:
         return self.values * dk.eye(self.shape[0], dtype=self.dtype)
 
 
-@dk.array_type(fallback=dk.fallback.dense, impossible=[dk.exp, dk.kinds.manipulation])
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(impossible=[dk.exp, dk.kinds.manipulation]))
 class Declaring(Sized):
     pass
 

@@ -1,4 +1,4 @@
-"""`rules` and `which`: the rules of types and operations, and which of them answers, by types alone."""
+"""`rules` and `explain`: the rules of types and operations, and which of them answers, by types alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import dispatchkit as dk
 @dk.array_type(fallback=dk.fallback.decompose | dk.fallback.dense)
 class Left:
     def to_dense(self) -> Any:
-        raise AssertionError("which calls nothing")
+        raise AssertionError("explain calls nothing")
 
 
 class Below(Left):
@@ -66,19 +66,46 @@ def test_a_list_of_rules_prints_a_line_each_with_file_and_line() -> None:
 
 
 def test_which_rule_answers_is_told_by_types_alone() -> None:
-    found = dk.which(dk.matmul, Below, Right)
+    found = dk.explain(dk.matmul, Below, Right)
     assert (found.who, found.handler.__name__ if found.handler else "") == ("Below", "matmul_both")
     assert found.location.startswith(__file__)
-    assert dk.which(dk.sum, Right).what.startswith("reduction_right")
+    assert found.order == ["Below", "Right"]
+    assert dk.explain(dk.sum, Right).what.startswith("reduction_right")
 
 
-def test_which_follows_decompositions_and_says_why_nobody_answers() -> None:
-    assert dk.which(dk.std, Left).what == "dense: to_dense() of Left"
-    found = dk.which(dk.exp, Right)
-    assert (found.who, found.handler) == ("", None)
-    assert (
-        str(found) == "dispatchkit.exp(Right): nobody answers: Right: no rule for exp; Right: its fallback is to refuse"
-    )
+def test_types_alone_say_what_follows_and_why_nobody_answers() -> None:
+    assert dk.explain(dk.std, Left).what == "decompose: the body of std"
+    assert dk.explain(dk.std, Left).outcome.endswith("if its calls are answered; else Left: dense: to_dense() of Left")
+    found = dk.explain(dk.exp, Right)
+    assert (found.who, found.what, found.location, found.handler) == ("", "", "", None)
+    assert [line.what for line in found.lines] == ["no rule for exp", "its fallback is to refuse"]
+
+
+def test_types_stand_for_arrays_beside_arrays_in_lists_and_with_keywords() -> None:
+    assert dk.explain(dk.matmul, Below(), Right).call == "dispatchkit.matmul(Below, Right)"
+    assert dk.explain(dk.concat, Left, Right).call == dk.explain(dk.concat, [Left, Right]).call
+    assert dk.explain(dk.sum, dk.types.ScalarTensor, axis=0).what.startswith("sum_scalar_tensor")
+    assert dk.explain(dk.maximum, Right).call == "dispatchkit.maximum(Right, Right)"
+
+
+def test_a_type_where_no_array_is_expected_is_a_value() -> None:
+    assert dk.explain(dk.astype, Left, float).call == "dispatchkit.astype(Left)"
+    assert dk.explain(dk.astype, dk.types.ScalarTensor(2, 1.0), float).call == "dispatchkit.astype(ScalarTensor)"
+
+
+def test_a_call_that_names_types_is_not_made() -> None:
+    with pytest.raises(
+        TypeError, match=r"^explain: run=True calls dispatchkit\.exp, which takes arrays, not their types$"
+    ):
+        dk.explain(dk.exp, Left, run=True)
+
+
+def test_which_still_answers_with_a_warning_that_names_what_to_write() -> None:
+    text = r"^dk\.which\(operation, \*types\) is deprecated, and goes with the next minor version; write dk\.explain\("
+    with pytest.warns(DeprecationWarning, match=text) as caught:
+        found = dk.which(dk.matmul, Below, Right)
+    assert caught[0].filename == __file__
+    assert found.what == dk.explain(dk.matmul, Below, Right).what
 
 
 def test_mistakes_are_named() -> None:
@@ -86,10 +113,7 @@ def test_mistakes_are_named() -> None:
         dk.rules(len)
     with pytest.raises(TypeError, match=r"^rules: takes a type, not an instance of Right; give its type, Right$"):
         dk.rules(Right())  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"^which: takes a type, not an instance of float$"):
-        dk.which(dk.exp, 1.0)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="exp takes 1 arrays, 2 types were given"):
-        dk.which(dk.exp, Left, Left)
+    assert "takes 1 positional argument but 2 were given" in dk.explain(dk.exp, Left, Left).outcome
 
 
 UNITS = dk.DispatchProtocol("__units_function__", namespace="units")
@@ -129,9 +153,12 @@ def test_a_protocol_of_its_own_refuses_what_is_not_its_own() -> None:
 
 
 def test_who_answers_a_function_of_another_protocol_is_told() -> None:
-    answer = dk.which(scale, Metres)
+    answer = dk.explain(scale, Metres)
     assert answer.handler is scale_metres
-    assert str(answer).startswith("units.scale(Metres): scale_metres(Metres in any position) at ")
+    assert (answer.call, answer.what.partition(" at ")[0]) == (
+        "units.scale(Metres)",
+        "scale_metres(Metres in any position)",
+    )
     assert dk.explain(scale, Metres()).outcome.startswith("Metres: scale_metres(Metres in any position)")
 
 
@@ -142,8 +169,8 @@ def test_the_functions_of_a_protocol_print_a_line_each() -> None:
 
 def test_a_bound_method_keeps_its_array_in_every_function_that_takes_an_operation() -> None:
     s = dk.types.ScalarTensor(3, 2.0)
-    assert str(dk.which(s.sum)) == str(dk.which(dk.sum, dk.types.ScalarTensor))
-    assert dk.which(s.add, dk.Tensor).call == "dispatchkit.add(ScalarTensor, Tensor)"
-    assert dk.which(s.__radd__, dk.Tensor).call == "dispatchkit.add(Tensor, ScalarTensor)"
+    assert dk.explain(s.sum).what == dk.explain(dk.sum, dk.types.ScalarTensor).what
+    assert dk.explain(s.add, dk.Tensor).call == "dispatchkit.add(ScalarTensor, Tensor)"
+    assert dk.explain(s.__radd__, dk.Tensor).call == "dispatchkit.add(Tensor, ScalarTensor)"
     assert dk.redispatch(s.sum, (), without=dk.types.MetadataTensor) == 6.0
     assert dk.explain(s.sum).call == dk.explain(functools.partial(dk.sum, s)).call == "dispatchkit.sum(ScalarTensor)"

@@ -162,4 +162,7 @@ def test_a_closed_type_needs_no_baseline() -> None:
     structure_lost()
     sample = samples()
     assert dk.coverage(Guarded, samples=sample)["negative"].bucket in ("native", "dense")
-    assert dk.coverage(Guarded, samples=sample, closed=[dk.negative])["negative"].bucket == "plain result"
+    assert (
+        dk.coverage(Guarded, samples=sample, tests=dk.TypeTests(closed=[dk.negative]))["negative"].bucket
+        == "plain result"
+    )

@@ -187,7 +187,7 @@ def test_the_layout_lists_every_module_in_the_order_of_the_layers() -> None:
 
 def files() -> Iterator[Path]:
     """Yield the files of the checkout."""
-    for folder in ("dispatchkit", "tests", "docs", "accelerator"):
+    for folder in ("dispatchkit", "tests", "docs", "accelerator", ".github"):
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and not {"__pycache__", "_build", "build"} & set(path.parts):
                 yield path

@@ -432,7 +432,7 @@ def test_exceptions_by_which_a_type_refuses_are_named() -> None:
         options: dict[str, Any] = {"operations": [dk.exp], "metadata": ("tag",), "skip": ["pickle"]}
         with pytest.raises(ConformanceError, match=r"raises: dispatchkit\.exp"):
             check_type(Refusing, [Refusing([1.0])], **options)
-        found = check_type(Refusing, [Refusing([1.0])], refuses=[LookupError], **options)
+        found = check_type(Refusing, [Refusing([1.0])], tests=dk.TypeTests(refuses=[LookupError]), **options)
     assert found.refused == ("dispatchkit.exp",)
 
 

@@ -56,7 +56,7 @@ def own_operations(cls: type) -> list[Any]:
 def failures(cls: type) -> tuple[Failure, ...]:
     operations = LIBRARY if EVERYTHING else own_operations(cls)
     with pytest.raises(ConformanceError) as caught:
-        check_type(cls, diagonals(cls), operations=operations, closed=CLOSED, checks=checks_of(cls))
+        check_type(cls, diagonals(cls), operations=operations, tests=dk.TypeTests(closed=CLOSED), checks=checks_of(cls))
     return caught.value.conformance.failures
 
 

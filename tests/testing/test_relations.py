@@ -22,7 +22,7 @@ def ends(x: Interval) -> list[Any]:
     return [x.low, x.high]
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=Relation(contains, ends))
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=Relation(contains, ends)))
 class Interval:
     def __init__(self, low: Any, high: Any) -> None:
         self.low, self.high = dk.asarray(low), dk.asarray(high)
@@ -31,7 +31,7 @@ class Interval:
         return (self.low + self.high) / 2
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=0.05)
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=0.05))
 class Rounded:
     def __init__(self, data: Any) -> None:
         self.data = dk.asarray(data)
@@ -40,7 +40,7 @@ class Rounded:
         return dk.round(self.data * 50) / 50
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation="unrelated", refuses=[LookupError])
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation="unrelated", refuses=[LookupError]))
 class Other:
     def __init__(self, data: Any) -> None:
         self.data = dk.asarray(data)
@@ -163,7 +163,10 @@ def test_coverage_takes_refusals_that_are_not_declared() -> None:
         raise OverflowError("too wide")
 
     assert dk.coverage(Interval, samples=intervals())["abs"].bucket == "raises"
-    assert dk.coverage(Interval, samples=intervals(), refuses=[OverflowError])["abs"].bucket == "refused"
+    assert (
+        dk.coverage(Interval, samples=intervals(), tests=dk.TypeTests(refuses=[OverflowError]))["abs"].bucket
+        == "refused"
+    )
 
 
 def test_relations_and_refusals_are_inherited() -> None:
@@ -171,7 +174,7 @@ def test_relations_and_refusals_are_inherited() -> None:
     class Narrower(Interval):
         pass
 
-    @dk.array_type(relation="equal", refuses=())
+    @dk.array_type(tests=dk.TypeTests(relation="equal", refuses=()))
     class Same(Other):
         pass
 
@@ -186,7 +189,7 @@ def test_a_relation_that_is_none_is_refused(declared: Any) -> None:
     text = r"array_type: relation=.* of .*Wrong is none; write 'equal' or 'unrelated', a tolerance such as 1e-3, a func"
     with pytest.raises(RegistrationError, match=text):
 
-        @dk.array_type(relation=declared)
+        @dk.array_type(tests=dk.TypeTests(relation=declared))
         class Wrong:
             pass
 
@@ -196,7 +199,7 @@ def test_refusals_are_exceptions() -> None:
         RegistrationError, match=r"array_type: refuses of .*Wrong must be exceptions, not 'LookupError'"
     ):
 
-        @dk.array_type(refuses=["LookupError"])  # type: ignore[list-item]
+        @dk.array_type(tests=dk.TypeTests(refuses=["LookupError"]))  # type: ignore[list-item]
         class Wrong:
             pass
 
@@ -237,7 +240,7 @@ def test_digits_are_shown_until_two_numbers_differ() -> None:
     def exp(x: Rounded, /) -> Any:
         return dk.exp(x.to_dense()) * (1 + 2e-7)
 
-    @dk.array_type(relation="equal")
+    @dk.array_type(tests=dk.TypeTests(relation="equal"))
     class Exact(Rounded):
         pass
 

@@ -99,7 +99,7 @@ def is_turned(x: Any, y: Any) -> Any:
     return dk.all(dk.abs(dk.sin(x.to_dense() - y)) < 1e-6)
 
 
-@dk.array_type(relation=is_turned, fallback=dk.fallback.dense)
+@dk.array_type(tests=dk.TypeTests(relation=is_turned), fallback=dk.fallback.dense)
 class Turned:
     """Angles modulo pi, whose elements are some of theirs."""
 

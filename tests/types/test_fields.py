@@ -130,7 +130,7 @@ def test_a_rule_of_the_type_goes_first() -> None:
 
     assert dk.clone(Counted(dk.ones(2))).copies == 1
     explained = str(dk.explain(dk.clone, diagonal()))
-    assert "fieldwise: clone of d" in explained
+    assert "each field: clone of d" in explained
 
 
 def test_arrays_outside_the_fields_are_not_lost() -> None:

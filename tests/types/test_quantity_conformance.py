@@ -15,7 +15,7 @@ from tests.declared import LIBRARY
 class TestWithAUnit(TypeConformance):
     operations = LIBRARY
     depth = 1
-    refuses = (dk.errors.UnitError,)
+    tests = dk.TypeTests(refuses=(dk.errors.UnitError,))
 
     def samples(self) -> Any:
         shapes = st.sampled_from([(), (1,), (3,), (2, 2), (0, 2)])
@@ -32,7 +32,7 @@ class TestWithAUnit(TypeConformance):
 class TestWithoutAUnit(TypeConformance):
     operations = LIBRARY
     depth = 1
-    refuses = (dk.errors.UnitError,)  # numbers without a unit are no angles
+    tests = dk.TypeTests(refuses=(dk.errors.UnitError,))  # numbers without a unit are no angles
 
     def samples(self) -> list[Any]:
         return [QuantityTensor([1.0, 2.0]), QuantityTensor([[2.0, 1.0], [1.0, 3.0]])]

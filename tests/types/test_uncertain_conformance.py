@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dispatchkit import TypeTests
 from dispatchkit.testing import TypeConformance
 from dispatchkit.types import UncertainTensor
 from tests.declared import LIBRARY
@@ -14,7 +15,8 @@ from tests.declared import LIBRARY
 class TestUncertainTensor(TypeConformance):
     operations = LIBRARY
     depth = 1
-    refuses = (np.linalg.LinAlgError,)  # of what has no derivative, such as the factors of a singular matrix
+    # Of what has no derivative, such as the factors of a singular matrix.
+    tests = TypeTests(refuses=(np.linalg.LinAlgError,))
 
     def samples(self) -> list[Any]:
         return [UncertainTensor([1.0, 2.0], 0.1), UncertainTensor([[2.0, 1.0], [1.0, 3.0]], 0.1)]

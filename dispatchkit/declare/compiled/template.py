@@ -24,7 +24,7 @@ from dispatchkit.graph.node import CallNode, Node, snapshot_versions
 from dispatchkit.graph.recording import is_grad_enabled
 from dispatchkit.graph.storage import vertex_of
 from dispatchkit.protocol.frames import hide_frames
-from dispatchkit.protocol.parameters import Form, Parameters
+from dispatchkit.protocol.parameters import MISSING, Form, Missing, Parameters
 
 Function = Callable[..., Any]
 # Returns a text that defines `call`, and the names in it that belong to one function, of those that are known already.
@@ -214,16 +214,6 @@ USED = frozenset({"Exception", "KeyError", "NotImplemented", "isinstance", "list
 # What may stand in the place of an array.
 PYTHON_SCALARS = frozenset({int, float, complex, bool})
 LOOSE = PYTHON_SCALARS | {np.ndarray, list}
-
-
-class Missing:
-    """Stands for an argument that a call leaves out."""
-
-    def __repr__(self) -> str:
-        return "<left out>"
-
-
-MISSING = Missing()
 
 
 def passed_arguments(

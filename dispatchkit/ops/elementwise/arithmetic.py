@@ -16,7 +16,7 @@ from dispatchkit.declare.decorators import (
 from dispatchkit.declare.typing import Array, Namespace
 
 
-@additive(passthrough=True, operator="__add__", gives="same")
+@additive(passthrough=True, commutative=True, operator="__add__", gives="same")
 def add(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add two arrays: ``x1 + x2``.
 
@@ -54,7 +54,7 @@ def subtract(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 subtract.def_partial(1, -1)
 
 
-@multiplicative(passthrough=True, operator="__mul__", gives="same")
+@multiplicative(passthrough=True, commutative=True, operator="__mul__", gives="same")
 def multiply(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Multiply two arrays element by element: ``x1 * x2``.
 

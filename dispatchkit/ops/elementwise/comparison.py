@@ -13,7 +13,14 @@ from dispatchkit.declare.samples import draw, sample
 from dispatchkit.declare.typing import Array, Namespace
 
 
-@comparison(passthrough=True, operator="__eq__", differentiable=False, takes="numbers or booleans", gives="bool")
+@comparison(
+    passthrough=True,
+    commutative=True,
+    operator="__eq__",
+    differentiable=False,
+    takes="numbers or booleans",
+    gives="bool",
+)
 def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements are equal: ``x1 == x2``.
 
@@ -25,7 +32,14 @@ def equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.equal(x1, x2)
 
 
-@comparison(passthrough=True, operator="__ne__", differentiable=False, takes="numbers or booleans", gives="bool")
+@comparison(
+    passthrough=True,
+    commutative=True,
+    operator="__ne__",
+    differentiable=False,
+    takes="numbers or booleans",
+    gives="bool",
+)
 def not_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether each two elements differ: ``x1 != x2``.
 
@@ -85,7 +99,7 @@ def greater_equal(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.greater_equal(x1, x2)
 
 
-@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, commutative=True, differentiable=False, content="boolean", gives="bool")
 def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether both elements are true.
 
@@ -97,7 +111,7 @@ def logical_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_and(x1, x2)
 
 
-@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, commutative=True, differentiable=False, content="boolean", gives="bool")
 def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether at least one of two elements is true.
 
@@ -109,7 +123,7 @@ def logical_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.logical_or(x1, x2)
 
 
-@logical(passthrough=True, differentiable=False, content="boolean", gives="bool")
+@logical(passthrough=True, commutative=True, differentiable=False, content="boolean", gives="bool")
 def logical_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return whether exactly one of two elements is true.
 
@@ -177,7 +191,15 @@ gt = alias("gt", greater)
 ge = alias("ge", greater_equal)
 
 
-@bitwise(passthrough=True, operator="__and__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(
+    passthrough=True,
+    commutative=True,
+    operator="__and__",
+    differentiable=False,
+    content="integer",
+    domain=(0, 6),
+    gives="same",
+)
 def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Keep the bits that are set in both elements: ``x1 & x2``.
 
@@ -189,7 +211,15 @@ def bitwise_and(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_and(x1, x2)
 
 
-@bitwise(passthrough=True, operator="__or__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(
+    passthrough=True,
+    commutative=True,
+    operator="__or__",
+    differentiable=False,
+    content="integer",
+    domain=(0, 6),
+    gives="same",
+)
 def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that are set in one of two elements: ``x1 | x2``.
 
@@ -201,7 +231,15 @@ def bitwise_or(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     return xp.bitwise_or(x1, x2)
 
 
-@bitwise(passthrough=True, operator="__xor__", differentiable=False, content="integer", domain=(0, 6), gives="same")
+@bitwise(
+    passthrough=True,
+    commutative=True,
+    operator="__xor__",
+    differentiable=False,
+    content="integer",
+    domain=(0, 6),
+    gives="same",
+)
 def bitwise_xor(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Set the bits that differ between two elements: ``x1 ^ x2``.
 
@@ -262,7 +300,7 @@ def bitwise_right_shift(xp: Namespace, x1: Array, x2: Array, /) -> Array:
 bitwise_not = alias("bitwise_not", bitwise_invert)
 
 
-@bounds(passthrough=True, takes="real numbers", gives="same")
+@bounds(passthrough=True, commutative=True, takes="real numbers", gives="same")
 def maximum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the larger of each two elements, NaN where one of them is.
 
@@ -282,7 +320,7 @@ maximum.def_partial("x1")(lambda xp, x1, x2: _share(xp, x1, x1 < x2, x1 == x2))
 maximum.def_partial("x2")(lambda xp, x1, x2: _share(xp, x2, x2 < x1, x1 == x2))
 
 
-@bounds(passthrough=True, takes="real numbers", gives="same")
+@bounds(passthrough=True, commutative=True, takes="real numbers", gives="same")
 def minimum(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the smaller of each two elements, NaN where one of them is.
 

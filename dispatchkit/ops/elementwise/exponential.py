@@ -129,7 +129,7 @@ def log10(xp: Namespace, x: Array, /) -> Array:
 log10.def_partial(lambda x: 1 / (x * math.log(10)))
 
 
-@exponential(passthrough=True, real=True, gives="float")
+@exponential(passthrough=True, commutative=True, real=True, gives="float")
 def logaddexp(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Add numbers that are given by their logarithms: ``log(exp(x1) + exp(x2))`` without overflow.
 
@@ -405,7 +405,7 @@ def rsqrt(xp: Namespace, x: Array, /) -> Array:
 rsqrt.def_partial(lambda y: -0.5 * y * y * y)
 
 
-@additive(passthrough=True, domain=(0.5, 2.0), real=True, gives="float")
+@additive(passthrough=True, commutative=True, domain=(0.5, 2.0), real=True, gives="float")
 def hypot(xp: Namespace, x1: Array, x2: Array, /) -> Array:
     """Return the length of the hypotenuse over two legs: ``sqrt(x1**2 + x2**2)`` without overflow.
 

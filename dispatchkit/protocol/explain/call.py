@@ -14,13 +14,22 @@ from dispatchkit.protocol.modes import answer_by_modes
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import AMBIGUOUS, ANSWERS, AT_RUN_TIME, DEPENDS, FOREIGN, METHOD, MODE, RAISES
 from dispatchkit.protocol.overridable import Overridable
-from dispatchkit.protocol.prediction import Asked, Prediction, predict
+from dispatchkit.protocol.parameters import Form
+from dispatchkit.protocol.prediction import Asked, Prediction, make_stand_in, predict
 from dispatchkit.protocol.prediction.tree import first_line
 from dispatchkit.protocol.steps import Step, StepDecline, declined_text, pop_mode_declines, record_mode_decline
 
 
 def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool) -> Explanation:
-    """Return who answers a call; with `run` the call is made, and declines are shown."""
+    """Return who answers a call, which may name types in the place of arrays; with `run` it is made.
+
+    Raises
+    ------
+    TypeError : for a call with types that is to be made
+    """
+    args, kwargs, by_types = _with_stand_ins(operation, args, kwargs)
+    if by_types and run:
+        raise TypeError(f"explain: run=True calls {operation.qualified_name}, which takes arrays, not their types")
     predicted = predict(operation, args, kwargs)
     lines = [Line(asked.who, asked.what, _verdict(asked), asked.inner) for asked in predicted.asked]
     explanation = Explanation(predicted.call, list(predicted.order), lines, _outcome(predicted), predicted)
@@ -36,6 +45,60 @@ def explain_call(operation: Overridable, args: tuple[Any, ...], kwargs: dict[str
             else:
                 explanation.outcome = first_line(error)
     return explanation
+
+
+def _with_stand_ins(
+    operation: Overridable, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], bool]:
+    """Return a call with a stand-in in the place of each type that is given for an array, and whether there are some.
+
+    Types alone are those of the arrays, in order: the last stands for all further arrays that the call needs. Among
+    other arguments a type is one where an array is expected, and a value, such as a dtype, elsewhere.
+
+    Parameters
+    ----------
+    operation : that is called
+    args, kwargs : of the call
+    """
+    parameters = operation.parameters
+    if args and not kwargs and all(isinstance(arg, type) for arg in args):
+        by_name = _stand_ins_by_name(operation, args)
+        if by_name is not None:
+            args, kwargs = parameters.shortest_call(by_name)
+            return args, kwargs, True
+    forms = {p.name: p.form for p in parameters.arrays}
+    types: list[type] = []
+
+    def change(name: str, value: Any) -> Any:
+        if not isinstance(value, type) or forms[name] is Form.LOOSE:
+            return value
+        types.append(value)
+        return make_stand_in(operation.protocol, (value,))
+
+    args, kwargs = parameters.replace(args, kwargs, change)
+    return args, kwargs, bool(types)
+
+
+def _stand_ins_by_name(operation: Overridable, types: tuple[type, ...]) -> dict[str, Any] | None:
+    """Return stand-ins by the array parameters that they are for; None where these are fewer than the types."""
+    parameters = operation.parameters
+    places = [p.name for p in parameters.arrays if p.form in (Form.ONE, Form.LOOSE)]
+    several = {p.name: p.form for p in parameters.arrays if p.form in (Form.SEQUENCE, Form.STAR)}
+    if not several and len(types) > len(places):
+        return None
+    stand_ins = [make_stand_in(operation.protocol, (cls,)) for cls in types]
+    signature = parameters.signature.parameters
+    by_name: dict[str, Any] = {p.name: 0 for p in parameters.arrays if p.form is Form.INDEX}
+    for name in places:
+        if signature[name].default is signature[name].empty:
+            by_name[name] = make_stand_in(operation.protocol, (types[-1],))
+    by_name |= dict(zip(places, stand_ins, strict=False))
+    for name, form in several.items():
+        if form is Form.STAR:
+            by_name[name] = tuple(stand_ins)
+        else:
+            by_name[name] = list(stand_ins)
+    return by_name
 
 
 def _verdict(asked: Asked) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from dispatchkit.protocol.explain.lines import Line
 from dispatchkit.protocol.explain.page import STYLE, html_of_line, outcome_class, with_place
-from dispatchkit.protocol.prediction import Prediction
+from dispatchkit.protocol.prediction import Asked, Prediction
 from dispatchkit.wording import escape
 
 
@@ -33,6 +34,36 @@ class Explanation:
     prediction: Prediction | None = None
     result: Any = None
     exception: Exception | None = None
+
+    @property
+    def _answer(self) -> Asked | None:
+        """The first that answers; None where nobody does, and where the call was made."""
+        if self.prediction is None:
+            return None
+        return self.prediction.by
+
+    @property
+    def who(self) -> str:
+        """Name of the type that answers, "" where nobody does."""
+        return "" if self._answer is None else self._answer.who
+
+    @property
+    def what(self) -> str:
+        """The rule or the fallback that answers, as the table has it; "" where nobody does."""
+        return "" if self._answer is None else self._answer.what
+
+    @property
+    def location(self) -> str:
+        """File and line of the rule that answers, "" where none does."""
+        return "" if self._answer is None else self._answer.location
+
+    @property
+    def handler(self) -> Callable[..., Any] | None:
+        """The function of the rule that answers, None where none does."""
+        if self._answer is None or self._answer.rule is None:
+            return None
+        handler: Callable[..., Any] = self._answer.rule.handler
+        return handler
 
     def __str__(self) -> str:
         rows = [self.call, f"  asked in the order: {', '.join(self.order) or 'nobody'}"]

@@ -1,5 +1,8 @@
 """What answers for a type where it has no rule: declared, ordered, visible."""
 
+from typing import TYPE_CHECKING, ClassVar
+
+from dispatchkit.deprecation import warn_deprecated
 from dispatchkit.protocol.fallbacks.base import FallbackStrategy
 from dispatchkit.protocol.fallbacks.execution import Undecomposable
 from dispatchkit.protocol.fallbacks.strategies import Decompose
@@ -8,7 +11,22 @@ from dispatchkit.protocol.types.declaration import REFUSE, Fallback
 __all__ = ["STRATEGIES", "Decompose", "Fallback", "FallbackStrategy", "Undecomposable", "fallback"]
 
 
-class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
+FORMER = {"fieldwise": "each_field"}
+
+
+class _WithFormerNames(type):
+    """The type of `fallback`, which knows the former names of fallbacks, and warns of them."""
+
+    if not TYPE_CHECKING:  # a type checker would take any name for one
+
+        def __getattr__(cls, name: str) -> Fallback:
+            if name not in FORMER:
+                raise AttributeError(f"there is no fallback {name!r}; there are {', '.join(STRATEGIES)}")
+            warn_deprecated(f"dk.fallback.{name}", f"dk.fallback.{FORMER[name]}")
+            return getattr(cls, FORMER[name])
+
+
+class fallback(metaclass=_WithFormerNames):  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     """What answers for a type where it has no rule; join several by ``|``.
 
     Attributes
@@ -17,7 +35,7 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     dense : ``to_dense()`` on every argument that has it, plain arrays back
     rewrap : compute on the first field, rebuild with the other fields
     decompose : run the operation's body, whose inner calls reach the type's rules
-    fieldwise : copies and casts go field by field; every type has it first, without a declaration
+    each_field : copies and casts of each field; every type has it first, without a declaration
     convert : the cheapest path of declared conversions to a type that has a rule
 
     Examples
@@ -32,7 +50,9 @@ class fallback:  # noqa: N801  # a namespace, read as `dk.fallback.dense`
     rewrap = Fallback(("rewrap",))
     decompose = Fallback(("decompose",))
     convert = Fallback(("convert",))
-    fieldwise = Fallback(("fieldwise",))
+    each_field = Fallback(("each_field",))
+    if TYPE_CHECKING:
+        fieldwise: ClassVar[Fallback]
 
 
 for _name in FallbackStrategy.named:

@@ -17,8 +17,9 @@ from dispatchkit.protocol.observers import note_asked
 from dispatchkit.protocol.overridable import Overridable
 from dispatchkit.protocol.parameters import Key
 from dispatchkit.protocol.steps import decline, declined_of
+from dispatchkit.protocol.types.array_types import ArrayTypes
 from dispatchkit.protocol.types.declaration import Conversion
-from dispatchkit.tree import with_attributes
+from dispatchkit.tree import copies_plainly, with_attributes
 from dispatchkit.wording import with_article
 
 # The current decompositions and conversions of this context: one that reaches itself again would never end.
@@ -76,9 +77,9 @@ class Execution:
                 raise AnswerError(operation.qualified_name, giver, problem)
         return value
 
-    def field(self, operation: Overridable, value: Any) -> Any:
+    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields) -> Any:
         """Return the array on which a wrapper is computed."""
-        return getattr(value, wrapped_field(operation, value))
+        return wrapper.array_in(operation, value)
 
     def rebuilding(
         self,
@@ -87,6 +88,7 @@ class Execution:
         inner: type,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        wrapper: WrapperFields,
     ) -> Callable[[Any], Any]:
         """Return what puts the result of a call on their fields into copies of wrappers.
 
@@ -96,13 +98,19 @@ class Execution:
         inner : type of the array in the first of them
         sources : the wrappers among the arguments, of one type; the other fields are those of the first, unless the
             type declares laws for them
+        wrapper : the fields of their type
         """
-        types, source = operation.types, sources[0]
-        first = types.fields_of(source)[0]
-        others = _other_fields(operation, first, sources, args, kwargs)
+        source, types = sources[0], operation.types
+        first, plainly = wrapper.first_of(operation, source), wrapper.copies_plainly
+        others = wrapper.other_fields(first, operation, sources, args, kwargs)
+
+        def rebuilt(array: Any) -> Any:
+            return with_attributes(source, [(first, array), *others], plainly=plainly)
 
         def rebuild(result: Any) -> Any:
-            return types.map_arrays(result, lambda array: with_attributes(source, [(first, array), *others]), inner)
+            if type(result) is inner:
+                return rebuilt(result)
+            return types.map_arrays(result, rebuilt, inner)
 
         return rebuild
 
@@ -180,17 +188,60 @@ class _Decomposing(Mode):
         return result
 
 
-def _other_fields(
-    operation: Overridable, first: str, sources: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[tuple[str, Any]]:
-    """Return the fields of a result but the first, where the type declares laws for them."""
-    types = operation.types
-    rules = {name: rule for name, rule in types.field_rules(type(sources[0])).items() if name != first}
-    if not rules:
-        return []
-    held = [{name: getattr(source, name) for name in rules if hasattr(source, name)} for source in sources]
-    fields = types.merge_metadata(rules, None, held, operation, args, kwargs)
-    return [(name, fields.get(name)) for name in held[0]]
+class WrapperFields:
+    """The fields of a type that is rewrapped, as they are at the first of the calls that a step answers.
+
+    Parameters
+    ----------
+    types : of the protocol
+    cls : the type
+    names : of its fields, the wrapped array first
+
+    Attributes
+    ----------
+    rules : what the type declares of its fields
+    copies_plainly : whether a copy of an instance is a new one with the same attributes
+    """
+
+    def __init__(self, types: ArrayTypes, cls: type, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.rules = types.field_rules(cls)
+        self.copies_plainly = copies_plainly(cls)
+        self._names = frozenset(names)
+        self._held: set[type] = set()  # the types of arrays that instances were found to wrap
+
+    def array_in(self, operation: Overridable, value: Any) -> Any:
+        """Return the array that an instance wraps; parameters and errors as of `wrapped_field`."""
+        if self._has_all(value):
+            held = getattr(value, self.names[0])
+            if type(held) in self._held:
+                return held
+        array = getattr(value, wrapped_field(operation, value))
+        self._held.add(type(array))
+        return array
+
+    def first_of(self, operation: Overridable, value: Any) -> str:
+        """Return the name of the field that holds the array in an instance: the first that it has."""
+        if self._has_all(value):
+            return self.names[0]
+        return operation.types.fields_of(value)[0]
+
+    def _has_all(self, value: Any) -> bool:
+        attributes = getattr(value, "__dict__", None)
+        return attributes is not None and attributes.keys() >= self._names
+
+    def other_fields(
+        self, first: str, operation: Overridable, sources: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> list[tuple[str, Any]]:
+        """Return the fields of a result but the first, where the type declares laws for them."""
+        if not self.rules:
+            return []
+        rules = {name: rule for name, rule in self.rules.items() if name != first}
+        if not rules:
+            return []
+        held = [{name: getattr(source, name) for name in rules if hasattr(source, name)} for source in sources]
+        fields = operation.types.merge_metadata(rules, None, held, operation, args, kwargs)
+        return [(name, fields.get(name)) for name in held[0]]
 
 
 def wrapped_field(operation: Overridable, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The fallback strategies of the library: refuse, dense, rewrap, decompose, fieldwise and convert."""
+"""The fallback strategies of the library: refuse, dense, rewrap, decompose, each_field and convert."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from dispatchkit.errors import RegistrationError
 from dispatchkit.marks import override
 from dispatchkit.protocol.fallbacks.base import Execute, FallbackStrategy, replace_types
-from dispatchkit.protocol.fallbacks.execution import Execution
+from dispatchkit.protocol.fallbacks.execution import Execution, WrapperFields
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.outcome import Outcome
 from dispatchkit.protocol.overridable import Overridable
@@ -89,17 +89,18 @@ class Rewrap(FallbackStrategy):
             raise undeclared_fields(cls)
         if not names:
             return "cannot be rewrapped: it has no fields"
+        wrapper = WrapperFields(types, cls, names)
 
         def execute(execution: Execution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             values = operation.parameters.values(args, kwargs)
             sources = [value for _, value in values if execution.type_of(value) is cls]
-            fields = {id(source): execution.field(operation, source) for source in sources}
+            fields = {id(source): execution.field(operation, source, wrapper) for source in sources}
 
             def first_field(name: str, value: Any) -> Any:
                 return fields.get(id(value), value)
 
             inner = execution.type_of(first_field("", sources[0]))
-            rebuild = execution.rebuilding(operation, sources, inner, args, kwargs)
+            rebuild = execution.rebuilding(operation, sources, inner, args, kwargs, wrapper)
             args, kwargs = operation.parameters.replace(args, kwargs, first_field)
             return rebuild(execution.call(operation, args, kwargs))
 
@@ -134,18 +135,18 @@ class Decompose(FallbackStrategy):
         return self.executed_step(cls, execute, f"decompose: the body of {operation.name}")
 
 
-class Fieldwise(FallbackStrategy):
+class EachField(FallbackStrategy):
     """Compute an operation that says how on the fields; every type has this strategy, before those it declares."""
 
-    name = "fieldwise"
+    name = "each_field"
     implied = True
-    outcome = Outcome("fieldwise", "field by field", structured=True)
+    outcome = Outcome("each_field", "on each of its fields", structured=True)
 
     @override
     def step(self, operation: Overridable, key: Key, cls: type) -> Step | str:
         by_fields = operation.by_fields
         if by_fields is None:
-            return f"{operation.name} is not computed field by field"
+            return f"{operation.name} is not computed on each field alone"
         answers = {"dense", "rewrap"}.intersection(operation.types.fallback(cls).names)
         if not operation.by_fields_always and not answers:
             return f"{operation.name} may need more than its fields, and dense or rewrap is not declared"
@@ -156,7 +157,7 @@ class Fieldwise(FallbackStrategy):
         if not names:
             return "has no fields that are known"
 
-        return Step(self.outcome, cls, by_fields, f"fieldwise: {operation.name} of {', '.join(names)}")
+        return Step(self.outcome, cls, by_fields, f"each field: {operation.name} of {', '.join(names)}")
 
 
 class Convert(FallbackStrategy):

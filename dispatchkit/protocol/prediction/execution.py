@@ -9,7 +9,7 @@ from dispatchkit.errors import DispatchError
 from dispatchkit.marks import override
 from dispatchkit.protocol.densify import forbidden_copy
 from dispatchkit.protocol.fallbacks.base import map_members
-from dispatchkit.protocol.fallbacks.execution import BODY_COMES_BACK, Execution, wrapped_field
+from dispatchkit.protocol.fallbacks.execution import BODY_COMES_BACK, Execution, WrapperFields, wrapped_field
 from dispatchkit.protocol.frames import place_of
 from dispatchkit.protocol.modes import Mode
 from dispatchkit.protocol.outcome import ANSWERS, DECLINES, DEPENDS, RAISES, REFUSED
@@ -137,7 +137,7 @@ class PredictedExecution(Execution):
         return self.like(value, (target,))
 
     @override
-    def field(self, operation: Overridable, value: Any) -> Any:
+    def field(self, operation: Overridable, value: Any, wrapper: WrapperFields) -> Any:
         if value._field is not None:
             return value._field
         if value._given is None:
@@ -156,6 +156,7 @@ class PredictedExecution(Execution):
         inner: type,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        wrapper: WrapperFields,
     ) -> Callable[[Any], Any]:
         source = sources[0]
         return lambda result: map_members(result, lambda array: self._wrapped_in(source, array, inner))

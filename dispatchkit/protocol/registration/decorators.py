@@ -272,28 +272,79 @@ def _derive_attributes(protocol: Registering, cls: type) -> None:
 
 
 def implements(
-    protocol: Registering, target: Overridable | Kind, types: tuple[type, ...], declines: bool | None
+    protocol: Registering,
+    target: Overridable | Kind,
+    types: tuple[type, ...],
+    declines: bool | None,
+    commutative: bool = False,
 ) -> Callable[[F], F]:
     """Return the decorator of `DispatchProtocol.implements`."""
+    if commutative:
+        _check_commutes(target)
 
     def register(handler: F) -> F:
-        rules = make_rules(protocol.types, target, handler, types)
+        wanted = types
+        if commutative and isinstance(target, Overridable) and len(types) == 1:
+            # The handler is given the array of this type first.
+            wanted = (*types, *[ANY] * (len(target.parameters.arrays) - 1))
+        rules = make_rules(protocol.types, target, handler, wanted)
         for cls in {cls for rule in rules for cls in rule.brings}:
             check_operators("implements", protocol, cls, foreign=True)
         for rule in rules:
             rule.declines, rule.registration = declines, rules[0].registration
+        stale: list[Rule] = []
         for rule in rules:
             old = protocol.handlers.replaced_by(rule)
+            if old is None or old.swapped:
+                continue
+            other_order = protocol.handlers.swapped_with(old)
+            if other_order is not None:
+                stale.append(other_order)
             # A module that runs again, as a cell of a notebook or by a reload, may replace its rules.
-            if old is not None and (_module(old.handler) != _module(handler) or _in_one_import(old.handler, handler)):
+            if _module(old.handler) != _module(handler) or _in_one_import(old.handler, handler):
                 what = target.qualified_name if isinstance(target, Overridable) else target
                 text = f"implements: {rule} replaces {old} as the rule for {what}"
                 warnings.warn(text, ReplacementWarning, stacklevel=2)
-        add = protocol.handlers.add
-        protocol.journal.make(*(lambda rule=rule: add(rule) for rule in rules))
+        if commutative:
+            rules += _other_orders(protocol, rules)
+        add, remove = protocol.handlers.add, protocol.handlers.remove
+        removals = [lambda rule=rule: remove(rule) for rule in stale]
+        protocol.journal.make(*removals, *(lambda rule=rule: add(rule) for rule in rules))
         return handler
 
     return register
+
+
+def _check_commutes(target: Overridable | Kind) -> None:
+    """Raise if rules for a target cannot serve both orders of the operands."""
+    if isinstance(target, Kind):
+        raise RegistrationError(
+            f"implements: commutative=True is for one operation whose operands may be exchanged, such as dk.add, not "
+            f"for {target}; a rule for a kind with one type, implements(kind, Type), serves the type in any position"
+        )
+    if target.commutative:
+        return
+    arrays = [p.name for p in target.parameters.arrays]
+    if len(arrays) < 2:
+        reason = "which does not take two arrays; leave it out"
+    else:
+        first, second = arrays[:2]
+        called, other = f"{target.name}({first}, {second})", f"{target.name}({second}, {first})"
+        reason = f"since {called} is not {other}; register a rule for each order"
+    raise RegistrationError(f"implements: commutative=True does not fit {target.qualified_name}, {reason}")
+
+
+def _other_orders(protocol: Registering, rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules for the other order of the operands, but for those that have a rule of their own."""
+    others: list[Rule] = []
+    signatures = {rule.signature for rule in rules}
+    for rule in rules:
+        other = rule.for_the_other_order()
+        known = protocol.handlers.replaced_by(other)
+        has_its_own = known is not None and not known.swapped
+        if other.signature not in signatures and not has_its_own:
+            others.append(other)
+    return others
 
 
 def make_rules(

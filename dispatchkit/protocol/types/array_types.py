@@ -392,6 +392,8 @@ class ArrayTypes:
 
     def map_arrays(self, value: Any, change: Callable[[Any], Any], *also: type) -> Any:
         """Return a result with `change` made to each array in it; tuples keep their type."""
+        if type(value) is self.base:
+            return change(value)
 
         def change_leaf(leaf: Any) -> Any:
             plain = self.base is None and isinstance(leaf, numbers.Number)

@@ -201,14 +201,14 @@ class Relation(NamedTuple):
 
     See Also
     --------
-    array_type : ``relation=`` declares it.
+    TypeTests : declares it for a type.
 
     Examples
     --------
     >>> import dispatchkit as dk
     >>> from dispatchkit.testing import Relation, verify
     >>> contains = Relation(lambda x, y: dk.all((x.low <= y) & (y <= x.high)), lambda x: [x.low, x.high])
-    >>> @dk.array_type(relation=contains)
+    >>> @dk.array_type(tests=dk.TypeTests(relation=contains))
     ... class Interval:
     ...     def __init__(self, low, high):
     ...         self.low, self.high = dk.asarray(low), dk.asarray(high)

@@ -12,6 +12,7 @@ from dispatchkit.protocol.engine import DispatchProtocol, misfit_in
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.naming import type_name
 from dispatchkit.protocol.prediction import PredictionCache
+from dispatchkit.protocol.types.type_tests import TypeTests, join_tests
 from dispatchkit.report.coverage.advice import Advice, advise, decomposes, lacking_events
 from dispatchkit.report.coverage.measure import measured_row
 from dispatchkit.report.coverage.page import matrix, page, report_document
@@ -97,7 +98,7 @@ class Coverage(Report):
         ----------
         n : how many
         impossible : functions and kinds that cannot keep the structure, besides those that the type declares:
-            ``array_type(impossible=[dk.reshape])``
+            ``dk.TypeTests(impossible=[dk.reshape])``
 
         Returns
         -------
@@ -201,6 +202,7 @@ class CoverageOptions(TypedDict, total=False):
 
     samples: Any
     companions: Iterable[Any]
+    tests: TypeTests | None
     closed: Named
     refuses: Iterable[type[Exception]]
     protocol: DispatchProtocol
@@ -216,8 +218,9 @@ def coverage(
     *,
     samples: Any = None,
     companions: Iterable[Any] = (),
+    tests: TypeTests | None = None,
     closed: Named = (),
-    refuses: Iterable[type[Exception]] = (),
+    refuses: Iterable[type[Exception]] | None = None,
     protocol: DispatchProtocol = tensor_protocol,
     progress: bool | None = None,
 ) -> Coverage | CoverageSet:
@@ -232,9 +235,9 @@ def coverage(
         own samples, and those of the others are the other arguments
     companions : instances of other types, or functions that return one, to use as other arguments; plain tensors, NumPy
         arrays and numbers are used in any case
-    closed : functions and kinds whose result must be of the type if all their arrays are, in addition to those that the
-        type declares: ``array_type(closed=[dk.add])``
-    refuses : exceptions by which the type refuses calls, in addition to those that it declares
+    tests : `closed` functions and kinds, and exceptions by which the type `refuses` calls, in addition to those that
+        the type declares
+    closed, refuses : deprecated: those of `tests`
     protocol : the protocol whose functions are reported
     progress : whether it shows how far it is; where None, the default, `set_progress` decides
 
@@ -278,7 +281,8 @@ def coverage(
         if not isinstance(candidate, type) or not protocol.types.participates(candidate):
             raise misfit_in("coverage", candidate, protocol)
     memory = PredictionCache()
-    surveys = [Survey(protocol, candidate, closed, memory, refuses) for candidate in types]
+    stated = join_tests("dk.coverage", tests, closed=closed, refuses=refuses)
+    surveys = [Survey(protocol, candidate, stated.closed, memory, stated.refuses or ()) for candidate in types]
     with ProgressBar("coverage", len(surveys) * len(protocol.operations), progress) as bar:
         if samples is None:
             reports = _predict(protocol, surveys, bar)
@@ -395,7 +399,7 @@ def read_baseline(text: str) -> dict[str, dict[str, Any]]:
     ------
     ValueError : if it is no JSON, or holds no report
     """
-    data = json.loads(text)
+    data = json.loads(text.replace('"fieldwise"', '"each field"'))  # as earlier versions called it
     reports = None
     if isinstance(data, dict):
         reports = data.get("types", [data])

@@ -92,7 +92,7 @@ def began_of(call: CallEvent) -> Began:
                 else:
                     here.call = UNSEEN  # a property of a type's own may make calls, for the record alone
                     is_plain = is_plain and base is not None and (cls is base or cls is ndarray)
-                    layouts.append(_layout(value, cls))
+                    layouts.append(layout_read(value, cls))
         finally:
             if here.call is UNSEEN:
                 here.call = outer
@@ -133,10 +133,10 @@ def came_of(call: CallEvent, result: Any, error: BaseException | None) -> Came:
     return type(result), chain, text, nobody
 
 
-def _layout(value: Any, cls: type) -> Layout:
+def layout_read(value: Any, cls: type) -> Layout:
     """Return shape and dtype of an array; asked for while `here.call` is `UNSEEN`."""
     try:
-        if _supplies_layout(cls):
+        if supplies_layout(cls):
             shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
         else:
             shape, dtype = known_layout(value)
@@ -146,7 +146,8 @@ def _layout(value: Any, cls: type) -> Layout:
 
 
 @lru_cache(maxsize=256)
-def _supplies_layout(cls: type) -> bool:
+def supplies_layout(cls: type) -> bool:
+    """Return whether a type has shape and dtype of its own, which need no dense form."""
     return not any(isinstance(getattr(cls, name, None), Derived) for name in ("shape", "dtype"))
 
 

@@ -168,7 +168,7 @@ class Trace(Observer):
         n : how many rules at most
         cls : the type that they are for; by default the one whose calls became dense most often
         impossible : functions and kinds that cannot keep its structure, besides those that it declares:
-            ``array_type(impossible=[dk.reshape])``
+            ``dk.TypeTests(impossible=[dk.reshape])``
         with_kinds : whether one rule for all operations of a kind may be suggested
 
         Returns

@@ -18,6 +18,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
 from dispatchkit.types.levels import (
+    MOVING,
     Wrapper,
     arguments,
     as_array,
@@ -352,6 +353,9 @@ PLACES = ("key", "indices", "repeats")
 @implements(kinds.indexing, MaskedTensor)
 @implements(kinds.assignment, MaskedTensor)
 def move_masked(op: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if op in MOVING and type(args[0]) is MaskedTensor:
+        x, *rest = args
+        return x._replace(data=op(x.data, *rest, **kwargs), valid=op(x.valid, *rest, **kwargs))
     if any(isinstance(value, MaskedTensor) for name, value in arguments(op, args, kwargs) if name in PLACES):
         return decline("what is missing cannot be an index")
     if op is ops.setitem:

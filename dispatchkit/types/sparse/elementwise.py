@@ -16,7 +16,6 @@ from dispatchkit.types.rules import (
     all_finite,
     implements,
     implements_each,
-    in_either_order,
     promote,
 )
 from dispatchkit.types.sparse.matrix import SparseTensor
@@ -86,7 +85,7 @@ def with_tensor(op: Any, x: SparseTensor, other: Any, *, swapped: bool = False) 
 # Products and quotients.
 
 
-@in_either_order(ops.multiply)
+@implements(ops.multiply, commutative=True)
 def scale_sparse(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not broadcasts(x1, x2):
         return decline("the product has another shape")
@@ -125,7 +124,7 @@ def add_sparse(x1: SparseTensor, x2: SparseTensor, /) -> Any:
     return SparseTensor(values + others, pattern)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_sparse_to_tensor(x1: SparseTensor, x2: Number | Tensor, /) -> Any:
     if not isinstance(x2, Tensor) or x2.shape[-2:] != x1.shape:
         return decline(NOT_ZERO)

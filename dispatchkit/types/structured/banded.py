@@ -15,7 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, check_product, implements
+from dispatchkit.types.rules import all_finite, check_product, implements, plain_arrays
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -120,7 +120,17 @@ class BandedTensor(StructuredTensor):
 
     def times(self, columns: Tensor) -> Any:
         """Return the product with a tensor, a diagonal at a time."""
+        arrays = plain_arrays(self.bands, columns)
+        if arrays is not None:
+            return ops.asarray(_product(arrays[0][..., None], arrays[1], self.lower, self.upper))
         return _times(self.elements, columns, self.lower, self.upper)
+
+    def times_vector(self, x: Tensor) -> Any:
+        """Return the product with a vector."""
+        arrays = plain_arrays(self.bands, x)
+        if arrays is not None and self.bands.ndim == 2:
+            return ops.asarray(_product(arrays[0], arrays[1], self.lower, self.upper))
+        return super().times_vector(x)
 
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution by factors with as many diagonals."""
@@ -182,6 +192,27 @@ def _times(bands: Any, columns: Any, lower: int, upper: int) -> Any:
         _shift(bands[..., row, :, None] * columns, offset, -2) for row, offset in enumerate(_offsets(lower, upper))
     ]
     return sum(terms[1:], terms[0])
+
+
+def _product(bands: np.ndarray, x: np.ndarray, lower: int, upper: int) -> np.ndarray:
+    """Return the product of bands with columns: of shapes (..., k, n, 1) and (..., n, m), or (k, n) and (n,).
+
+    What the bands hold outside the matrix is not read.
+    """
+    behind: tuple[Any, ...] = (slice(None),) * (bands.ndim > 2)
+    n, last = bands.shape[bands.ndim - 1 - len(behind)], x.shape[x.ndim - len(behind) :]
+    batch = np.broadcast_shapes(bands.shape[:-3], x.shape[:-2])
+    result = np.zeros((*batch, n, *last), np.result_type(bands, x))
+    terms = np.empty_like(result)
+    for row, offset in enumerate(_offsets(lower, upper)):
+        count, start = n - abs(offset), max(-offset, 0)
+        if count > 0:
+            columns = slice(start, start + count), *behind
+            rows = slice(start + offset, start + offset + count), *behind
+            term = terms[..., slice(0, count), *behind]
+            np.multiply(bands[..., row, *columns], x[..., *columns], out=term)
+            result[..., *rows] += term
+    return result
 
 
 def _transpose(bands: Any, lower: int, upper: int) -> Any:
@@ -295,7 +326,22 @@ def eigvalsh_banded(x: BandedTensor, /) -> Any:
 
 def is_hermitian(x: BandedTensor) -> bool:
     """Return whether the matrices have rows, finite elements, and equal their conjugate transposes."""
+    if x.lower != x.upper or not x.shape[-1]:
+        return False
+    arrays = plain_arrays(x.bands)
+    if arrays is not None:
+        return _mirrored(arrays[0], x.lower)
     elements = x.elements
-    if x.lower != x.upper or not x.shape[-1] or not all_finite(elements):
+    if not all_finite(elements):
         return False
     return holds(ops.conj(ops.matrix_transpose(x).elements) == elements, traced=True)
+
+
+def _mirrored(bands: np.ndarray, width: int) -> bool:
+    """Return whether all elements are finite, and each diagonal is the conjugate of that on the other side."""
+    n = bands.shape[-1]
+    for k in range(min(width, n - 1) + 1):
+        below, above = bands[..., width + k, : n - k], bands[..., width - k, k:]
+        if not (np.isfinite(below).all() and np.array_equal(below.conj(), above)):
+            return False
+    return True

@@ -21,7 +21,6 @@ from dispatchkit.types.rules import (
     enter,
     implements,
     implements_each,
-    in_either_order,
     promote,
 )
 
@@ -142,6 +141,33 @@ class StructuredTensor(ArrayMethods):
         """
         return ops.matrix_transpose(ops.matmul(ops.matrix_transpose(self), ops.matrix_transpose(rows)))
 
+    def times_vector(self, x: Tensor) -> Any:
+        """Return the product with a tensor of shape (N,): by default that with a matrix of one column.
+
+        Parameters
+        ----------
+        x : a tensor of shape (N,), of the dtype of the result
+        """
+        return without_axis(self.times(x[:, None]), -1)
+
+    def vector_times(self, x: Tensor) -> Any:
+        """Return the product of a tensor of shape (M,) with the matrix: by default that of a matrix of one row.
+
+        Parameters
+        ----------
+        x : a tensor of shape (M,), of the dtype of the result
+        """
+        return without_axis(self.times_from_left(x[None, :]), -2)
+
+    def solve_vector(self, x: Tensor) -> Any:
+        """Return the solution of the system with a right-hand side of shape (N,): by default that of one column.
+
+        Parameters
+        ----------
+        x : a tensor of shape (N,), of the dtype of the result
+        """
+        return without_axis(self.solve_columns(x[:, None]), -1)
+
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of the system with right-hand sides of shape (..., N, K).
 
@@ -174,6 +200,13 @@ class StructuredTensor(ArrayMethods):
         start, stop : the first row and column, and the one after the last; both are in range
         """
         return decline(f"a slice of a {type(self).__name__} has no structure")
+
+
+def without_axis(result: Any, axis: int) -> Any:
+    """Return a result without an axis of length 1; a decline as it is."""
+    if result is NotImplemented:
+        return result
+    return ops.squeeze(result, axis=axis)
 
 
 # Operands.
@@ -394,7 +427,7 @@ def sign_structured(function: Any, x: StructuredTensor, /) -> Any:
     return x.map_linear(function)
 
 
-@in_either_order(ops.multiply)
+@implements(ops.multiply, commutative=True)
 def multiply_structured(x1: StructuredTensor, x2: Number | Tensor, /) -> Any:
     if not all_finite(x2):
         return decline("zeros do not stay zero")
@@ -438,7 +471,7 @@ def _restrict(x: StructuredTensor, other: Any) -> Any:
     return x.restricted(ops.broadcast_to(other, (*other.shape[:-2], *shape[-2:])))
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_structured_to_tensor(x1: Tensor, x2: StructuredTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline(f"a tensor of shape {x1.shape} broadcasts")

@@ -97,6 +97,12 @@ class DiagonalTensor(StructuredTensor):
         """Return a tensor with its rows scaled."""
         return self.values[..., :, None] * columns
 
+    def times_vector(self, x: Tensor) -> Any:
+        """Return a vector with its elements scaled."""
+        return self.values * x
+
+    vector_times = times_vector
+
     def times_from_left(self, rows: Tensor) -> Any:
         """Return a tensor with its columns scaled."""
         return rows * self.values[..., None, :]
@@ -105,6 +111,11 @@ class DiagonalTensor(StructuredTensor):
         """Return a tensor with its rows divided."""
         require_regular("solve", self, self.values)
         return columns / self.values[..., :, None]
+
+    def solve_vector(self, x: Tensor) -> Any:
+        """Return a vector with its elements divided."""
+        require_regular("solve", self, self.values)
+        return x / self.values
 
     def principal(self, start: int, stop: int) -> DiagonalTensor:
         """Return the matrix of some of the rows and columns."""
@@ -125,8 +136,15 @@ def require_regular(name: str, x: StructuredTensor, diagonal: Tensor) -> None:
     ------
     numpy.linalg.LinAlgError : if there is
     """
-    if not holds(diagonal != 0, traced=True):
+    if not is_nonzero(diagonal):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: a {type(x).__name__} with 0 on its diagonal")
+
+
+def is_nonzero(x: Tensor) -> bool:
+    """Return whether no element is 0, as far as it is known."""
+    if type(x) is Tensor and type(x.array) is np.ndarray:
+        return bool(x.array.all())
+    return holds(x != 0, traced=True)
 
 
 @implements(ops.matmul)
@@ -277,10 +295,20 @@ class ScalarTensor(StructuredTensor):
         """Return the product of a tensor with the matrix."""
         return self.times(rows)
 
+    def times_vector(self, x: Tensor) -> Any:
+        """Return the product with a vector."""
+        return self.value * x
+
+    vector_times = times_vector
+
     def solve_columns(self, columns: Tensor) -> Any:
         """Return the solution of a system, which must have one."""
         _require_nonzero("solve", self)
         return columns / self.value
+
+    def solve_vector(self, x: Tensor) -> Any:
+        """Return the solution of a system with one right-hand side."""
+        return self.solve_columns(x)
 
     def principal(self, start: int, stop: int) -> ScalarTensor:
         """Return the matrix of some of the rows and columns."""
@@ -373,7 +401,7 @@ def matrix_transpose_scalar_tensor(x: ScalarTensor, /) -> ScalarTensor:
 
 
 def _require_nonzero(name: str, x: ScalarTensor) -> None:
-    if x.n and not holds(x.value != 0, traced=True):
+    if x.n and not is_nonzero(x.value):
         raise np.linalg.LinAlgError(f"{name}: singular matrix: ScalarTensor({x.n}, 0)")
 
 

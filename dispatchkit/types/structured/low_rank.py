@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, in_either_order, promote
+from dispatchkit.types.rules import ORDER_MATTERS, all_finite, bind_rule, check_product, enter, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor
 from dispatchkit.types.structured.base import (
     SINGULAR,
@@ -146,6 +146,9 @@ def _finite(product: Tensor) -> Any:
 
 def _each_by_its_own(rows: Tensor, columns: Tensor) -> Tensor:
     """Return the products of rows with as many columns, which are given as rows."""
+    arrays = plain_arrays(rows, columns)
+    if arrays is not None:
+        return ops.asarray(np.einsum("...i,...i->...", *arrays))
     products: Tensor = ops.matmul(rows[..., None, :], columns[..., :, None])[..., 0, 0]
     return products
 
@@ -154,6 +157,14 @@ def _in_one_batch(*tensors: Tensor) -> list[Tensor]:
     """Return matrices with their batches broadcast to one."""
     batch = np.broadcast_shapes(*(x.shape[:-2] for x in tensors))
     return [ops.broadcast_to(x, (*batch, *x.shape[-2:])) for x in tensors]
+
+
+@implements(linalg.trace)
+def trace_low_rank(x: LowRankTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    arrays = plain_arrays(x.left, x.right)
+    if arrays is None or offset or dtype is not None or x.shape[-1] != x.shape[-2]:
+        return decline("a sum of the elements of a diagonal")
+    return ops.asarray(np.einsum("...ij,...ji->...", *arrays))
 
 
 @implements(ops.add)
@@ -405,11 +416,11 @@ for _base in (
     *(ScalarTensor, DiagonalTensor, BandedTensor, TriangularTensor, PermutationTensor, BlockDiagonalTensor),
     *(KroneckerTensor, ShiftedKroneckerTensor, ToeplitzTensor, CirculantTensor),
 ):
-    in_either_order(ops.add, _base, LowRankTensor)(add_base_and_low_rank)
-    in_either_order(ops.add, LowRankUpdateTensor, _base)(add_update_and_base)
+    enter(ops.add, _base, LowRankTensor, commutative=True)(add_base_and_low_rank)
+    enter(ops.add, LowRankUpdateTensor, _base, commutative=True)(add_update_and_base)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_update_and_low_rank(x1: LowRankUpdateTensor, x2: LowRankTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape[-2:]:
         return decline("axes of length 1 broadcast")

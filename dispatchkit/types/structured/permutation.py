@@ -13,7 +13,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import cut, summarised
-from dispatchkit.types.rules import Number, check_product, implements, implements_each, promote
+from dispatchkit.types.rules import Number, check_product, implements, implements_each, plain_arrays, promote
 from dispatchkit.types.structured.base import StructuredTensor, as_tensor, floating, require_finite, same_size
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
@@ -99,11 +99,30 @@ class PermutationTensor(StructuredTensor):
 
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return a tensor with its columns permuted."""
-        return _take(rows, ops.argsort(self.permutation, axis=-1), -1)
+        return _take(rows, inverse_of(self.permutation), -1)
 
     def solve_columns(self, columns: Tensor) -> Tensor:
         """Return a tensor with its rows permuted back."""
-        return _take(columns, ops.argsort(self.permutation, axis=-1), -2)
+        return _take(columns, inverse_of(self.permutation), -2)
+
+    def times_vector(self, x: Tensor) -> Any:
+        """Return a vector with its elements permuted."""
+        if self.permutation.ndim > 1:
+            return super().times_vector(x)
+        return ops.take(x, self.permutation)
+
+    def solve_vector(self, x: Tensor) -> Any:
+        """Return a vector with its elements permuted back."""
+        if self.permutation.ndim > 1:
+            return super().solve_vector(x)
+        arrays = plain_arrays(x, self.permutation)
+        if arrays is None:
+            return ops.take(x, inverse_of(self.permutation))
+        result = np.empty_like(arrays[0])
+        result[arrays[1]] = arrays[0]
+        return ops.asarray(result)
+
+    vector_times = solve_vector
 
     @summarised
     def __repr__(self) -> str:
@@ -118,6 +137,16 @@ def _permutation(permutation: Tensor, dtype: Any) -> PermutationTensor:
     matrix = object.__new__(PermutationTensor)
     matrix.permutation, matrix.dtype = permutation, np.dtype(dtype)
     return matrix
+
+
+def inverse_of(permutation: Tensor) -> Tensor:
+    """Return where each number from 0 on stands in permutations."""
+    arrays = plain_arrays(permutation)
+    if arrays is None or permutation.ndim > 1:
+        return ops.argsort(permutation, axis=-1)
+    inverse = np.empty_like(arrays[0])
+    inverse[arrays[0]] = np.arange(inverse.size, dtype=inverse.dtype)
+    return ops.asarray(inverse)
 
 
 def _take(x: Tensor, permutation: Tensor, axis: int) -> Tensor:
@@ -194,12 +223,12 @@ def astype_permutation(
 
 @implements(ops.matrix_transpose)
 def matrix_transpose_permutation(x: PermutationTensor, /) -> PermutationTensor:
-    return _permutation(ops.argsort(x.permutation, axis=-1), x.dtype)
+    return _permutation(inverse_of(x.permutation), x.dtype)
 
 
 @implements(linalg.inv)
 def inv_permutation(x: PermutationTensor, /) -> PermutationTensor:
-    return _permutation(ops.argsort(x.permutation, axis=-1), floating(ops.zeros((), dtype=x.dtype)).dtype)
+    return _permutation(inverse_of(x.permutation), floating(ops.zeros((), dtype=x.dtype)).dtype)
 
 
 @implements(linalg.det)

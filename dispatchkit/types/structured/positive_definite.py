@@ -11,10 +11,9 @@ import numpy as np
 from dispatchkit import linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.structured.base import StructuredTensor, as_tensor
+from dispatchkit.types.structured.base import StructuredTensor, as_tensor, without_axis
 from dispatchkit.types.structured.diagonal import DiagonalTensor, ScalarTensor
 from dispatchkit.types.structured.lazy import ProductTensor
-from dispatchkit.types.structured.products import with_vectors
 from dispatchkit.types.structured.systems import scipy_module
 from dispatchkit.types.structured.triangular import TriangularTensor
 
@@ -108,7 +107,11 @@ def inv_quad(matrix: Any, right: Tensor, *, reduce: bool = True) -> Tensor:
     def of_columns(columns: Tensor) -> Any:
         return ops.real(linalg.vecdot(columns, linalg.solve(matrix, columns), axis=-2))
 
-    products: Tensor = with_vectors(of_columns, right, -1)
+    products: Tensor
+    if right.ndim == 1:
+        products = without_axis(of_columns(right[:, None]), -1)
+    else:
+        products = of_columns(right)
     if reduce and right.ndim > 1:
         return ops.sum(products, axis=-1)
     return products

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ import numpy as np
 from dispatchkit import linalg, ops
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
-from dispatchkit.types.rules import axes_of, axis_of, check_product, implements, promote
+from dispatchkit.types.rules import axes_of, axis_of, check_product, implements, plain_arrays, promote
 from dispatchkit.types.structured.banded import BandedTensor, is_hermitian
 from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check_system, floating, with_dtype
+from dispatchkit.types.structured.systems import scipy_module
 
 # Products and systems.
 
@@ -21,46 +21,42 @@ from dispatchkit.types.structured.base import NO_MATRIX, StructuredTensor, check
 @implements(ops.matmul)
 def matmul_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    x2 = promote(x2, x1.dtype)
-    x1 = with_dtype(x1, x2.dtype)
-    if x1 is NotImplemented:
-        return x1
-    return with_vectors(x1.times, x2, -1)
+    if x1.dtype != x2.dtype:
+        x2 = promote(x2, x1.dtype)
+        x1 = with_dtype(x1, x2.dtype)
+        if x1 is NotImplemented:
+            return x1
+    if x2.ndim == 1:
+        return x1.times_vector(x2)
+    return x1.times(x2)
 
 
 @implements(ops.matmul)
 def matmul_tensor_structured(x1: Tensor, x2: StructuredTensor, /) -> Any:
     check_product(x1.shape, x2.shape)
-    x1 = promote(x1, x2.dtype)
-    x2 = with_dtype(x2, x1.dtype)
-    if x2 is NotImplemented:
-        return x2
-    return with_vectors(x2.times_from_left, x1, -2)
+    if x1.dtype != x2.dtype:
+        x1 = promote(x1, x2.dtype)
+        x2 = with_dtype(x2, x1.dtype)
+        if x2 is NotImplemented:
+            return x2
+    if x1.ndim == 1:
+        return x2.vector_times(x1)
+    return x2.times_from_left(x1)
 
 
 @implements(linalg.solve)
 def solve_structured_tensor(x1: StructuredTensor, x2: Tensor, /) -> Any:
     check_system(x1.shape, x2.shape)
-    dtype = _dtype_of_solution(x1, x2)
-    x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
-    if x1 is NotImplemented:
-        return x1
+    if x1.dtype != x2.dtype or x1.dtype.kind in "biu":
+        dtype = _dtype_of_solution(x1, x2)
+        x1, x2 = with_dtype(x1, dtype), with_dtype(x2, dtype)
+        if x1 is NotImplemented:
+            return x1
     if 0 in (*x1.shape[:-1], *x2.shape[:-2]):  # no system, whatever numbers parts without the batch hold
         return ops.broadcast_to(x2, (*np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2]), *x2.shape[-2:]))
-    return with_vectors(x1.solve_columns, x2, -1)
-
-
-def with_vectors(function: Callable[[Any], Any], x: Tensor, axis: int) -> Any:
-    """Return a function of columns or rows; a vector has an axis more while it is computed."""
-    if x.ndim > 1:
-        return function(x)
-    if axis == -1:
-        result = function(x[:, None])
-    else:
-        result = function(x[None, :])
-    if result is NotImplemented:
-        return result
-    return ops.squeeze(result, axis=axis)
+    if x2.ndim == 1:
+        return x1.solve_vector(x2)
+    return x1.solve_columns(x2)
 
 
 @implements(linalg.solve)
@@ -125,6 +121,14 @@ def diagonal_structured(x: StructuredTensor, /, *, offset: int = 0) -> Any:
     return x.elements_at(along + max(-offset, 0), along + max(offset, 0))
 
 
+@implements(linalg.trace)
+def trace_structured(x: StructuredTensor, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    diagonal = linalg.diagonal(x, offset=offset)
+    if diagonal is NotImplemented:
+        return diagonal
+    return ops.sum(diagonal, axis=-1, dtype=dtype)
+
+
 @implements(ops.permute_dims)
 def permute_dims_structured(x: StructuredTensor, /, axes: tuple[int, ...]) -> Any:
     wanted = tuple(axis_of("permute_dims", x, axis) for axis in axes)
@@ -182,6 +186,9 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
     """Return the factor, which has the diagonals of one side: block by block, O(n b²) for b diagonals."""
     if not is_hermitian(x):
         return decline("the matrix is not Hermitian and finite")
+    arrays = plain_arrays(x.bands)
+    if arrays is not None and x.bands.ndim == 2 and (factor := _factor_by_lapack(arrays[0], x.lower)) is not None:
+        return _of_side(factor, upper)
     device = x.bands.device
     n, width = x.shape[-1], max(x.lower, BLOCK)
     count = -(-n // width)
@@ -200,10 +207,33 @@ def cholesky_banded(x: BandedTensor, /, *, upper: bool = False) -> Any:
     columns = ops.arange(n, device=device)
     rows = columns % width + ops.arange(x.lower + 1, device=device)[:, None]
     bands = stacked[..., columns // width + 0 * rows, rows, columns % width + 0 * rows]
-    factor = BandedTensor(bands, lower=x.lower, upper=0)
+    return _of_side(BandedTensor(bands, lower=x.lower, upper=0), upper)
+
+
+def _of_side(factor: BandedTensor, upper: bool) -> Any:
     if upper:
         return ops.conj(ops.matrix_transpose(factor))
     return factor
+
+
+def _factor_by_lapack(bands: np.ndarray, lower: int) -> BandedTensor | None:
+    """Return the lower factor of one Hermitian matrix by LAPACK; None without SciPy.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError : if the matrix is not positive definite
+    """
+    try:
+        cholesky_banded = scipy_module("linalg", "cholesky").cholesky_banded
+    except ImportError:
+        return None
+    kept = min(lower + 1, bands.shape[-1])  # SciPy refuses diagonals that lie outside of the matrix altogether
+    factor = np.zeros((lower + 1, bands.shape[-1]), np.result_type(bands, np.float32))
+    try:
+        factor[:kept] = cholesky_banded(bands[lower : lower + kept], lower=True, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise np.linalg.LinAlgError(f"cholesky: matrix is not positive definite: its {error}") from None
+    return BandedTensor(ops.asarray(factor), lower=lower, upper=0)
 
 
 def _block(x: BandedTensor, rows: Tensor, columns: Tensor) -> Any:

@@ -14,7 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, bind_rule, implements, in_either_order
+from dispatchkit.types.rules import all_finite, bind_rule, implements
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     det_by_logarithm,
@@ -194,14 +194,14 @@ def _times(fields: Sequence[Tensor], columns: Tensor) -> Any:
 # Sums.
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_kronecker_and_scalar(x1: KroneckerTensor, x2: ScalarTensor, /) -> Any:
     if any(f.shape[-1] != f.shape[-2] for f in x1.factors) or x1.shape[-2:] != x2.shape:
         return decline("some factor is not square, or the sizes differ")
     return ShiftedKroneckerTensor(x1, x2.value)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_shifted_and_scalar(x1: ShiftedKroneckerTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")

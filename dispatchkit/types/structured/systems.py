@@ -12,6 +12,7 @@ from dispatchkit import autograd, linalg, ops
 from dispatchkit.declare.wrapping import holds
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
+from dispatchkit.types.rules import plain_arrays
 from dispatchkit.types.structured.base import SINGULAR, wants_derivative
 
 
@@ -78,6 +79,9 @@ def solution(form: MatrixForm, columns: Tensor, *parts: Tensor) -> Any:
     *parts : tensors that hold the matrices
     """
     axes = (2, *form.axes)
+    arrays = plain_arrays(columns, *parts)
+    if arrays is not None and all(x.ndim == n for x, n in zip(arrays, axes, strict=True)) and arrays[0].size:
+        return ops.asarray(np.asarray(form.solve(*arrays), np.result_type(*arrays)))
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - n] for x, n in zip((columns, *parts), axes, strict=True)))
     broadcast = [
         ops.broadcast_to(x, (*batch, *x.shape[x.ndim - n :])) for x, n in zip((columns, *parts), axes, strict=True)
@@ -93,6 +97,11 @@ def log_determinant(form: DeterminedForm, *parts: Tensor) -> Any:
     form : of the parts
     *parts : tensors that hold the matrices, all of one batch
     """
+    arrays = plain_arrays(*parts)
+    if arrays is not None and all(x.ndim == n for x, n in zip(arrays, form.axes, strict=True)):
+        found = form.log_determinant(*arrays)
+        dtypes = arrays[0].dtype, arrays[0].real.dtype
+        return linalg.SlogdetResult(*[ops.asarray(x, dtype=dtype) for x, dtype in zip(found, dtypes, strict=True)])
     sign, logarithm = _LogDeterminant.apply(form, *parts)
     if wants_derivative(logarithm) and not holds(~ops.isinf(logarithm), traced=True):
         return decline(SINGULAR)

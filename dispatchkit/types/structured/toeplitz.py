@@ -15,7 +15,7 @@ from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
 from dispatchkit.types.levels import arguments, open_arguments
-from dispatchkit.types.rules import bind_rule, enter, implements, in_either_order
+from dispatchkit.types.rules import bind_rule, enter, implements
 from dispatchkit.types.structured.base import StructuredTensor, det_by_logarithm, in_one_dtype
 from dispatchkit.types.structured.circulant import CirculantTensor, convolve_columns, fit_elementwise
 from dispatchkit.types.structured.diagonal import ScalarTensor
@@ -28,6 +28,8 @@ def fast_length(least: int) -> int:
     return min(odd << max(-(-least // odd) - 1, 0).bit_length() for odd in (1, 3, 5, 9, 15, 25, 27, 45, 75))
 
 
+# Rows of a system up to which Levinson's recursion takes less time than conjugate gradients.
+SMALL = 600
 MOST_STEPS = 100  # of conjugate gradients; Levinson's recursion is as fast where more are needed
 
 
@@ -112,9 +114,19 @@ def solve_columns(column: Any, row: Any, b: Any) -> Any:
     if not all(np.isfinite(x).all() for x in (column, row, b)):
         raise np.linalg.LinAlgError("the matrix or the right-hand side holds inf or nan")
     times = _Product(column, row)
-    for method in (_by_conjugate_gradients, lambda *_: solve_toeplitz((column, row), b, check_finite=False)):
+
+    def by_recursion(times: _Product, b: Any) -> Any:
+        return solve_toeplitz((column, row), b, check_finite=False)
+
+    methods = [_by_conjugate_gradients, by_recursion]
+    if b.shape[0] <= SMALL:
+        methods.reverse()
+    for method in methods:
         with np.errstate(all="ignore"):
-            x = method(times, b)
+            try:
+                x = method(times, b)
+            except np.linalg.LinAlgError:  # a leading minor is 0, with which the recursion ends
+                continue
             if x is not None and times.solved_by(x, b):
                 return x
     raise np.linalg.LinAlgError("neither conjugate gradients nor Levinson's recursion find an exact solution")
@@ -143,11 +155,12 @@ class _Product:
         return np.fft.irfft(spectrum, n)
 
     def __call__(self, x: Any) -> Any:
-        return self.back(self.transform(x, self.length) * self.spectrum, self.length)[: x.size]
+        """Return the product with the last axis of an array."""
+        return self.back(self.transform(x, self.length) * self.spectrum, self.length)[..., : x.shape[-1]]
 
     def solved_by(self, x: Any, b: Any) -> bool:
         """Return whether the residual of each column is that of a backward stable method."""
-        residual = np.linalg.norm(b - np.stack([self(c) for c in x.T], axis=1), axis=0)
+        residual = np.linalg.norm(b - self(x.T).T, axis=0)
         bound = self.size * np.linalg.norm(x, axis=0) + np.linalg.norm(b, axis=0)
         return bool(np.all(residual <= 1e-13 * bound))
 
@@ -232,12 +245,12 @@ class ToeplitzTensor(StructuredTensor):
     Notes
     -----
     A product with a vector is a part of a convolution: O(n log n) by Fourier transforms. Sums, and functions of the
-    elements, are Toeplitz matrices again. Systems with a symmetric positive definite matrix take O(n log n) for each
-    step of conjugate gradients, preconditioned by T. Chan's circulant matrix, other systems O(n²) by Levinson's
-    recursion (SciPy); a solution is taken only where its residual is as small as that of a stable method. Determinants
-    take O(n²) by the same recursion, their derivatives two systems. Sources: G. H. Golub and C. F. Van Loan, Matrix
-    Computations, 4th ed., section 4.7; T. F. Chan, SIAM J. Sci. Stat. Comput. 9 (1988) 766-771; I. Gohberg and A.
-    Semencul, Mat. Issled. 7 (1972) 201-223.
+    elements, are Toeplitz matrices again. Systems of more than 600 rows with a symmetric positive definite matrix
+    take O(n log n) for each step of conjugate gradients, preconditioned by T. Chan's circulant matrix, other systems
+    O(n²) by Levinson's recursion (SciPy); a solution is taken only where its residual is as small as that of a stable
+    method. Determinants take O(n²) by the same recursion, their derivatives two systems. Sources: G. H. Golub and C. F.
+    Van Loan, Matrix Computations, 4th ed., section 4.7; T. F. Chan, SIAM J. Sci. Stat. Comput. 9 (1988) 766-771;
+    I. Gohberg and A. Semencul, Mat. Issled. 7 (1972) 201-223.
 
     Examples
     --------
@@ -397,7 +410,7 @@ implements(kinds.elementwise, ToeplitzTensor, CirculantTensor)(elementwise_toepl
 implements(kinds.elementwise, CirculantTensor, ToeplitzTensor)(elementwise_toeplitz)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_toeplitz_and_scalar(x1: ToeplitzTensor, x2: ScalarTensor, /) -> Any:
     if x1.shape[-2:] != x2.shape:
         return decline("the sizes differ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +15,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.steps import decline
 from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.printing import summarised
-from dispatchkit.types.rules import all_finite, check_product, implements, in_either_order, promote
+from dispatchkit.types.rules import all_finite, check_product, implements, plain_arrays, promote
 from dispatchkit.types.structured.base import (
     StructuredTensor,
     as_tensor,
@@ -84,6 +85,16 @@ class TriangularTensor(StructuredTensor):
         """Return the matrix with a function applied to the triangle."""
         return TriangularTensor(function(self.elements), self.upper)
 
+    def map_linear(self, function: Callable[[Any], Any]) -> TriangularTensor:
+        """Return the matrix with a linear function applied."""
+        return TriangularTensor(function(self._free_of_warnings()), self.upper)
+
+    def _free_of_warnings(self) -> Tensor:
+        """Return the triangle; the other side, which is not read, is as it was given where all is finite."""
+        if all_finite(self.data):
+            return self.data
+        return self.elements
+
     def map_batch(self, function: Callable[[Any], Any]) -> TriangularTensor:
         """Return the matrix with a function of the axes of the batch applied."""
         return TriangularTensor(function(self.data), self.upper)
@@ -92,6 +103,8 @@ class TriangularTensor(StructuredTensor):
         """Return a function of two triangles of one side."""
         if self.upper != other.upper:
             return decline("the triangles are of different sides")
+        if function in LINEAR:
+            return TriangularTensor(function(self._free_of_warnings(), other._free_of_warnings()), self.upper)
         return TriangularTensor(function(self.elements, other.elements), self.upper)
 
     def restricted(self, x: Tensor) -> TriangularTensor:
@@ -114,7 +127,17 @@ class TriangularTensor(StructuredTensor):
         """Return the product with a tensor."""
         if not all_finite(columns):
             return product_of_elements(self.elements, self.places(), columns)
+        arrays = plain_arrays(self.data, columns)
+        if arrays is not None and self.data.ndim == columns.ndim == 2 and columns.shape[-1] <= FEW:
+            return ops.asarray(_product(arrays[0], arrays[1], self.upper))
         return ops.matmul(self.elements, columns)
+
+    def times_vector(self, x: Tensor) -> Any:
+        """Return the product with a vector."""
+        arrays = plain_arrays(self.data, x)
+        if arrays is not None and self.data.ndim == 2 and all_finite(x):
+            return ops.asarray(_product(arrays[0], arrays[1], self.upper))
+        return super().times_vector(x)
 
     def times_from_left(self, rows: Tensor) -> Tensor:
         """Return the product of a tensor with the matrix."""
@@ -135,6 +158,37 @@ class TriangularTensor(StructuredTensor):
     def __repr__(self) -> str:
         shown = repr(self.elements).replace("\n", "\n" + " " * len("TriangularTensor("))
         return f"TriangularTensor({shown}, upper={self.upper})"
+
+
+# Functions that may be applied to numbers that are not read: they are defined everywhere.
+LINEAR = (ops.add, ops.subtract)
+FEW = 16  # columns, of which a product takes less than what is written to make the other side of a matrix zero
+ROWS = 128  # of a block on the diagonal, whose other side is made zero
+
+
+def _product(triangle: np.ndarray, x: np.ndarray, upper: bool) -> np.ndarray:
+    """Return the product of one triangle with a vector or columns, by blocks of rows; the other side is not read."""
+    n = triangle.shape[0]
+    result = np.empty(x.shape, np.result_type(triangle, x))
+    for start in range(0, n, ROWS):
+        stop = min(start + ROWS, n)
+        rows, beside = slice(start, stop), slice(0, start)
+        if upper:
+            beside = slice(stop, n)
+        block = np.where(_mask(stop - start, upper), triangle[rows, rows], 0)
+        result[rows] = block @ x[rows]
+        if beside.start < beside.stop:
+            result[rows] += triangle[rows, beside] @ x[beside]
+    return result
+
+
+@lru_cache(maxsize=16)
+def _mask(n: int, upper: bool) -> np.ndarray:
+    """Return where a triangle has its elements."""
+    lower = np.tri(n, dtype=bool)
+    if upper:
+        return lower.T
+    return lower
 
 
 def _triangle(x: Any, upper: bool) -> Any:
@@ -167,7 +221,7 @@ class _Triangle:
 implement_pairs(TriangularTensor)
 
 
-@in_either_order(ops.add)
+@implements(ops.add, commutative=True)
 def add_triangular_diagonal(x1: TriangularTensor, x2: DiagonalTensor, /) -> Any:
     if not same_size("add", x1, x2):
         return decline("a matrix with an axis of length 1 broadcasts over all elements")

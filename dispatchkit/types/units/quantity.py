@@ -22,7 +22,7 @@ from dispatchkit.tensor import Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.printing import Written
 from dispatchkit.tree import container_items, leaves, map_leaves
-from dispatchkit.types.levels import Wrapper, arguments, as_array, is_simple_key, level, map_results
+from dispatchkit.types.levels import MOVING, Wrapper, arguments, as_array, is_simple_key, level, map_results
 from dispatchkit.types.plotting import Drawn
 from dispatchkit.types.units.laws import ASSIGNING, BY_ARGUMENTS, IN_ONE_UNIT, KEPT, Law, QuantityCall, law_of
 from dispatchkit.types.units.of_astropy import has_quantities, is_of, split_quantity
@@ -306,6 +306,8 @@ def compute_on_quantities(op: Any, /, *args: Any, **kwargs: Any) -> Any:
             if unit is None:
                 return result
             return _with_units(result, unit)
+    if op in MOVING and type(args[0]) is QuantityTensor:
+        return _with_units(op(_by_step(args[0], None), *args[1:], **kwargs), args[0].unit)
     law = law_of(op)
     if law is None:
         return decline(f"there is no law of units for {op.__name__}")

@@ -142,15 +142,16 @@ def compiled(name: str) -> int:
     entries = [entry for entry in dk.tensor_protocol.operations.values() if isinstance(entry, DeclaredOperation)]
     kernels = {entry: kernel for entry in entries if (kernel := entry.implementation.kernels.get("numba"))}
     try:
-        for entry, (forward, _, given) in kernels.items():
+        for entry, kernel in kernels.items():
+            given = kernel.gradients
             of_each = isinstance(given, dict)
             rules = {argument: noted(rule) for argument, rule in given.items()} if of_each else noted(given)
-            define_kernel(entry, "numba", noted(forward), rules)
+            define_kernel(entry, "numba", noted(kernel.forward), rules, kernel.shapes)
         function, arrays = CALLS[name]
         gradients(lambda *a: function(*a).astype("float32"), [x.astype("float32") for x in arrays])
     finally:
-        for entry, (forward, _, given) in kernels.items():
-            define_kernel(entry, "numba", forward, given)
+        for entry, kernel in kernels.items():
+            define_kernel(entry, "numba", kernel.forward, kernel.gradients, kernel.shapes)
     return len(taken)
 
 

@@ -341,7 +341,7 @@ def contains(x: Interval, y: Any) -> Any:
     return dk.all((x.low <= y + slack) & (y - slack <= x.high))
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=Relation(contains, lambda x: [x.low, x.high]))
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=Relation(contains, lambda x: [x.low, x.high])))
 class Interval:
     """Numbers between two ends."""
 
@@ -387,7 +387,7 @@ class CurrencyError(ValueError):
     """Amounts are in two currencies."""
 
 
-@dk.array_type(fallback=dk.fallback.dense, fields=("amounts", "currency"), refuses=[CurrencyError])
+@dk.array_type(fallback=dk.fallback.dense, fields=("amounts", "currency"), tests=dk.TypeTests(refuses=[CurrencyError]))
 class Money:
     """Amounts in a currency."""
 

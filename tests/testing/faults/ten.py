@@ -270,7 +270,7 @@ def reversed_cumulative(x: Reversed, /) -> Any:
     return dk.cumulative_sum(dk.flip(x.base, axis=0)) if x.base.ndim == 1 else dk.decline("a vector")
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=1e-6)
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=1e-6))
 class Polar(dk.ArrayMethods):
     """Complex numbers as radius and angle."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import dispatchkit as dk
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=1e-6)
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=1e-6))
 class Fixed:
     def __init__(self, units: Any, digits: int) -> None:
         self.units, self.digits = np.asarray(units, dtype=np.int64), digits

@@ -14,7 +14,9 @@ def congruent(x: Any, y: Any) -> Any:
 
 
 @dk.array_type(
-    fallback=dk.fallback.dense, relation=congruent, fields={"residues": dk.field(), "modulus": dk.field(merge="error")}
+    fallback=dk.fallback.dense,
+    tests=dk.TypeTests(relation=congruent),
+    fields={"residues": dk.field(), "modulus": dk.field(merge="error")},
 )
 class Modular:
     def __init__(self, residues: Any, modulus: int) -> None:

@@ -17,7 +17,7 @@ def ends(x: Any) -> list[Any]:
     return [x.low, x.high]
 
 
-@dk.array_type(fallback=dk.fallback.dense, relation=Relation(contains, ends))
+@dk.array_type(fallback=dk.fallback.dense, tests=dk.TypeTests(relation=Relation(contains, ends)))
 class Span:
     def __init__(self, low: Any, high: Any) -> None:
         self.low, self.high = dk.asarray(low), dk.asarray(high)

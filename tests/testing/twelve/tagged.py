@@ -16,7 +16,9 @@ def merge(name: str, values: Any) -> Any:
 
 
 @dk.array_type(
-    fallback=dk.fallback.rewrap, refuses=[SourceError], fields={"data": dk.field(), "source": dk.field(merge=merge)}
+    fallback=dk.fallback.rewrap,
+    tests=dk.TypeTests(refuses=[SourceError]),
+    fields={"data": dk.field(), "source": dk.field(merge=merge)},
 )
 class Tagged:
     def __init__(self, data: Any, source: str = "") -> None:

@@ -198,7 +198,6 @@ NOTICED: dict[type[Warning], str] = {
     SignatureWarning: "signature",
     FieldWarning: "hidden",
 }
-COMMUTATIVE = ("__radd__", "__rmul__", "__rand__", "__ror__", "__rxor__")
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,10 +313,14 @@ def _findings_of(
     its_locations = {rule.location for rule in part.rules}
     for finding in _audit_findings(part):
         kind = finding.kind
+        lines = finding_lines(finding)
         if finding.kind == "asymmetry":
             kind = "partner"
+            commutes = [part.protocol.operations[name].commutative for name in finding.operations]
+            if commutes and all(commutes):
+                lines = [*lines, "one rule serves both orders if it is registered with commutative=True"]
         location = next((place for place in finding.locations if place in its_locations), "")
-        yield PackageFinding(kind, "\n".join(finding_lines(finding)), location)
+        yield PackageFinding(kind, "\n".join(lines), location)
     yield from _piracies(package, part)
     yield from _never_entered(part, reports, sampled)
     for rule in filter(_always_declines, part.rules):
@@ -367,13 +370,15 @@ def _audit_findings(part: PackagePart) -> Iterator[Finding]:
     if protocol.types.base is not None:
         base = [protocol.types.base]
     its_locations = {rule.location for rule in part.rules}
-    operators = {member.name: member.operation for member in protocol.surface if member.name in REFLECTED.values()}
+    members = [member.operation for member in protocol.surface if member.name in REFLECTED.values()]
+    operators = [entry for entry in members if entry is not None]
     types = [*part.types, *base]
     whole = [finding for finding in audit(types, protocol=protocol).findings if finding.kind != "asymmetry"]
     partners: list[Finding] = []
     # Of numbers alone it is not known whether the other order can keep the structure: 1 / x, 2 ** x.
-    for listed, names in ((types, operators), ([*part.types, float, int], COMMUTATIVE)):
-        functions = [entry.function for name, entry in operators.items() if entry is not None and name in names]
+    commutative = [entry for entry in operators if entry.commutative]
+    for listed, asked in ((types, operators), ([*part.types, float, int], commutative)):
+        functions = [entry.function for entry in asked]
         if functions:
             partners += audit(listed, operations=functions, protocol=protocol).of_kind("asymmetry")
     for finding in (*whole, *partners):

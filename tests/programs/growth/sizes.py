@@ -1,0 +1,213 @@
+"""Growth with the size: all operations of instances of all shipped types that have an answer for them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import dispatchkit as dk
+from dispatchkit import types
+from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.protocol.kinds import CreationKind
+
+from .clock import ALLOWED, exponent
+
+__all__ = ["SUBJECTS", "Subject", "lines"]
+
+WIDE = (1_000, 30_000, 1_000_000)
+SHORT = (1_000, 10_000, 100_000)
+# What a call may raise that has no answer here: it is left out.
+NO_ANSWER = (TypeError, ValueError, IndexError, RuntimeError, ArithmeticError, np.linalg.LinAlgError, dk.DensifyError)
+RANK, ENTRIES, BLOCK = 8, 10, 20
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A type: how an instance of a size is made, and by what exponent its work grows in theory.
+
+    Attributes
+    ----------
+    make : returns an instance of size n
+    sizes : in order
+    theory : the exponent of most operations
+    others : the exponents of single operations, by their names
+    """
+
+    make: Callable[[int], object]
+    sizes: tuple[int, ...] = WIDE
+    theory: float = 1.0
+    others: dict[str, float] = field(default_factory=dict)
+
+
+def numbers(n: int) -> np.ndarray:
+    return np.random.default_rng(0).uniform(1.0, 2.0, n)
+
+
+def bands(n: int) -> object:
+    held = np.ones((5, n))
+    held[2] = 10.0
+    return types.BandedTensor(held, lower=2, upper=2)
+
+
+def sparse(n: int) -> object:
+    columns = (np.arange(n)[:, None] + np.random.default_rng(0).choice(n, ENTRIES, replace=False)) % n
+    rows = np.repeat(np.arange(n), ENTRIES)
+    return types.SparseTensor.coo(np.ones(n * ENTRIES), rows, columns.ravel(), shape=(n, n))
+
+
+def low_rank(n: int) -> object:
+    held = numbers(n * RANK)
+    return types.LowRankTensor(held.reshape(n, RANK), held.reshape(RANK, n))
+
+
+def blocks(n: int) -> object:
+    count = n // BLOCK
+    held = numbers(n * BLOCK).reshape(count, BLOCK, BLOCK) + BLOCK * 2 * np.eye(BLOCK)
+    return types.BlockDiagonalTensor(list(held))
+
+
+def kronecker(n: int) -> object:
+    side = math.isqrt(n)
+    held = numbers(side * side).reshape(side, side) + 2 * side * np.eye(side)
+    return types.KroneckerTensor(held, held)
+
+
+def triangle(n: int) -> object:
+    side = math.isqrt(n)
+    return types.TriangularTensor(numbers(side * side).reshape(side, side) + side * np.eye(side))
+
+
+# What decompositions take that fill the matrix, or whose results are dense.
+SQUARES = dict.fromkeys(("eigh", "eigvalsh", "svd", "svdvals", "qr", "pinv", "outer", "matrix_norm"), 2.0)
+LEVINSON = {"slogdet": 2.0, "det": 2.0, "solve(x, v)": 2.0}
+# A matrix of n numbers has sqrt(n) rows: products of two take n**1.5.
+OF_SQUARE = dict.fromkeys(("matmul", "inv", "eigh", "eigvalsh", "svd", "svdvals", "matrix_norm", "cholesky", "qr"), 1.5)
+
+SUBJECTS: dict[str, Subject] = {
+    "MaskedTensor": Subject(lambda n: types.MaskedTensor(numbers(n), np.arange(n) % 3 > 0)),
+    "NamedTensor": Subject(lambda n: types.NamedTensor(numbers(n), ("time",))),
+    "QuantityTensor": Subject(lambda n: types.QuantityTensor(numbers(n), "m")),
+    "MetadataTensor": Subject(lambda n: types.MetadataTensor(numbers(n), {"run": 7})),
+    "UncertainTensor": Subject(lambda n: types.UncertainTensor(numbers(n), 0.1), SHORT),
+    "LazyTensor": Subject(lambda n: types.LazyTensor(dk.asarray(numbers(n)))),
+    "ScalarTensor": Subject(lambda n: types.ScalarTensor(n, 2.0)),
+    "DiagonalTensor": Subject(lambda n: types.DiagonalTensor(numbers(n))),
+    "PermutationTensor": Subject(lambda n: types.PermutationTensor(np.random.default_rng(0).permutation(n))),
+    "BandedTensor": Subject(bands, others=SQUARES),
+    "CirculantTensor": Subject(lambda n: types.CirculantTensor(0.5 ** np.minimum(np.arange(n), 60))),
+    "ToeplitzTensor": Subject(lambda n: types.ToeplitzTensor(0.5 ** np.minimum(np.arange(n), 60)), others=LEVINSON),
+    "BlockDiagonalTensor": Subject(blocks, SHORT),
+    "LowRankTensor": Subject(low_rank),
+    "KroneckerTensor": Subject(kronecker, others=OF_SQUARE),
+    "TriangularTensor": Subject(triangle, others=OF_SQUARE),
+    "SparseTensor": Subject(sparse, SHORT),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The exponent of a call, beside that of theory."""
+
+    call: str
+    found: float
+    theory: float
+
+    @property
+    def excess(self) -> float:
+        return self.found - self.theory
+
+
+def calls(x: Any) -> Iterator[tuple[str, Callable[[Any], Any]]]:
+    """Yield the calls of an instance that are tried, with their names."""
+    for operation in list(tensor_protocol.operations.values()):
+        parameters, function = operation.parameters, operation.function
+        if not operation.namespace.startswith("dispatchkit") or isinstance(operation.kind, CreationKind):
+            continue
+        name = operation.name
+        if parameters.least == 1 and parameters.leading:
+            yield name, function
+        elif parameters.binary:
+            yield name, partial(_of_itself, function)
+    yield "repr", repr
+    yield "x[3]", lambda x: x[3]
+    yield "x[2:-2]", lambda x: x[2:-2]
+    if len(getattr(x, "shape", ())) == 2:
+        yield "x[:, 3]", lambda x: x[:, 3]
+        yield "x @ v", lambda x: x @ dk.ones(x.shape[-1])
+        yield "v @ x", lambda x: dk.ones(x.shape[-2]) @ x
+        yield "solve(x, v)", lambda x: dk.linalg.solve(x, dk.ones(x.shape[-1]))
+        yield "trace", dk.linalg.trace
+
+
+def _of_itself(function: Callable[[Any, Any], Any], x: Any) -> Any:
+    return function(x, x)
+
+
+def answered(call: Callable[[Any], Any], x: Any) -> bool:
+    """Return whether an instance, small here, answers a call without becoming dense."""
+    try:
+        with dk.densify(on="error"), np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call(x)
+    except NO_ANSWER:
+        return False
+    return True
+
+
+def measured(subject: Subject) -> Iterator[Measured]:
+    """Yield what is found of a type."""
+    made = cache(subject.make)
+    small = made(subject.sizes[0])
+    for call_name, call in calls(small):
+        if not answered(call, small):
+            continue
+
+        def work(n: int, call: Callable[[Any], Any] = call) -> Callable[[], object]:
+            x = made(n)
+            return lambda: call(x)
+
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = exponent(work, subject.sizes)
+        except (*NO_ANSWER, MemoryError):
+            continue
+        yield Measured(call_name, found, subject.others.get(call_name, subject.theory))
+
+
+def of_memory(sizes: tuple[int, ...]) -> float:
+    """Return the largest exponent of sums and products of plain arrays: what outgrows the caches takes longer."""
+    found = []
+    for function in (lambda x: x + x, lambda x: x * dk.ones(x.size), lambda x: dk.real(x) + 1.0, lambda x: x > 1.5):
+
+        def work(n: int, function: Callable[[Any], Any] = function) -> Callable[[], object]:
+            x = dk.asarray(numbers(n))
+            return lambda: function(x)
+
+        found.append(exponent(work, sizes))
+    return max(1.0, *found)
+
+
+def lines(wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Yield a line for each type, with the calls that are above theory."""
+    plain: dict[tuple[int, ...], float] = {sizes: of_memory(sizes) for sizes in (WIDE, SHORT)}
+    yield f"Plain arrays: {plain[WIDE]:.2f} up to 1,000,000 elements, {plain[SHORT]:.2f} up to 100,000."
+    yield ""
+    yield "| type | calls | median exponent | largest | of | above theory by more than 0.15 |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, subject in SUBJECTS.items():
+        if not wanted(name):
+            continue
+        rows = [row for row in measured(subject) if row.found == row.found]
+        rows.sort(key=lambda row: row.excess)
+        allowed = plain[subject.sizes] - 1 + ALLOWED
+        above = [f"`{row.call}` {row.found:.2f} ({row.theory:g})" for row in rows if row.excess > allowed]
+        middle, last = rows[len(rows) // 2], rows[-1]
+        cells = [f"`{name}`", str(len(rows)), f"{middle.found:.2f}", f"{last.found:.2f}", f"`{last.call}`"]
+        yield f"| {' | '.join([*cells, ', '.join(above) or 'none'])} |"

@@ -1,0 +1,138 @@
+"""Structured matrices of plain arrays: what NumPy, BLAS and LAPACK compute at once, in few steps."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.types import (
+    BandedTensor,
+    DiagonalTensor,
+    LowRankTensor,
+    PermutationTensor,
+    ScalarTensor,
+    StructuredTensor,
+    ToeplitzTensor,
+    TriangularTensor,
+)
+from tests.protocol.support import steps_of
+
+RNG = np.random.default_rng(0)
+N = 150
+
+
+def bands(lower: int, upper: int, n: int, outside: float = np.nan) -> np.ndarray:
+    """Return bands around a heavy diagonal, with a number that is not to be read in the places outside the matrix."""
+    values = RNG.uniform(1.0, 2.0, (lower + upper + 1, n))
+    values[upper] += 10.0
+    rows = np.arange(n) + np.arange(-upper, lower + 1)[:, None]
+    return np.where((rows >= 0) & (rows < n), values, outside)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (2, 5, 3)], ids=str)
+@pytest.mark.parametrize(("lower", "upper"), [(0, 0), (1, 2), (3, 0), (6, 7)])
+@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+def test_a_product_with_bands_is_that_of_the_dense_matrix_and_reads_nothing_outside(
+    shape: tuple[int, ...], lower: int, upper: int, batch: tuple[int, ...]
+) -> None:
+    held = np.broadcast_to(bands(lower, upper, 5), (*batch, lower + upper + 1, 5))
+    a, x = BandedTensor(held, lower=lower, upper=upper), RNG.normal(size=shape)
+    npt.assert_allclose((a @ dk.asarray(x)).numpy(), a.to_dense().numpy() @ x, rtol=1e-12)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_banded_factor_of_lapack_is_the_dense_one(upper: bool) -> None:
+    pytest.importorskip("scipy")
+    half = bands(0, 2, 6, outside=0.0)[::-1]
+    a = BandedTensor(np.stack([np.roll(half[2], 2), np.roll(half[1], 1), *half]), lower=2, upper=2)
+    symmetric = a.to_dense().numpy()
+    npt.assert_array_equal(symmetric, symmetric.T)
+    factor = dk.linalg.cholesky(a, upper=upper)
+    assert isinstance(factor, BandedTensor)
+    npt.assert_allclose(factor.to_dense().numpy(), np.linalg.cholesky(symmetric, upper=upper), atol=1e-13)
+    with pytest.raises(np.linalg.LinAlgError, match="matrix is not positive definite: its 1-th leading minor"):
+        dk.linalg.cholesky(BandedTensor(-a.bands, lower=2, upper=2))
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_the_other_side_of_a_triangle_is_never_read(upper: bool) -> None:
+    inside = np.tri(N, dtype=bool)
+    if upper:
+        inside = inside.T
+    held = np.where(inside, RNG.normal(size=(N, N)), np.inf)
+    t, dense = TriangularTensor(held, upper), np.where(inside, held, 0.0)
+    v, m = RNG.normal(size=N), RNG.normal(size=(N, 3))
+    npt.assert_allclose((t @ dk.asarray(v)).numpy(), dense @ v, atol=1e-12)
+    npt.assert_allclose((t @ dk.asarray(m)).numpy(), dense @ m, atol=1e-12)
+    npt.assert_array_equal((t - t).to_dense().numpy(), np.zeros((N, N)))
+    npt.assert_array_equal((0.0 * t + t).to_dense().numpy(), dense)
+
+
+def test_a_permutation_and_its_inverse_move_vectors_back_and_forth() -> None:
+    order, v = RNG.permutation(N), RNG.normal(size=N)
+    p, dense = PermutationTensor(order), np.eye(N)[order]
+    npt.assert_array_equal((p @ dk.asarray(v)).numpy(), dense @ v)
+    npt.assert_array_equal((dk.asarray(v) @ p).numpy(), v @ dense)
+    npt.assert_array_equal(dk.linalg.solve(p, dk.asarray(v)).numpy(), dense.T @ v)
+    npt.assert_array_equal(dk.linalg.inv(p).to_dense().numpy(), dense.T)
+
+
+@pytest.mark.parametrize("n", [3, 700], ids=["by recursion", "by conjugate gradients first"])
+def test_toeplitz_systems_of_several_columns_have_small_residuals(n: int) -> None:
+    pytest.importorskip("scipy")
+    t, b = ToeplitzTensor(3 * 0.5 ** np.arange(n)), RNG.normal(size=(n, 2))
+    npt.assert_allclose((t @ dk.linalg.solve(t, dk.asarray(b))).numpy(), b, atol=1e-10)
+
+
+def test_a_leading_minor_of_zero_ends_the_recursion_alone() -> None:
+    pytest.importorskip("scipy")
+    t = ToeplitzTensor([0.0, 1.0, 0.5], [0.0, 1.0, 2.0])
+    b = np.array([1.0, 2.0, 3.0])
+    with dk.densify(on="allow"):
+        npt.assert_allclose(dk.linalg.solve(t, dk.asarray(b)).numpy(), np.linalg.solve(t.to_dense().numpy(), b))
+
+
+@pytest.mark.parametrize("offset", [0, 1])
+def test_the_trace_of_a_low_rank_matrix_is_that_of_the_dense_one(offset: int) -> None:
+    a = LowRankTensor(RNG.normal(size=(6, 2)), RNG.normal(size=(2, 6)))
+    npt.assert_allclose(dk.linalg.trace(a, offset=offset).item(), np.trace(a.to_dense().numpy(), offset), rtol=1e-12)
+
+
+def vector_and(a: StructuredTensor) -> Callable[[], Any]:
+    v = dk.asarray(RNG.normal(size=a.shape[-1]))
+    return lambda: a @ v
+
+
+@pytest.mark.parametrize(
+    ("a", "lines"),
+    [
+        (DiagonalTensor(np.ones(N)), 60),
+        (ScalarTensor(N, 2.0), 60),
+        (PermutationTensor(np.arange(N)), 60),
+        (BandedTensor(bands(2, 2, N), lower=2, upper=2), 150),
+        (TriangularTensor(np.ones((N, N))), 130),
+    ],
+    ids=lambda a: type(a).__name__,
+)
+def test_a_product_with_a_vector_takes_few_steps(a: StructuredTensor, lines: int) -> None:
+    product = vector_and(a)
+    product()
+    assert steps_of(product) <= lines
+
+
+@pytest.mark.parametrize(
+    "a", [DiagonalTensor(np.arange(1.0, 4.0)), ScalarTensor(3, 2.0)], ids=lambda a: type(a).__name__
+)
+def test_vectors_have_derivatives_as_columns_have(a: StructuredTensor) -> None:
+    x = dk.asarray([1.0, 2.0, 3.0])
+
+    def loss(x: Any) -> Any:
+        return dk.sum((a @ x) ** 2) + dk.sum(dk.linalg.solve(a, x)) + dk.sum(x @ a)
+
+    def of_columns(x: Any) -> Any:
+        return dk.sum((a @ x[:, None]) ** 2) + dk.sum(dk.linalg.solve(a, x[:, None])) + dk.sum(x[None, :] @ a)
+
+    npt.assert_array_equal(dk.func.grad(loss)(x).numpy(), dk.func.grad(of_columns)(x).numpy())

@@ -1,0 +1,56 @@
+"""Functions that move elements keep units and gaps, and take the array inside at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+import dispatchkit as dk
+from dispatchkit.types import MaskedTensor, QuantityTensor
+from tests.protocol.support import steps_of
+
+VALUES = np.arange(12.0).reshape(3, 4)
+VALID = VALUES > 2.0
+MOVES: dict[str, Callable[[Any], Any]] = {
+    "reshape": lambda x: dk.reshape(x, (4, 3)),
+    "reshape by name": lambda x: dk.reshape(x, shape=(2, -1)),
+    "T": lambda x: x.T,
+    "flip": lambda x: dk.flip(x, axis=0),
+    "roll": lambda x: dk.roll(x, 1, axis=1),
+    "expand_dims": lambda x: dk.expand_dims(x, axis=0),
+    "moveaxis": lambda x: dk.moveaxis(x, 0, 1),
+    "broadcast_to": lambda x: dk.broadcast_to(x, (2, 3, 4)),
+    "ravel": dk.ravel,
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_elements_and_what_belongs_to_them_go_the_same_way(name: str) -> None:
+    move = MOVES[name]
+    masked, quantity = move(MaskedTensor(VALUES, VALID)), move(QuantityTensor(VALUES, "m"))
+    npt.assert_array_equal(masked.data.numpy(), move(dk.asarray(VALUES)).numpy())
+    npt.assert_array_equal(masked.valid.numpy(), move(dk.asarray(VALID)).numpy())
+    npt.assert_array_equal(quantity.data.numpy(), move(dk.asarray(VALUES)).numpy())
+    assert str(quantity.unit) == "m"
+
+
+def test_points_on_a_scale_move_too() -> None:
+    assert str(dk.flip(QuantityTensor([1.0, 2.0], "degC")).unit) == str(QuantityTensor([1.0], "degC").unit)
+
+
+@pytest.mark.parametrize(
+    "x", [MaskedTensor(VALUES, VALID), QuantityTensor(VALUES, "m")], ids=lambda x: type(x).__name__
+)
+def test_a_change_of_shape_takes_few_steps(x: Any) -> None:
+    x.reshape(4, 3)
+    assert steps_of(lambda: x.reshape(4, 3)) < 120
+
+
+@pytest.mark.parametrize(
+    "x", [MaskedTensor(VALUES, VALID), QuantityTensor(VALUES, "m")], ids=lambda x: type(x).__name__
+)
+def test_what_does_not_fit_raises_as_for_plain_arrays(x: Any) -> None:
+    with pytest.raises(ValueError, match="reshape"):
+        dk.reshape(x, (5, 5))
