@@ -39,9 +39,9 @@ TITLES = {
 # What is public in `dispatchkit` itself and is no operation.
 SECTIONS = {
     "Array types and dispatch": (
-        "array_type register_type field TypeTests ArrayMethods ArrayLike implements converts overridable operation Operation "
-        "decline redispatch local_registrations DispatchProtocol tensor_protocol TensorFunctionMode disable_dispatch "
-        "reset_modes kinds fallback holds"
+        "array_type register_type field TypeTests ArrayMethods ArrayLike implements converts overridable operation "
+        "Operation decline redispatch local_registrations DispatchProtocol tensor_protocol TensorFunctionMode "
+        "disable_dispatch reset_modes kinds fallback holds"
     ),
     "Dense copies": "densify densify_ledger clear_densify_ledger",
     "Insight": "check explain rules which coverage audit record_calls draw checked verify set_progress",
