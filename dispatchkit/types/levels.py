@@ -15,6 +15,8 @@ from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
 from dispatchkit.tensor.printing import Written, written
+from dispatchkit.types.exchange.methods import Exchanged
+from dispatchkit.types.exchange.reading import read_foreign
 from dispatchkit.types.plotting import Drawn, drawn, register
 
 # The outermost first; all other types are inside.
@@ -54,7 +56,11 @@ def between(outer: str, inner: str) -> float:
     return (level(outer) + level(inner)) / 2
 
 
-class Wrapper(ArrayMethods):
+# What no other library has wrapped.
+PLAIN = (Tensor, ArrayMethods, int, float)
+
+
+class Wrapper(Exchanged, ArrayMethods):
     """Base of the types that wrap an array, which is their first field, `data`.
 
     A wrapper around an array of an outer level is made inside of that: ``QuantityTensor(NamedTensor(x, names), unit)``
@@ -65,13 +71,16 @@ class Wrapper(ArrayMethods):
 
     def __new__(cls, data: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, inside of what is of an outer level; a sequence of arrays is stacked first."""
-        if holds_instances(data):
-            data = ops.asarray(data)
+        if not isinstance(data, PLAIN):
+            if holds_instances(data):
+                data = ops.asarray(data)
+            else:
+                data = _read(data)
         priority = tensor_protocol.types.priority
         if isinstance(data, Wrapper) and priority(type(data)) > priority(cls):
-            return data.with_data(
-                cls(data.data, *map(data.fitted, args), **{k: data.fitted(v) for k, v in kwargs.items()})
-            )
+            fitted = [data.fitted(_read(value)) for value in args]
+            options = {name: data.fitted(_read(value)) for name, value in kwargs.items()}
+            return data.with_data(cls(data.data, *fitted, **options))
         return super().__new__(cls)
 
     def with_data(self, data: Any) -> Self:
@@ -181,6 +190,14 @@ class Wrapper(ArrayMethods):
         self.data.backward(gradient, **kwargs)
 
 
+def _read(data: Any) -> Any:
+    """Return an array of another library in the shipped types, and anything else as it is."""
+    read = read_foreign(data)
+    if read is None:
+        return data
+    return read
+
+
 BASIC = frozenset({int, slice, type(None), type(...)})
 ARRAYS = frozenset({Tensor, np.ndarray})
 
@@ -190,13 +207,6 @@ def is_simple_key(key: Any) -> bool:
     if type(key) is tuple:
         return BASIC.issuperset(map(type, key))
     return type(key) in BASIC or type(key) in ARRAYS
-
-
-def as_array(data: Any) -> Any:
-    """Return what a wrapper is made around: an array type as it is, anything else as a tensor."""
-    if tensor_protocol.types.participates(type(data)):
-        return data
-    return ops.asarray(data)
 
 
 # Gives the result of an operation with a change made to each array in it.
