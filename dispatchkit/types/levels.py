@@ -14,6 +14,7 @@ from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.tensor import ArrayMethods, Tensor
 from dispatchkit.tensor.conversion import dense_form
 from dispatchkit.tensor.notebook import repr_of, str_of
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Written, written
 from dispatchkit.types.exchange.methods import Exchanged
 from dispatchkit.types.exchange.reading import read_foreign
@@ -137,19 +138,27 @@ class Wrapper(Exchanged, ArrayMethods):
         """Return what is drawn of this wrapper: what is of the array inside, by default."""
         return inner
 
-    def to_numpy(self) -> Any:
-        """Return the array as plotting libraries ask for it: one of NumPy, where that says all that is to be drawn.
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count: the elements as a vector, and which of them are there."""
+        vector, valid = elements_of(self.data)
+        return self.with_data(vector), valid
 
-        Names and other notes are left out. What has units, gaps or standard deviations is returned as it is, for
-        Matplotlib to draw.
+    def to_numpy(self) -> Any:
+        """Return the numbers as plotting libraries ask for them: an array of NumPy.
+
+        Names, standard deviations and other notes are left out. What is missing is so in a masked array, and a unit is
+        known to Matplotlib, which draws the numbers in that of the axis; to all others they are plain numbers.
+
+        Examples
+        --------
+        >>> import dispatchkit as dk
+        >>> x = dk.types.QuantityTensor(dk.types.MaskedTensor([1.0, 2.0], [True, False]), "m")
+        >>> x.to_numpy().tolist(), str(x.to_numpy().unit)
+        ([1.0, None], 'm')
         """
-        if type(self)._drawn is not Wrapper._drawn:
-            # Matplotlib asks for this before it looks for a converter.
-            register(Wrapper)
-            return self
-        if isinstance(self.data, Wrapper):
-            return self.data.to_numpy()
-        return drawn(self.data).numbers
+        # Matplotlib asks for this before it looks for a converter.
+        register(Wrapper)
+        return drawn(self).array()
 
     def __written__(self) -> Written:
         return self._written(written(self.data))

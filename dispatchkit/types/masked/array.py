@@ -15,6 +15,7 @@ from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
 from dispatchkit.protocol.kinds import kinds
 from dispatchkit.protocol.steps import decline
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Format, Places, Texts, Written, written
 from dispatchkit.types.exchange.parts import Parts, with_level
 from dispatchkit.types.exchange.quantities import OF_ASTROPY_MEANT, read_object
@@ -252,6 +253,11 @@ class MaskedTensor(Wrapper):
         if not self.valid.all():
             return None
         return self.data.tolist()
+
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count: the data, and which are there."""
+        vector, _ = elements_of(self.data)
+        return vector, ops.reshape(self.valid, (-1,))
 
     def _parts(self, inner: Parts) -> Parts:
         return inner.with_parts(valid=self.valid)

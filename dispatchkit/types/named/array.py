@@ -8,6 +8,7 @@ from typing import Any
 from dispatchkit import ops
 from dispatchkit.protocol.fallbacks import fallback
 from dispatchkit.protocol.instance import tensor_protocol
+from dispatchkit.tensor.numpy_histograms import elements_of
 from dispatchkit.tensor.printing import Written
 from dispatchkit.types.exchange.labels import read_xarray, warn_of_coordinates
 from dispatchkit.types.exchange.parts import Parts
@@ -203,6 +204,10 @@ class NamedTensor(Wrapper):
         """
         inner = read_pandas(data, "NamedTensor.from_pandas")
         return cls(inner, names_of_pandas(data))
+
+    def __elements__(self) -> tuple[Any, Any]:
+        """Return what histograms count, without names."""
+        return elements_of(self.data)
 
     def _parts(self, inner: Parts) -> Parts:
         return inner.with_parts(names=self.names)
