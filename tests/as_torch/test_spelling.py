@@ -540,3 +540,9 @@ def test_complex_numbers_of_their_parts() -> None:
 def test_a_function_of_one_line_is_called_by_its_name_in_errors(call: Any, words: str) -> None:
     with pytest.raises(TypeError, match=words):
         call(torch.ones(2))
+
+
+def test_out_is_refused_with_what_to_write() -> None:
+    for function in (torch.add, torch.sum, torch.matmul):
+        with pytest.raises(TypeError, match=r"unexpected keyword argument 'out'; there is no out: assign the result, as in"):
+            function(X, X, out=X)
